@@ -10,7 +10,7 @@ place = --prefix '$(PREFIX)' --destdir '$(DESTDIR)'
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo samples test check build release install uninstall man completions deb deb-test bundle bundle-test image image-test test-kubernetes test-swarm bench fuzz format clean
+.PHONY: help demo samples test check build docs release install uninstall man completions deb deb-test packages bundle bundle-test image image-test test-kubernetes test-swarm bench fuzz format clean
 
 help: ## list the targets
 	@echo 'usage: make TARGET'
@@ -39,6 +39,11 @@ build: ## build for debugging, into .build/debug
 	@scripts/setup build
 	@swift build
 
+docs: ## build the documentation of the Swift modules with DocC, into .build/docs
+	@scripts/setup build
+	@swift build --target WatchdogTesting
+	@scripts/docs-build
+
 release: ## build for use, into .build/release
 	@scripts/setup build
 	@scripts/release watchdogd
@@ -64,6 +69,9 @@ deb: release ## write the Debian packages, into dist
 deb-test: deb ## install, upgrade and purge the packages in a container (root)
 	@scripts/setup package
 	@scripts/deb-test
+
+packages: ## write the wheel of the Python client and the npm package of the Node client, into dist
+	@scripts/packages
 
 bundle: release ## one folder with everything that watchdogd needs, for images of others, into dist
 	@scripts/setup package

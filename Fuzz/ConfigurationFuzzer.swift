@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Compiled together with the sources of WatchdogConfiguration into one module, hence no import of it.
-
 import WatchdogPolicy
+
+@testable import WatchdogConfiguration
 
 /// Whatever somebody writes into an app's file and its drop-ins is read or refused, with places that exist and messages
 /// that fit.

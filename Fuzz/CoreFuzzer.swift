@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Compiled together with the sources of WatchdogCapture into one module, hence no import of it.
-
 import CSnapshot
 import WatchdogLinux
 import WatchdogReport
 import WatchdogVerdict
 
+@testable import WatchdogCapture
+
 /// Whatever a core file is that somebody has put in place of the kernel's: it is refused, or gives a snapshot that can be
-/// read, with so much effort at the most.
+/// read, with so much effort at the most; and whatever an ELF file gives as its build ID.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzCore(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = Array(UnsafeBufferPointer(start: start, count: count))
     guard let file = OwnedDescriptor(sealing: bytes) else { return 0 }
+    for id in [BuildID.read(descriptor: file.number), BuildID.read(debugFile: file.number)].compactMap(\.self) {
+        precondition((2...128).contains(id.utf8.count) && id.allSatisfy(\.isHexDigit))
+    }
+    _ = BuildID.hasSymbols(descriptor: file.number)
     var looks = 0
     let isLate = {
         looks += 1

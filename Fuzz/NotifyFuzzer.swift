@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Compiled together with the sources of WatchdogWire into one module, hence no import of it.
+@testable import WatchdogWire
 
 /// Whatever a program sends to NOTIFY_SOCKET: decoding survives it, and what is passed on decodes to itself.
 @_cdecl("LLVMFuzzerTestOneInput")

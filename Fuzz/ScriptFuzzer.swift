@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Compiled together with the sources of WatchdogConfiguration into one module, hence no import of it.
-
 import WatchdogPolicy
+
+@testable import WatchdogConfiguration
 
 /// Whatever somebody writes as a script is read whole or refused with places that exist.
 @_cdecl("LLVMFuzzerTestOneInput")

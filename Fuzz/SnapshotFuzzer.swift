@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Compiled together with the sources of WatchdogCapture into one module, hence no import of it.
-
 import CSnapshot
 import WatchdogVerdict
+
+@testable import WatchdogCapture
 
 /// Whatever a snapshot holds, of which a hostile process has written most, is read within its bounds or refused; so is
 /// whatever the helper program prints, which has parsed hostile files.

@@ -68,7 +68,7 @@ def swift_fault(program, build):
         module = os.path.join(build, name, "module.modulemap")
         if name.endswith(".build") and os.path.exists(module):
             flags += ["-Xcc", "-fmodule-map-file=" + module]
-    if re.search(r"^@main$", program.source, re.M):
+    if re.search(r"@main$", program.source, re.M):
         flags.append("-parse-as-library")
     plugins = os.path.join(os.path.dirname(os.path.realpath(shutil.which("swiftc"))), "../lib/swift/host/plugins/testing")
     if "import Testing" in program.source and os.path.isdir(plugins):
