@@ -79,6 +79,13 @@ int wd_wait_pidfd(int pidfd, enum wd_wait_what what, struct wd_wait_result *resu
     return wait_child(P_PIDFD, pidfd, what == WD_WAIT_EXIT ? WEXITED : WSTOPPED | WCONTINUED, result);
 }
 
+int wd_reap_pidfd(int pidfd, bool waits) {
+    siginfo_t info = {0};
+    while (syscall(SYS_waitid, P_PIDFD, pidfd, &info, WEXITED | __WALL | (waits ? 0 : WNOHANG), NULL) < 0)
+        if (errno != EINTR) return -1;
+    return info.si_pid != 0;
+}
+
 int wd_wait_pid(pid_t pid, struct wd_wait_result *result) { return wait_child(P_PID, pid, WEXITED, result); }
 
 /* Orphans become children of the main thread (find_new_reaper, kernel/exit.c). On any other thread, as in tests of a

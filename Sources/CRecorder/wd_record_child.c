@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -118,15 +119,17 @@ int wd_record_is_listening(int pidfd, int descriptor) {
     return result < 0 ? -1 : accepts != 0;
 }
 
-void wd_record_close_elsewhere(const int *descriptors, size_t count) {
-    int gone[2];
+int wd_record_close_elsewhere(const int *descriptors, size_t count, pid_t *child) {
+    int gone[2], pidfd = -1;
     size_t first = 0;
     int made = count > 0 ? pipe2(gone, O_CLOEXEC) : -1;
     /* Where no descriptor is left: two slow closes instead of all. */
     for (; made != 0 && first < 2 && first < count && errno == EMFILE; made = pipe2(gone, O_CLOEXEC))
         close(descriptors[first++]);
     if (made == 0) {
-        pid_t pid = (pid_t)syscall(SYS_clone, 0, 0, 0, 0, 0);
+        /* Without a signal at its end: it is no child that the caller has asked for. */
+        pid_t pid = (pid_t)syscall(SYS_clone, CLONE_PIDFD, 0, &pidfd, 0, 0);
+        *child = pid;
         if (pid == 0) {
             char byte;
             /* A reader of our output must not wait for this process. */
@@ -142,4 +145,5 @@ void wd_record_close_elsewhere(const int *descriptors, size_t count) {
         close(gone[0]);
         close(gone[1]);
     }
+    return pidfd;
 }

@@ -95,7 +95,7 @@ struct BoundedRun {
         // SIGKILL does not end uninterruptible sleep, so limit the wait.
         var entry = pollfd(fd: process.process.descriptor.number, events: Int16(POLLIN), revents: 0)
         poll(&entry, 1, 2_000)
-        _ = try? process.process.waitExit()
+        process.process.reapWhenItExits()
         return Result(end: end, output: [], message: collected.text)
     }
 

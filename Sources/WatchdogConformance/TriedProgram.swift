@@ -88,6 +88,7 @@ final class TriedProgram {
             usleep(1_000)
         }
         if exit == nil, process.hasExited { exit = try? process.waitExit()?.status }
+        if exit == nil { process.reapWhenItExits() }
         _ = Subreaper.reapOrphans(except: [])
     }
 

@@ -175,7 +175,7 @@ final class EventSet {
         }
     }
 
-    /// Stops recording; a process that nobody waits for closes the tracepoints.
+    /// Stops recording; a child closes the tracepoints, and is reaped when it has.
     func close() {
         for event in descriptors { wd_record_event_disable(event) }
         for (_, ring) in rings {
@@ -185,7 +185,9 @@ final class EventSet {
         if expensive.isEmpty {
             for event in descriptors { Glibc.close(event) }
         } else {
-            wd_record_close_elsewhere(descriptors, descriptors.count)
+            var pid: pid_t = 0
+            let child = wd_record_close_elsewhere(descriptors, descriptors.count, &pid)
+            if child >= 0 { Pidfd(pid: pid, descriptor: OwnedDescriptor(taking: child)).reapWhenItExits() }
         }
         (rings, descriptors, expensive, breakpoints) = ([], [], [], [])
     }

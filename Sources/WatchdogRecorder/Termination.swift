@@ -25,7 +25,7 @@ enum Termination {
             try? main?.send(SIGKILL)
             _ = wait(for: main, processes, .seconds(1), killing: true)
         }
-        _ = try? main?.waitExit()
+        main?.reapWhenItExits()
     }
 
     private static func wait(

@@ -41,6 +41,10 @@ enum wd_wait_what { WD_WAIT_EXIT, WD_WAIT_STOP_OR_CONTINUE };
 /* Checks for a change of a child, without waiting; change is WD_CHANGE_NONE if there is none. */
 int wd_wait_pidfd(int pidfd, enum wd_wait_what what, struct wd_wait_result *result);
 
+/* Reaps a child, even one whose exit sends no signal; waits until it exits if told to, however long that takes. 1, or 0 if it
+ * has not exited. */
+int wd_reap_pidfd(int pidfd, bool waits);
+
 /* Reaps an exited child, without waiting. */
 int wd_wait_pid(pid_t pid, struct wd_wait_result *result);
 

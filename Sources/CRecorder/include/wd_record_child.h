@@ -38,6 +38,7 @@ int wd_record_next_signal(int descriptor, bool *from_kernel);
  * needs the right to trace the process. 1, 0, or -1 with errno. */
 int wd_record_is_listening(int pidfd, int descriptor);
 
-/* Lets a process that nobody waits for do the last close of these descriptors: the last close of a tracepoint waits for
- * grace periods of RCU, 20 to 80 ms each. Their rings must be unmapped. The descriptors are closed in this process. */
-void wd_record_close_elsewhere(const int *descriptors, size_t count);
+/* Lets a child do the last close of these descriptors: the last close of a tracepoint waits for grace periods of RCU, 20 to
+ * 80 ms each. Their rings must be unmapped. The descriptors are closed in this process. Returns a pidfd of the child, by
+ * which the caller reaps it (its exit sends no signal), and sets *pid; -1 if there is no child. */
+int wd_record_close_elsewhere(const int *descriptors, size_t count, pid_t *pid);

@@ -92,6 +92,16 @@ public struct Pidfd: Sendable {
         return ProcessExit(status: status ?? .unknown, usage: nil)
     }
 
+    /// Reaps a child as soon as it exits, on a thread of its own; returns at once.
+    ///
+    /// For a child whose end nobody waits for: it is gone some time after it has exited, however long that takes.
+    /// Somebody else may reap it first.
+    public func reapWhenItExits() {
+        // Most have exited by now. -1: somebody else has reaped it.
+        guard wd_reap_pidfd(descriptor.number, false) == 0 else { return }
+        try? WorkerThread.start { [self] in _ = wd_reap_pidfd(descriptor.number, true) }.detach()
+    }
+
     private var statusOfReaped: ExitStatus? {
         var result = wd_wait_result()
         guard wd_pidfd_exit_status(descriptor.number, &result) == 0 else { return nil }

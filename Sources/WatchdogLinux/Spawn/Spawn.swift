@@ -9,8 +9,8 @@ import WatchdogBase
 /// kernel refuses with `ENOEXEC`, is run by `/bin/sh`, as in shells; a file that looks binary is not. Requires Linux
 /// 5.9.
 ///
-/// - Throws: ``SpawnError`` with the step that failed. A failed launch leaves nothing behind: no process, no
-///   descriptor.
+/// - Throws: ``SpawnError`` with the step that failed. A failed launch leaves no descriptor behind, and no process: one
+///   that was created exits, and is reaped on a thread of its own as soon as it has.
 public func spawn(_ request: SpawnRequest) throws(SpawnError) -> SpawnedProcess {
     try request.validate()
     let deadline = Instant.now() + request.launchLimit
@@ -27,10 +27,10 @@ public func spawn(_ request: SpawnRequest) throws(SpawnError) -> SpawnedProcess 
         case .launched(let process):
             return process
         case .failed(let error, let process):
-            process?.reapSoon()
+            process?.reapWhenItExits()
             throw error
         case .lost(let process):
-            process?.reapSoon()
+            process?.reapWhenItExits()
             gone = launcher
         }
     }
@@ -59,15 +59,5 @@ extension LaunchAttempt {
         } while Instant.now() < deadline
         let (error, process) = giveUp()
         return .failed(error, process)
-    }
-}
-
-extension Pidfd {
-    /// Reaps a process that is about to exit.
-    ///
-    /// If it takes longer, the reaping of orphans collects it.
-    fileprivate func reapSoon() {
-        var entry = pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0)
-        if poll(&entry, 1, 100) == 1 { _ = try? waitExit() }
     }
 }

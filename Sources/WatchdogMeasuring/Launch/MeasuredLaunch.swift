@@ -172,7 +172,7 @@ final class MeasuredLaunch {
             usleep(1000)
         }
         while !process.hasExited, Instant.now() < limit { drain(process, until: limit) }
-        _ = try? process.waitExit()
+        process.reapWhenItExits()
         _ = Subreaper.reapOrphans(except: [])
     }
 

@@ -224,7 +224,7 @@ public final class ProgramTrial {
             usleep(1_000)
         }
         while !process.hasExited, Instant.now() < deadline { usleep(1_000) }
-        _ = try? process.waitExit()
+        process.reapWhenItExits()
         _ = Subreaper.reapOrphans(except: [])
     }
 }
