@@ -50,7 +50,8 @@ func storyApp(_ name: String, _ dependencies: [Target.Dependency] = []) -> Targe
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
-    .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: swiftSettings)
+    .testTarget(
+        name: name, dependencies: ["TestSupport"] + dependencies, exclude: exclude, swiftSettings: swiftSettings)
 }
 
 let package = Package(
@@ -217,31 +218,31 @@ let package = Package(
             swiftSettings: [.treatAllWarnings(as: .error)]),
 
         // MARK: Tests
-        .target(name: "SeededRandom", path: "Tests/SeededRandom", swiftSettings: swiftSettings),
-        tests("WatchdogWireTests", ["SeededRandom", "WatchdogWire"]),
+        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: swiftSettings),
+        tests("WatchdogWireTests", ["WatchdogWire"]),
         tests(
             "WatchdogTests",
-            ["SeededRandom", "Watchdog", "WatchdogWire", "CLinux"] + [
+            ["Watchdog", "WatchdogWire", "CLinux"] + [
                 "HealthyApp", "SlowLaunch", "HangMain", "IgnoresTerm", "ForkingApp",
             ]
                 + ["SlowExit", "BackgroundSaver"]
         ),
-        tests("WatchdogBaseTests", ["SeededRandom", "WatchdogBase"]),
-        tests("WatchdogPolicyTests", ["SeededRandom", "WatchdogBase", "WatchdogPolicy"]),
+        tests("WatchdogBaseTests", ["WatchdogBase"]),
+        tests("WatchdogPolicyTests", ["WatchdogBase", "WatchdogPolicy"]),
         tests(
             "WatchdogMetricsTests", ["WatchdogMetrics", "WatchdogBase", "WatchdogPolicy", "WatchdogVerdict"],
             exclude: ["Goldens"]
         ),
         tests(
             "WatchdogOrganizerTests",
-            ["SeededRandom", "WatchdogOrganizer", "WatchdogRendering", "WatchdogReport", "WatchdogBase"]
+            ["WatchdogOrganizer", "WatchdogRendering", "WatchdogReport", "WatchdogBase"]
                 + ["ReportFixtures"],
             exclude: ["Goldens"]
         ),
         tests("WatchdogRecordingTests", ["WatchdogRecording", "WatchdogBase"]),
         tests(
-            "WatchdogSimulationTests", ["SeededRandom", "WatchdogSimulation", "WatchdogBase", "WatchdogPolicy"]),
-        tests("WatchdogMeasurementTests", ["SeededRandom", "WatchdogMeasurement", "WatchdogBase"]),
+            "WatchdogSimulationTests", ["WatchdogSimulation", "WatchdogBase", "WatchdogPolicy"]),
+        tests("WatchdogMeasurementTests", ["WatchdogMeasurement", "WatchdogBase"]),
         tests(
             "WatchdogRecorderTests",
             ["WatchdogRecorder", "WatchdogRecording", "WatchdogLinux", "WatchdogBase", "CRecorder"]
@@ -249,12 +250,12 @@ let package = Package(
         ),
         tests(
             "WatchdogConfigurationTests",
-            ["SeededRandom", "WatchdogConfiguration", "WatchdogBase", "WatchdogPolicy"],
+            ["WatchdogConfiguration", "WatchdogBase", "WatchdogPolicy"],
             exclude: ["Goldens"]
         ),
         tests(
             "WatchdogImportTests",
-            ["SeededRandom", "WatchdogImport", "WatchdogConfiguration", "WatchdogBase", "WatchdogMeasurement"],
+            ["WatchdogImport", "WatchdogConfiguration", "WatchdogBase", "WatchdogMeasurement"],
             exclude: ["Fixtures"]),
         .target(
             name: "ReportFixtures",
@@ -268,7 +269,7 @@ let package = Package(
         tests(
             "WatchdogReportTests",
             [
-                "SeededRandom", "WatchdogReport", "WatchdogVerdict", "WatchdogRendering", "WatchdogBase",
+                "WatchdogReport", "WatchdogVerdict", "WatchdogRendering", "WatchdogBase",
                 "WatchdogPolicy",
             ]
                 + ["ReportFixtures"]
@@ -284,19 +285,19 @@ let package = Package(
             "WatchdogReportArchiveTests",
             [
                 "WatchdogReportArchive", "WatchdogReportStore", "WatchdogRendering", "WatchdogReport",
-                "WatchdogLinux", "WatchdogBase", "ReportFixtures", "SeededRandom",
+                "WatchdogLinux", "WatchdogBase", "ReportFixtures",
             ]
         ),
         tests("WatchdogLinuxTests", ["WatchdogLinux", "WatchdogBase", "CLinux"], exclude: ["Subjects"]),
         tests(
             "WatchdogCaptureTests",
-            ["SeededRandom", "WatchdogCapture", "WatchdogBase", "WatchdogVerdict", "WatchdogReport", "WatchdogLinux"]
+            ["WatchdogCapture", "WatchdogBase", "WatchdogVerdict", "WatchdogReport", "WatchdogLinux"]
                 + ["CLinux"]
         ),
         tests(
             "WatchdogSymbolicationTests",
             [
-                "SeededRandom", "WatchdogSymbolication", "WatchdogCapture", "WatchdogLinux", "WatchdogVerdict",
+                "WatchdogSymbolication", "WatchdogCapture", "WatchdogLinux", "WatchdogVerdict",
                 "WatchdogReport",
                 "WatchdogBase", "CElfutils", "CLinux",
             ]
@@ -305,13 +306,13 @@ let package = Package(
         ),
         tests(
             "WatchdogControlTests",
-            ["SeededRandom", "WatchdogControl", "WatchdogLinux", "WatchdogBase", "WatchdogPolicy"],
+            ["WatchdogControl", "WatchdogLinux", "WatchdogBase", "WatchdogPolicy"],
             exclude: ["Goldens"]
         ),
         tests(
             "WatchdogSupervisorTests",
             [
-                "SeededRandom", "WatchdogSupervisor", "WatchdogConfiguration", "WatchdogControl", "WatchdogPolicy",
+                "WatchdogSupervisor", "WatchdogConfiguration", "WatchdogControl", "WatchdogPolicy",
                 "WatchdogReport",
             ]
                 + [
@@ -322,7 +323,7 @@ let package = Package(
             exclude: ["Fixtures"]
         ),
         tests(
-            "WatchdogHistoryTests", ["SeededRandom", "WatchdogHistory", "WatchdogLinux", "WatchdogBase", "CSQLite"],
+            "WatchdogHistoryTests", ["WatchdogHistory", "WatchdogLinux", "WatchdogBase", "CSQLite"],
             exclude: ["Goldens", "Fixtures"]),
         tests("WatchdogConformanceTests", ["WatchdogConformance", "WatchdogWire", "WatchdogBase", "WatchdogLinux"]),
         tests("WatchdogRemoteTests", ["WatchdogRemote"]),

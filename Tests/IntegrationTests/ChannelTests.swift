@@ -18,14 +18,14 @@ extension EndToEnd {
                 say(end.family == socket.AF_UNIX, end.getsockopt(socket.SOL_SOCKET, socket.SO_TYPE) == socket.SOCK_SEQPACKET)
                 say(sorted(int(name) for name in os.listdir("/proc/self/fd") if os.path.exists(f"/proc/self/fd/{name}")))
                 """)
-            let ending = try supervise([], command)
+            let ending = try supervise(unhurried(), command)
             #expect(ending.exitCode == 0)
             #expect(ending.output == "True True\n[0, 1, 2, 3]\n")
         }
 
         @Test("A client of twenty lines of Python is pinged and answers")
         func foreignClient() throws {
-            let run = try Supervision(["--ping", "20ms", "--update", "5s"], Self.client)
+            let run = try Supervision(unhurried(["--ping", "20ms"]), Self.client)
             try run.line("answered 5")
             try run.send(SIGTERM)
             let ending = try run.end()
@@ -129,7 +129,7 @@ extension EndToEnd {
                 end.close()
                 hang()
                 """)
-            let ending = try supervise(["--update", "600ms"], command)
+            let ending = try supervise(unhurried(["--update", "600ms"]), command)
             #expect(ending.exitCode == 137)
             #expect(ending.summary?.incidents.first?.event == "scene-update")
         }

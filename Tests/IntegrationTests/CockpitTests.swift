@@ -24,7 +24,7 @@ extension EndToEnd {
             let program = try Program([
                 "/usr/bin/python3", "\(root)/scripts/cockpit-test", product("watchdogd"),
             ])
-            let code = try program.end(within: .seconds(120)).code
+            let code = try program.end().code
             let output = program.text(.output)
             #expect(code == 0, "\(output)\(program.text(.errors))")
             #expect(output.contains("ok      nothing on the browser's console"))

@@ -30,7 +30,7 @@ extension EndToEnd {
         }
 
         private func answer(of program: Program) throws -> (code: Int32?, answer: Answer) {
-            let code = try program.end(within: .seconds(180)).code
+            let code = try program.end(within: patience * 2).code
             let output = program.text(.output)
             return (code, try JSONDecoder().decode(Answer.self, from: Data(output.utf8)))
         }
@@ -143,7 +143,7 @@ extension EndToEnd {
             }
             let ending = ["/bin/sh", "-c", "exit 7"]
             let tap = try conformance(["--tap", "-"], ending)
-            #expect(try tap.end(within: .seconds(180)).code == 1)
+            #expect(try tap.end(within: patience * 2).code == 1)
             #expect(tap.text(.output).hasPrefix("TAP version 13\n1..23\nnot ok 1 - hello: says HELLO=1 first\n"))
             let nowhere = try conformance(["--junit", "/nonexistent/results.xml"], ["/bin/sleep", "1000"])
             #expect(try nowhere.end().code == 73)

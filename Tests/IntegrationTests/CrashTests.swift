@@ -33,7 +33,7 @@ extension EndToEnd {
 
         private func crash(_ options: [String], _ arguments: String...) throws -> Ending {
             let scratch = try Scratch()
-            return try Supervision(options, [try compiled(in: scratch)] + arguments, scratch: scratch).end()
+            return try Supervision(unhurried(options), [try compiled(in: scratch)] + arguments, scratch: scratch).end()
         }
 
         private func details(_ ending: Ending, sourceLocation: SourceLocation = #_sourceLocation) throws -> LinuxDetails
@@ -139,7 +139,7 @@ extension EndToEnd {
         @Test(
             "Without the option the report says that there are no stacks, and how to get them", .enabled(if: hasCores))
         func noStacks() throws {
-            let ending = try supervise(["--name", "a"], shell("ulimit -Sc 0; kill -SEGV $$"))
+            let ending = try supervise(unhurried(["--name", "a"]), shell("ulimit -Sc 0; kill -SEGV $$"))
             let linux = try details(ending)
             #expect(linux.crash?.stackSource == StackSource.none)
             #expect(linux.crash?.stacks.hasPrefix("none: its limit on core files is 0; CrashStacks=yes") == true)
@@ -152,7 +152,8 @@ extension EndToEnd {
         @Test("Somebody's SIGKILL has a report without stacks, which says so")
         func killed() throws {
             let scratch = try Scratch()
-            let run = try Supervision(["--crash-stacks"], [try compiled(in: scratch), "pause"], scratch: scratch)
+            let run = try Supervision(
+                unhurried(["--crash-stacks"]), [try compiled(in: scratch), "pause"], scratch: scratch)
             try run.line("opening the album")
             let main = try #require(run.processes.first)
             kill(main, SIGKILL)

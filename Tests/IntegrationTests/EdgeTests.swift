@@ -206,7 +206,7 @@ extension EndToEnd {
                 notify("READY=1", "WATCHDOG=1")
                 hang()
                 """, scratch["streams"])
-            let run = try Supervision(["--update", "500ms"], command, scratch: scratch, streams: .closed)
+            let run = try Supervision(unhurried(["--update", "500ms"]), command, scratch: scratch, streams: .closed)
             let ending = try run.end()
             #expect(ending.exitCode == 137)
             #expect(scratch.read("streams") == "/dev/null /dev/null /dev/null")
@@ -221,7 +221,7 @@ extension EndToEnd {
                     "say(len(sys.argv) - 1, sum(len(os.fsencode(a)) for a in sys.argv[1:]), set(''.join(sys.argv[1:])))"
                 )
                 + Array(repeating: argument, count: count)
-            let ending = try supervise([], command)
+            let ending = try supervise(unhurried(), command)
             #expect(ending.exitCode == 0)
             #expect(ending.output == "\(count) \(count << 16) {'ä'}\n")
         }

@@ -113,7 +113,7 @@ extension EndToEnd {
                     product("watchdogd"), "run", "--fault", "disk-full \(path)", "--", "/usr/bin/touch",
                     scratch["launched"],
                 ])
-            #expect(try program.end(within: .seconds(60)).code == 69)
+            #expect(try program.end().code == 69)
             if Self.mayMount { #expect(program.text(.errors).contains(words)) }
             #expect(scratch.read("launched") == nil)
         }
@@ -126,7 +126,7 @@ extension EndToEnd {
             let program = try Program(
                 [product("watchdogd"), "run", "--fault", "disk-full \(scratch.path)", option, scratch["out"], "--"]
                     + ["/bin/true"])
-            #expect(try program.end(within: .seconds(60)).code == 64)
+            #expect(try program.end().code == 64)
             #expect(program.text(.errors).contains("watchdogd writes \(scratch["out"])"))
         }
 
@@ -139,7 +139,7 @@ extension EndToEnd {
             for path in ["\(link)/out", "\(folder)/../disk//out", "\(link)/new/out"] {
                 let program = try Program(
                     [product("watchdogd"), "run", "--fault", "disk-full \(folder)", "--trace", path, "--", "/bin/true"])
-                #expect(try program.end(within: .seconds(60)).code == 64, "\(path): \(program.text(.errors))")
+                #expect(try program.end().code == 64, "\(path): \(program.text(.errors))")
             }
         }
 
@@ -190,7 +190,7 @@ extension EndToEnd {
                         "touch \(scratch["started"]); while kill -0 $PPID; do sleep 0.02; done; "
                             + "touch \(scratch["lives"])"
                     ])
-            let end = try program.end(within: .seconds(60))
+            let end = try program.end()
             #expect("\(end)".contains("signaled") && end.code == nil, "\(end)")
             #expect(eventually { scratch.exists("lives") })
         }
@@ -198,7 +198,7 @@ extension EndToEnd {
         /// In a namespace with an offset, the kernel moves the clocks of new processes: time_namespaces(7).
         private static var mayMoveClocks: Bool {
             let program = try? Program(["/usr/bin/unshare", "--map-root-user", "--time", "/bin/true"])
-            return (try? program?.end(within: .seconds(60)).code) == 0
+            return (try? program?.end().code) == 0
         }
 
         @Test("The app's monotonic clock is ahead, and its signposts are not", .enabled(if: Self.mayMoveClocks))
@@ -326,14 +326,14 @@ extension EndToEnd {
         @Test("A network that does not exist is refused with those that do")
         func noNetwork() throws {
             let program = try Program([product("watchdogd"), "run", "--fault", "network 5g", "--", "/bin/true"])
-            #expect(try program.end(within: .seconds(60)).code == 64)
+            #expect(try program.end().code == 64)
             #expect(program.text(.errors).contains("unknown profile '5g'; use one of"), "\(program.text(.errors))")
         }
 
         /// Containers may forbid both kinds of namespaces.
         private static var mayMount: Bool {
             let program = try? Program(["/usr/bin/unshare", "--map-root-user", "--mount", "/bin/true"])
-            return (try? program?.end(within: .seconds(60)).code) == 0
+            return (try? program?.end().code) == 0
         }
 
         @Test(

@@ -64,7 +64,7 @@ extension EndToEnd {
             while try run.program.lives(for: .milliseconds(20)) {
                 peak = max(peak, peakMemory(of: run.program.pid))
             }
-            let ending = try run.end(within: .seconds(90))
+            let ending = try run.end()
             // In KiB: as much as the largest snapshot and what is made of it take in a debug build.
             #expect(peak < 400 << 10, "\(peak) KiB")
             let report = try #require(ending.reports.first, "\(ending.errors)")
@@ -103,7 +103,7 @@ extension EndToEnd {
 
         @Test("Names that are made for mischief stay inside their fields")
         func strangeNames() throws {
-            let ending = try start("names").end(within: .seconds(60))
+            let ending = try start("names").end()
             let path = try #require(ending.reportPaths.first)
             let shown = try Program([product("watchdogd"), "report", "show", path])
             #expect(try shown.end().code == 0)
@@ -118,8 +118,8 @@ extension EndToEnd {
 
         @Test("A stripped program has the same calls, without names")
         func stripped() throws {
-            let plain = try #require(try start("plain").end(within: .seconds(60)).reports.first)
-            let bare = try #require(try start("plain", strip: true).end(within: .seconds(60)).reports.first)
+            let plain = try #require(try start("plain").end().reports.first)
+            let bare = try #require(try start("plain", strip: true).end().reports.first)
             #expect(bare.body.threads[0].frames.count == plain.body.threads[0].frames.count)
             #expect(bare.body.threads[0].frames.first?.symbol == "pause")
             #expect(
@@ -151,7 +151,7 @@ extension EndToEnd {
                     environment["HOME"] = scratch.path
                     return environment
                 }(), directory: scratch.path)
-            let status = try run.end(within: .seconds(60))
+            let status = try run.end()
             guard status.code != 126 else {
                 return print("hostile: set-user-id skipped: nobody may not run watchdogd here")
             }

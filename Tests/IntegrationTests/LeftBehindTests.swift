@@ -29,7 +29,7 @@ extension EndToEnd {
 
         @Test("It is asked to end, and the launch ends as soon as it has")
         func asked() throws {
-            let run = try Supervision(["--terminate", "60s"], leaving("signal.signal(signal.SIGTERM, write)"))
+            let run = try Supervision(unhurried(), leaving("signal.signal(signal.SIGTERM, write)"))
             let ending = try run.end()
             #expect(contents(of: run.scratch["ended"]).map { String(decoding: $0, as: UTF8.self) } == "asked")
             #expect(ending.exitCode == 3)
@@ -84,7 +84,7 @@ extension EndToEnd {
         @Test("SIGTERM kills it at once, and the exit code stays that of the main process")
         func insisted() throws {
             let run = try Supervision(
-                ["--terminate", "1h", "--verbose"], leaving("signal.signal(signal.SIGTERM, signal.SIG_IGN)"))
+                unhurried(["--verbose"]), leaving("signal.signal(signal.SIGTERM, signal.SIG_IGN)"))
             try run.line("exited with code 3", on: .errors)
             try run.send(SIGTERM)
             let ending = try run.end()

@@ -96,7 +96,7 @@ extension EndToEnd {
                 "launch\nwait ready\nsuspend\nwait suspended\nresume\nexpect foreground\nterminate\nexpect exited\n",
                 to: "script")
             let ending = try Supervision(
-                ["--readiness", "none", "--script", path], ["/bin/sleep", "1000"], scratch: scratch
+                unhurried(["--readiness", "none", "--script", path]), ["/bin/sleep", "1000"], scratch: scratch
             ).end()
             #expect(ending.exitCode == 0, "\(ending.errors)")
             #expect(ending.summary?.exit?.signal == "SIGTERM")

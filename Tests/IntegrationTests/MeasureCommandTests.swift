@@ -13,7 +13,7 @@ extension EndToEnd {
 
         private func measure(_ arguments: [String]) throws -> Answer {
             let program = try Program([product("watchdogd"), "measure"] + arguments)
-            let status = try program.end(within: .seconds(120))
+            let status = try program.end()
             return (status.code ?? -1, program.text(.output), program.text(.errors))
         }
 

@@ -61,7 +61,7 @@ extension EndToEnd {
         private func explanation(_ ending: Ending) throws -> String {
             let path = try #require(ending.reportPaths.first)
             let program = try Program([product("watchdogd"), "report", "explain", path])
-            #expect(try program.end(within: patience).code == 0, "\(program.text(.errors))")
+            #expect(try program.end().code == 0, "\(program.text(.errors))")
             return program.text(.output).split(whereSeparator: \.isWhitespace).joined(separator: " ")
         }
 
@@ -130,7 +130,7 @@ extension EndToEnd {
                 })
             let reports = try scratch.makeDirectory("reports", mode: 0o755)
             let capture = try Program([product("watchdogd"), "capture", "--reports", reports, "\(pid)"])
-            #expect(try capture.end(within: patience).code == 0, "\(capture.text(.errors))")
+            #expect(try capture.end().code == 0, "\(capture.text(.errors))")
             let file = try #require(names(in: reports).first)
             let report = try ReportCoding.decode(contents(of: "\(reports)/\(file)") ?? [])
             let own = report.faultingStack?.decisive ?? []

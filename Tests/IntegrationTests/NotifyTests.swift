@@ -13,12 +13,12 @@ extension EndToEnd {
             let command = python(
                 """
                 assert os.environ["WATCHDOG_PID"] == str(os.getpid())
-                assert os.environ["WATCHDOG_USEC"] == "4000000"
+                assert os.environ["WATCHDOG_USEC"] == "120000000"
                 notify("READY=1", "STATUS=serving")
                 time.sleep(0.1)
                 notify("STATUS=served all")
                 """)
-            let ending = try supervise(["--update", "4s"], command)
+            let ending = try supervise(unhurried(["--update", "2min"]), command)
             #expect(ending.exitCode == 0)
             #expect(ending.errors == [])
             #expect(ending.summary?.launch?.source == "notify")
@@ -49,7 +49,8 @@ extension EndToEnd {
 
         @Test("A program that never says WATCHDOG=1 is not watched for it")
         func noWatchdog() throws {
-            let ending = try supervise(["--update", "200ms"], python(#"notify("READY=1"); time.sleep(1); exit(3)"#))
+            let ending = try supervise(
+                unhurried(["--update", "200ms"]), python(#"notify("READY=1"); time.sleep(1); exit(3)"#))
             #expect(ending.exitCode == 3)
             #expect(ending.summary?.incidents.isEmpty == true)
         }
@@ -57,7 +58,8 @@ extension EndToEnd {
         @Test("WATCHDOG_USEC sets the allowance from the program's side")
         func ownAllowance() throws {
             let ending = try supervise(
-                ["--update", "60s"], python(#"notify("READY=1", "WATCHDOG=1", "WATCHDOG_USEC=600000"); hang()"#))
+                unhurried(["--update", "60s"]),
+                python(#"notify("READY=1", "WATCHDOG=1", "WATCHDOG_USEC=600000"); hang()"#))
             #expect(ending.exitCode == 137)
             #expect(ending.summary?.incidents.first?.allowanceMilliseconds == 600)
         }
@@ -115,7 +117,7 @@ extension EndToEnd {
         @Test("WATCHDOG=trigger is the program's own request to be killed")
         func trigger() throws {
             let ending = try supervise(
-                ["--update", "60s"], python(#"notify("READY=1"); notify("WATCHDOG=trigger"); hang()"#))
+                unhurried(["--update", "60s"]), python(#"notify("READY=1"); notify("WATCHDOG=trigger"); hang()"#))
             #expect(ending.exitCode == 137)
             #expect(ending.messages.last?.hasSuffix("it asked for this with WATCHDOG=trigger (0x8badf00d)") == true)
             #expect(ending.reports.first?.body.linux?.allowance.kind == "triggered")
@@ -166,7 +168,8 @@ extension EndToEnd {
         @Test("STOPPING=1 starts the terminate allowance: one that ends in time is fine")
         func stopping() throws {
             let ending = try supervise(
-                ["--verbose"], python(#"notify("READY=1"); notify("STOPPING=1"); time.sleep(0.2); exit(4)"#))
+                unhurried(["--verbose"]),
+                python(#"notify("READY=1"); notify("STOPPING=1"); time.sleep(0.2); exit(4)"#))
             #expect(ending.exitCode == 4)
             #expect(ending.messages.contains { $0.hasSuffix("says that it is terminating") })
         }
@@ -174,7 +177,7 @@ extension EndToEnd {
         @Test("STOPPING=1 starts the terminate allowance: one that does not end is killed for process-exit")
         func stoppingForEver() throws {
             let ending = try supervise(
-                ["--terminate", "600ms"], python(#"notify("READY=1"); notify("STOPPING=1"); hang()"#))
+                unhurried(["--terminate", "600ms"]), python(#"notify("READY=1"); notify("STOPPING=1"); hang()"#))
             #expect(ending.exitCode == 137)
             #expect(ending.summary?.incidents.first?.event == "process-exit")
         }
@@ -228,7 +231,7 @@ extension EndToEnd {
         @Test("What a program says last counts, however soon it ends", arguments: 1...4)
         func lastWords(round: Int) throws {
             let ending = try supervise(
-                [],
+                unhurried(),
                 python(
                     #"notify("STATUS=late"); channel().send(b"SUMMARY=on the channel"); notify("READY=1"); os._exit(3)"#
                 ))
@@ -241,7 +244,7 @@ extension EndToEnd {
         @Test("MAINPID of somebody else's process is not believed")
         func foreignMainProcess() throws {
             let ending = try supervise(
-                [], python(#"notify("READY=1"); notify("MAINPID=1"); time.sleep(0.2); exit(5)"#))
+                unhurried(), python(#"notify("READY=1"); notify("MAINPID=1"); time.sleep(0.2); exit(5)"#))
             #expect(ending.exitCode == 5)
         }
 
@@ -252,7 +255,7 @@ extension EndToEnd {
                 notify("READY=1", "STATUS=before the barrier")
                 say("passed" if barrier() else "held up")
                 """)
-            let ending = try supervise([], command)
+            let ending = try supervise(unhurried(), command)
             #expect(ending.output == "passed\n")
             #expect(ending.summary?.status == "before the barrier")
         }
@@ -267,7 +270,7 @@ extension EndToEnd {
                 notify(b"STATUS=" + b"x" * 5000)
                 time.sleep(0.2)
                 """#)
-            let ending = try supervise(["--update", "300ms"], command)
+            let ending = try supervise(unhurried(["--update", "300ms"]), command)
             #expect(ending.exitCode == 0)
             #expect(ending.summary?.launch?.source == "notify")
             #expect(ending.summary?.incidents.isEmpty == true)

@@ -92,7 +92,7 @@ extension EndToEnd {
                     ["nosuch.service", "--enforce", "restart-unit", "--probe", "tcp:127.0.0.1:9"], 64,
                     "nothing is observed: no terminal to ask on; use --yes to skip the question"
                 ),
-                (["nginx", "redis", "--probe", "tcp:127.0.0.1:9"], 64, "--probe applies to one target"),
+                (["web", "shop", "--probe", "tcp:127.0.0.1:9"], 64, "--probe applies to one target"),
             ]
             for (arguments, code, text) in cases {
                 let observer = try observe(arguments + ["--reports", "none"])

@@ -182,7 +182,7 @@ extension EndToEnd {
                 """)
             let run = try Supervision(["--update", "600ms", "--verbose"], command, streams: .unreadErrors)
             let pid = try #require(Int32(try run.line()))
-            #expect(eventually(within: .seconds(10)) { kill(pid, 0) != 0 })
+            #expect(eventually { kill(pid, 0) != 0 })
             let ending = try run.end()
             #expect(ending.exitCode == 137)
             expectPatience(try #require(ending.reports.first))
@@ -214,7 +214,7 @@ extension EndToEnd {
             try run.send(SIGTERM)
             let status = try run.program.end()
             #expect(status.code == 143 || status == .signaled(signal: SIGTERM, coreDumped: false))
-            #expect(eventually(within: .seconds(1)) { run.processes.isEmpty })
+            #expect(eventually { run.processes.isEmpty })
         }
     }
 }

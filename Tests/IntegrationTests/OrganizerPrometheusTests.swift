@@ -38,10 +38,10 @@ extension EndToEnd {
         }
 
         private func organizer(
-            _ arguments: [String], within limit: Duration = patience
+            _ arguments: [String]
         ) throws -> (code: Int32?, output: String, errors: String) {
             let program = try Program([product("watchdogd"), "organizer"] + arguments)
-            let code = try program.end(within: limit).code
+            let code = try program.end().code
             return (code, program.text(.output), program.text(.errors))
         }
 
@@ -161,7 +161,7 @@ extension EndToEnd {
             #expect(closed.code == 69 && closed.output == "")
             #expect(closed.errors.contains("cannot be reached: Connection refused (ECONNREFUSED)"), "\(closed.errors)")
             // As long as this machine's resolver tries.
-            let unknown = try organizer(["--prometheus", "http://no-such-host.invalid"], within: .seconds(120))
+            let unknown = try organizer(["--prometheus", "http://no-such-host.invalid"])
             #expect(unknown.code == 69)
             for address in ["", "localhost:9090", "https://x", "http://", "http://h:0", "http://h/?q", "http://u@h"] {
                 let answer = try organizer(["--prometheus", address])

@@ -75,7 +75,7 @@ extension EndToEnd {
                         print('|'.join(str(cell) for cell in row))
                 """
             let program = try Program([interpreter, "-c", code] + examples, directory: scratch.path)
-            #expect(try program.end(within: .seconds(60)).code == 0, "\(program.text(.errors))")
+            #expect(try program.end().code == 0, "\(program.text(.errors))")
             #expect(Self.rows(program.text(.output)) == Self.answer)
         }
 
@@ -91,7 +91,7 @@ extension EndToEnd {
             try scratch.write(Self.lines(), to: "incidents.ndjson")
             try scratch.write(examples.joined(), to: "examples.sql")
             let make = try Program(["runuser", "-u", "postgres", "--", "initdb", "-A", "trust", "-N", "-D", data])
-            try #require(try make.end(within: .seconds(60)).code == 0, "\(make.text(.errors))")
+            try #require(try make.end().code == 0, "\(make.text(.errors))")
             // It listens nowhere but in its own folder, and ends with this shell.
             let script = """
                 postgres -D "$1" -k "$1" -h '' -c dynamic_shared_memory_type=mmap >"$1/log" 2>&1 & server=$!
@@ -104,7 +104,7 @@ extension EndToEnd {
                 """
             let run = try Program(
                 ["runuser", "-u", "postgres", "--", "sh", "-c", script, "sh", data], directory: scratch.path)
-            #expect(try run.end(within: .seconds(90)).code == 0, "\(run.text(.errors))")
+            #expect(try run.end().code == 0, "\(run.text(.errors))")
             #expect(Self.rows(run.text(.output)) == Self.answer, "\(run.text(.output))")
         }
     }

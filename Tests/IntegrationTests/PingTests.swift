@@ -10,7 +10,7 @@ extension EndToEnd {
     struct PingTests {
         private func ping(_ arguments: String..., at socket: String) throws -> (code: Int32?, text: String) {
             let program = try Program(
-                [product("watchdogd"), "ping", "--timeout", "20s", "--control", socket] + arguments)
+                [product("watchdogd"), "ping", "--timeout", "1h", "--control", socket] + arguments)
             let code = try program.end().code
             return (code, program.text(.output) + program.text(.errors))
         }
@@ -23,7 +23,7 @@ extension EndToEnd {
             var latest: (code: Int32?, text: String) = (nil, "")
             let isSo = try eventually {
                 let program = try Program(
-                    [product("watchdogd"), "ping", "--timeout", "20s", "--control", socket] + arguments)
+                    [product("watchdogd"), "ping", "--timeout", "1h", "--control", socket] + arguments)
                 latest = (try program.end().code, program.text(.output) + program.text(.errors))
                 return latest.code == code && latest.text == text
             }
@@ -70,8 +70,8 @@ extension EndToEnd {
         func harmless() throws {
             let scratch = try Scratch()
             let run = try Supervision(
-                ["--name", "shop", "--control", scratch["control"], "--readiness", "none"], ["/bin/sleep", "600"],
-                scratch: scratch)
+                unhurried(["--name", "shop", "--control", scratch["control"], "--readiness", "none"]),
+                ["/bin/sleep", "600"], scratch: scratch)
             try expectPing(at: scratch["control"], 0, "shop is ready and answers\n")
             for command in [["terminate"], ["restart"], ["launch"], ["capture"], ["suspend"]] {
                 let program = try Program(
@@ -97,12 +97,7 @@ extension EndToEnd {
         @Test("Of a daemon's apps, each is ready and answers, or is not")
         func serve() throws {
             let service = try Service([
-                "good": """
-                [App]
-                ExecStart=/usr/bin/sleep 600
-                [Watchdog]
-                Readiness=none
-                """,
+                "good": "[App]\nExecStart=/usr/bin/sleep 600\n\(unhurriedSettings)Readiness=none\n",
                 "bad": """
                 [App]
                 ExecStart=/bin/false

@@ -84,7 +84,7 @@ extension EndToEnd {
         @Test("The program leads a session of its own and has default limits and priority")
         func inheritance() throws {
             let ending = try supervise(
-                [],
+                unhurried(),
                 python(
                     """
                     import resource
@@ -97,7 +97,7 @@ extension EndToEnd {
         @Test("The variables of a supervisor above are not passed on")
         func foreignVariables() throws {
             let ending = try supervise(
-                [],
+                unhurried(),
                 python(
                     """
                     say(os.environ["NOTIFY_SOCKET"] != "/run/systemd/notify", os.environ["WATCHDOG_PID"] == str(os.getpid()))
@@ -109,7 +109,7 @@ extension EndToEnd {
 
         @Test("The socket lies in a directory of watchdogd's own, in /run for root, and is gone afterwards")
         func runtimeDirectory() throws {
-            let run = try Supervision([], python(#"say(os.environ["NOTIFY_SOCKET"])"#))
+            let run = try Supervision(unhurried(), python(#"say(os.environ["NOTIFY_SOCKET"])"#))
             let socket = try run.line()
             let base = isRoot ? "/run" : run.scratch["runtime"]
             let directory = String(socket[..<(try #require(socket.lastIndex(of: "/")))])
@@ -139,7 +139,7 @@ extension EndToEnd {
             let compiler = try Program(
                 ["swiftc", "-Onone", "-module-cache-path", scratch["cache"], "-o", scratch["ticker"], source],
                 environment: testEnvironment(), directory: scratch.path)
-            try #require(try compiler.end(within: .seconds(120)).code == 0, "\(compiler.text(.errors))")
+            try #require(try compiler.end().code == 0, "\(compiler.text(.errors))")
 
             let plain = try Program([scratch["ticker"]])
             try plain.line("started")

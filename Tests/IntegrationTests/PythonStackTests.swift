@@ -95,7 +95,7 @@ extension EndToEnd {
         private func report(_ arguments: [String], _ ending: Ending) throws -> String {
             let path = try #require(ending.reportPaths.first)
             let program = try Program([product("watchdogd"), "report"] + arguments + [path])
-            #expect(try program.end(within: patience).code == 0, "\(program.text(.errors))")
+            #expect(try program.end().code == 0, "\(program.text(.errors))")
             return program.text(.output)
         }
 
@@ -188,11 +188,11 @@ extension EndToEnd {
             let app = try Program(["/usr/bin/python3", script, "sleep"])
             try app.line("READY=1 WATCHDOG=1")
             let watchdogd = try Program([product("watchdogd"), "sample", "--for", "300ms", "\(app.pid)"])
-            _ = try watchdogd.end(within: patience)
+            _ = try watchdogd.end()
             #expect(watchdogd.text(.output).contains("Feed.load_feed"), "\(watchdogd.text(.output))")
             let reports = try scratch.makeDirectory("reports", mode: 0o755)
             let capture = try Program([product("watchdogd"), "capture", "--reports", reports, "\(app.pid)"])
-            #expect(try capture.end(within: patience).code == 0, "\(capture.text(.errors))")
+            #expect(try capture.end().code == 0, "\(capture.text(.errors))")
             let file = try #require(names(in: reports).first)
             let report = try ReportCoding.decode(contents(of: "\(reports)/\(file)") ?? [])
             #expect(report.faultingStack?.decisive.first?.name == "Feed.load_feed")

@@ -62,7 +62,8 @@ extension EndToEnd {
         @Test("exec:CMD is run again and again until it ends with 0")
         func command() throws {
             let run = try Supervision(
-                ["--readiness", "exec:test -e ready", "--verbose"], shell("sleep 0.4; touch ready; sleep 60"))
+                unhurried(["--readiness", "exec:test -e ready", "--verbose"]),
+                shell("sleep 0.4; touch ready; exec sleep 1000"))
             try run.line("sh ready after", on: .errors)
             try run.send(SIGTERM)
             let ending = try run.end()
@@ -92,7 +93,7 @@ extension EndToEnd {
                 hang()
                 """, scratch["service"])
             let run = try Supervision(
-                ["--readiness", "listen:\(scratch["service"])", "--verbose"], command, scratch: scratch)
+                unhurried(["--readiness", "listen:\(scratch["service"])", "--verbose"]), command, scratch: scratch)
             try run.line("python3 ready after", on: .errors)
             try run.send(SIGTERM)
             let ending = try run.end()

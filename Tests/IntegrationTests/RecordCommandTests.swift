@@ -39,7 +39,7 @@ extension EndToEnd {
                 ])
             #expect(eventually { TestFiles.read(scratch["running"]) != nil })
             try program.send(signal)
-            #expect(try program.end(within: .seconds(15)).code == 128 + signal, "\(program.text(.errors))")
+            #expect(try program.end().code == 128 + signal, "\(program.text(.errors))")
         }
 
         @Test("says what is wrong with a program in one line")

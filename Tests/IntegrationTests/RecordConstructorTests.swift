@@ -139,7 +139,7 @@ extension EndToEnd {
                 let program = try Program(
                     user + [product("watchdogd"), "record", "--time-limit", "30s"] + output + options + ["--"] + wrapper
                         + [scratch["app"]], directory: scratch.path)
-                let code = try program.end(within: .seconds(60)).code
+                let code = try program.end().code
                 return (
                     code, program.text(.errors), try contents(of: path).map { try RecordingCoding.decode($0) }
                 )

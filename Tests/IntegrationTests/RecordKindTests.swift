@@ -88,7 +88,7 @@ extension EndToEnd {
             environment["GOCACHE"] = scratch["cache"]
             let compiler = try Program(
                 ["go", "build", "-o", scratch["start"], source], environment: environment, directory: scratch.path)
-            try #require(try compiler.end(within: .seconds(120)).code == 0, "\(compiler.text(.errors))")
+            try #require(try compiler.end().code == 0, "\(compiler.text(.errors))")
             guard let recording = try recording([scratch["start"]], in: scratch) else { return }
             #expect(recording.program.kind == .static)
             #expect(recording.phases.map(\.kind) == [.request, .exec, .main])
@@ -145,7 +145,7 @@ extension EndToEnd {
                 [product("watchdogd"), "record", "--time-limit", "30s", "-o", path]
                     + (rung.map { ["--rung", $0] } ?? []) + ["--"] + command,
                 directory: scratch.path)
-            let code = try program.end(within: .seconds(60)).code
+            let code = try program.end().code
             if code == 77, !hasAllRights {
                 print("skipped: \(program.text(.errors))")
                 return nil

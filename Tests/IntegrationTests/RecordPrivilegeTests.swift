@@ -132,7 +132,7 @@ extension EndToEnd {
                         product("watchdogd"), "record", "--time-limit", "30s", "-o", path,
                     ]
                         + options + ["--"] + command, directory: scratch["recordings"])
-                let code = try program.end(within: .seconds(60)).code
+                let code = try program.end().code
                 return Answer(
                     code: code, output: program.text(.output), errors: program.text(.errors),
                     recording: try contents(of: path).map { try RecordingCoding.decode($0) })

@@ -24,13 +24,28 @@ extension EndToEnd {
                 errors: program.text(.errors).split(separator: "\n").map(String.init))
         }
 
-        /// Two incidents, the second 1.5 s after the first.
+        /// Two incidents, the second more than a second after the first.
         private func twoReports() throws -> Ending {
-            let ending = try supervise(
-                ["--name", "editor", "--enforce", "report", "--update", "300ms"],
+            let run = try Supervision(
+                unhurried(["--name", "editor", "--enforce", "report", "--update", "300ms"]),
                 python(
-                    #"notify("READY=1", "WATCHDOG=1"); time.sleep(1.5); notify("WATCHDOG=1"); time.sleep(1.5); exit(0)"#
-                ))
+                    """
+                    def wake(*_): raise InterruptedError
+                    signal.signal(signal.SIGUSR1, wake)
+                    for words in ["READY=1", "WATCHDOG=1"], ["WATCHDOG=1"]:
+                        try:
+                            notify(*words)
+                            time.sleep(3600)
+                        except InterruptedError: pass
+                    os._exit(0)
+                    """))
+            try run.line("] reported: ", on: .errors)
+            // The names of reports have seconds.
+            poll(nil, 0, 1_100)
+            try run.send(SIGUSR1)
+            try run.line("] reported: ", on: .errors)
+            try run.send(SIGUSR1)
+            let ending = try run.end()
             try #require(ending.reports.count == 2)
             return ending
         }

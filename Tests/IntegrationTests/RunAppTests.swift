@@ -25,7 +25,7 @@ extension EndToEnd {
                 ExecStartPre=/bin/echo before
                 Environment=WORD=hello
                 ExecStart=/bin/sh -c 'echo $WORD; exit 5'
-                [Watchdog]
+                \(unhurriedSettings)
                 Readiness=none
                 """, to: "web.app")
             let answer = try run(["--app", "web"], in: scratch)
@@ -36,7 +36,7 @@ extension EndToEnd {
         @Test("An instance runs from its template")
         func instance() throws {
             let scratch = try Scratch()
-            try scratch.write("[App]\nExecStart=/bin/echo %i\n[Watchdog]\nReadiness=none\n", to: "web@.app")
+            try scratch.write("[App]\nExecStart=/bin/echo %i\n\(unhurriedSettings)Readiness=none\n", to: "web@.app")
             #expect(try run(["--app", "web@blue"], in: scratch).output == "blue\n")
         }
 
@@ -50,7 +50,7 @@ extension EndToEnd {
             let wrong = try run(["--app", "photos"], in: scratch)
             #expect(wrong.code == 65)
             #expect(wrong.errors.contains("photos.app:2:1: error: unknown key \"ExecStrat\""))
-            let twice = try run(["--app", "photos", "--update", "3s"], in: scratch)
+            let twice = try run(["--app", "photos", "--update", "2min"], in: scratch)
             #expect(twice.code == 64)
             #expect(twice.errors.contains("--update and --app cannot be combined"))
             let both = try run(["--app", "photos", "--", "true"], in: scratch)

@@ -17,7 +17,7 @@ extension EndToEnd {
         /// A service that lives until it is asked to end.
         private func serve(_ options: String...) throws -> Supervision {
             try Supervision(
-                ["--name", "shop", "--readiness", "none", "--control", scratch["control"]] + options,
+                unhurried(["--name", "shop", "--readiness", "none", "--control", scratch["control"]] + options),
                 ["/bin/sleep", "600"], scratch: scratch)
         }
 

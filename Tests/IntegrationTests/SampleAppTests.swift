@@ -36,7 +36,7 @@ extension EndToEnd {
 
         @Test("HealthyApp may end by itself, and nothing is said about it")
         func healthyEnds() throws {
-            let ending = try supervise([], [product("HealthyApp"), "--run-for", "0.2s"])
+            let ending = try supervise(unhurried(), [product("HealthyApp"), "--run-for", "0.2s"])
             #expect(ending.exitCode == 0)
             #expect(ending.errors == [])
             #expect(ending.summary?.termination == "exited")
@@ -103,7 +103,7 @@ extension EndToEnd {
 
         @Test("IgnoresTerm is killed for process-exit when its terminate allowance is over")
         func ignoresTerm() throws {
-            let run = try Supervision(["--terminate", "600ms"], [product("IgnoresTerm")])
+            let run = try Supervision(unhurried(["--terminate", "600ms"]), [product("IgnoresTerm")])
             try run.line("IgnoresTerm: ready")
             try run.send(SIGTERM)
             let ending = try run.end()
@@ -123,7 +123,7 @@ extension EndToEnd {
 
         @Test("A second SIGTERM kills at once, without an incident")
         func secondTerm() throws {
-            let run = try Supervision(["--terminate", "60s", "--verbose"], [product("IgnoresTerm")])
+            let run = try Supervision(unhurried(["--verbose"]), [product("IgnoresTerm")])
             try run.line("IgnoresTerm: ready")
             try run.send(SIGTERM)
             try run.line("IgnoresTerm asked to terminate", on: .errors)
@@ -141,7 +141,7 @@ extension EndToEnd {
 
         @Test("ForkingApp's grandchildren die with it, those that left the session and their parent too")
         func forkingApp() throws {
-            let run = try Supervision(["--verbose"], [product("ForkingApp"), "--exit"])
+            let run = try Supervision(unhurried(["--verbose"]), [product("ForkingApp"), "--exit"])
             try expectNoGrandchildren(run)
         }
 
@@ -157,7 +157,7 @@ extension EndToEnd {
 
         @Test("ForkingApp's grandchildren die when it is asked to end")
         func forkingAppTerminated() throws {
-            let run = try Supervision([], [product("ForkingApp")])
+            let run = try Supervision(unhurried(), [product("ForkingApp")])
             try run.line("ForkingApp: ready")
             #expect(eventually { run.processes.count == 3 })
             try run.send(SIGTERM)

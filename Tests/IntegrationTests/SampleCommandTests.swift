@@ -16,20 +16,28 @@ extension EndToEnd {
             try program.line("HangMain: ready")
             // It hangs a moment after it has said so.
             let isHung = eventually {
-                let threads = names(in: "/proc/\(program.pid)/task").filter { thread in
-                    how != "deadlock"
-                        || contents(of: "/proc/\(program.pid)/task/\(thread)/comm") == Array("indexer\n".utf8)
-                }
-                return !threads.isEmpty
-                    && ProcessStat.read(program.pid)?.state == (how == "spin" ? .running : .sleeping)
+                if how == "spin" { return ProcessStat.read(program.pid)?.state == .running }
+                return isBlocked(program, "\(program.pid)") && (how != "deadlock" || isIndexerBlocked(program))
             }
             #expect(isHung)
             return program
         }
 
+        /// In futex(2) or clock_nanosleep(2), not in the poll(2) of its main loop.
+        private func isBlocked(_ program: Program, _ thread: String) -> Bool {
+            systemCall(of: program.pid, thread: thread).map { [202, 230].contains($0) } ?? false
+        }
+
+        /// It and the main thread take turns until each waits for the other.
+        private func isIndexerBlocked(_ program: Program) -> Bool {
+            let threads = "/proc/\(program.pid)/task"
+            let indexer = names(in: threads).first { contents(of: "\(threads)/\($0)/comm") == Array("indexer\n".utf8) }
+            return indexer.map { isBlocked(program, $0) } ?? false
+        }
+
         private func watchdogd(_ arguments: [String]) throws -> (code: Int32, output: String, errors: String) {
             let program = try Program([product("watchdogd")] + arguments)
-            let status = try program.end(within: patience)
+            let status = try program.end()
             return (status.code ?? -1, program.text(.output), program.text(.errors))
         }
 
@@ -113,7 +121,7 @@ extension EndToEnd {
                 "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "sh", "-c",
                 "exec /proc/self/fd/9 sample \(app.pid) 9< \(product("watchdogd"))",
             ])
-            _ = try program.end(within: patience)
+            _ = try program.end()
             let refusal = program.text(.errors)
             guard refusal.contains("watchdogd: ") else {
                 print("skipped: nobody cannot run watchdogd here: \(refusal)")

@@ -10,7 +10,7 @@ import WatchdogReport
 extension EndToEnd {
     @Suite("watchdogd serve, told what to do")
     struct ServeControlTests {
-        private static let sleeper = "[App]\nExecStart=/bin/sleep 1000\n[Watchdog]\nReadiness=none\n"
+        private static let sleeper = "[App]\nExecStart=/bin/sleep 1000\n\(unhurriedSettings)Readiness=none\n"
 
         @Test("launch, terminate and restart say what they find")
         func actions() throws {
@@ -94,8 +94,8 @@ extension EndToEnd {
             let file = "[App]\nExecStart=/bin/sh -c 'echo hello; exec sleep 1000'\nStandardOutput=append:"
             let scratch = try Scratch()
             let service = try Service([
-                "web1": "\(file)\(scratch["1"])\n[Watchdog]\nReadiness=none\n",
-                "web2": "\(file)\(scratch["2"])\n[Watchdog]\nReadiness=none\n", "db": Self.sleeper,
+                "web1": "\(file)\(scratch["1"])\n\(unhurriedSettings)Readiness=none\n",
+                "web2": "\(file)\(scratch["2"])\n\(unhurriedSettings)Readiness=none\n", "db": Self.sleeper,
             ])
             for name in ["web1", "web2", "db"] { try service.wait(for: name) { $0.state == .running } }
             for file in ["1", "2"] { #expect(eventually { scratch.read(file) == "hello\n" }) }
@@ -147,12 +147,12 @@ extension EndToEnd {
         func waits() throws {
             let service = try Service([
                 "no": "[App]\nEnabled=no\nExecStart=/nonexistent/program\n[Restart]\nPolicy=never\n",
-                "dies": "[App]\nEnabled=no\nExecStart=/bin/sh -c 'exit 4'\n[Watchdog]\nReadiness=notify\n"
+                "dies": "[App]\nEnabled=no\nExecStart=/bin/sh -c 'exit 4'\n\(unhurriedSettings)Readiness=notify\n"
                     + "[Restart]\nPolicy=never\n",
-                "job": "[App]\nEnabled=no\nExecStart=/bin/sh -c 'exit 0'\n[Watchdog]\nReadiness=notify\n",
+                "job": "[App]\nEnabled=no\nExecStart=/bin/sh -c 'exit 0'\n\(unhurriedSettings)Readiness=notify\n",
                 "late":
                     "[App]\nEnabled=no\nExecStart=/usr/bin/python3 -c 'from wd import *; notify(\"READY=1\"); hang()'\n"
-                    + "Environment=PYTHONPATH=\(subjects)\n[Watchdog]\nReadiness=notify\n",
+                    + "Environment=\(quoted("PYTHONPATH=\(subjects)"))\n\(unhurriedSettings)Readiness=notify\n",
             ])
             let missing = try service.command("launch", "no")
             #expect(missing.code == 1)
@@ -194,7 +194,7 @@ extension EndToEnd {
             let scratch = try Scratch()
             let service = try Service([
                 "a": "[App]\nExecStart=/bin/sh -c 'echo one; echo two; exec sleep 1000'\n"
-                    + "StandardOutput=append:\(scratch["a.log"])\n[Watchdog]\nReadiness=none\n",
+                    + "StandardOutput=append:\(scratch["a.log"])\n\(unhurriedSettings)Readiness=none\n",
                 "b": Self.sleeper + "[App]\nStandardOutput=null\n",
             ])
             #expect(eventually { scratch.read("a.log") == "one\ntwo\n" })

@@ -43,7 +43,7 @@ extension EndToEnd {
 
         private func simulate(_ arguments: [String]) throws -> (code: Int32, output: String, errors: String) {
             let program = try Program([product("watchdogd"), "simulate"] + arguments)
-            let status = try program.end(within: .seconds(60))
+            let status = try program.end()
             return (status.code ?? -1, program.text(.output), program.text(.errors))
         }
 
@@ -122,7 +122,7 @@ extension EndToEnd {
         func unwritable() throws {
             let program = try Program(
                 [product("watchdogd"), "run", "--trace", "/nonexistent/t", "--", "/usr/bin/touch", scratch["launched"]])
-            #expect(try program.end(within: .seconds(60)).code == 73)
+            #expect(try program.end().code == 73)
             #expect(program.text(.errors).contains("--trace: cannot open /nonexistent/t"))
             #expect(scratch.read("launched") == nil)
         }

@@ -17,7 +17,9 @@ extension EndToEnd {
         private func start(_ rest: [String: String], keepsDescriptors: Bool = true) throws -> Succession {
             let succession = try Succession([:], keepsDescriptors: keepsDescriptors)
             var apps: [String: String] = [:]
-            for (name, rest) in rest { apps[name] = succession.survivor(name, rest) }
+            for (name, rest) in rest {
+                apps[name] = succession.survivor(name, rest.isEmpty ? unhurriedSettings : rest)
+            }
             try succession.add(apps)
             for name in apps.keys {
                 #expect(eventually { succession.log(name).contains { $0.what == "ping" } }, "\(name) is pinged")
@@ -56,7 +58,9 @@ extension EndToEnd {
 
         @Test("the service manager gets the number of apps in each state when that changes")
         func status() throws {
-            let succession = try Succession(["plain": "[App]\nExecStart=/bin/sleep 1000\n[Watchdog]\nReadiness=none\n"])
+            let succession = try Succession([
+                "plain": "[App]\nExecStart=/bin/sleep 1000\n\(unhurriedSettings)Readiness=none\n"
+            ])
             func isTold(_ line: String) throws -> Bool {
                 try eventually {
                     try succession.pump()

@@ -9,7 +9,8 @@ import WatchdogLinux
 extension EndToEnd {
     @Suite("watchdogd top, with a daemon")
     struct TopTests {
-        private static let healthy = "[App]\nExecStart=\(product("HealthyApp"))\n[Watchdog]\nPing=50ms\n"
+        private static let healthy =
+            "[App]\nExecStart=\(quoted(product("HealthyApp")))\n\(unhurriedSettings)Ping=50ms\n"
 
         @Test("Without a terminal it prints one table, without colors, and exits")
         func piped() throws {

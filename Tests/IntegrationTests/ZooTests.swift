@@ -177,7 +177,7 @@ extension EndToEnd {
                     "\(subjects)/zoo.swift",
                 ],
                 directory: scratch.path)
-            let status = try compiler.end(within: .seconds(120))
+            let status = try compiler.end()
             try #require(status == .exited(code: 0), "\(compiler.text(.errors))")
             return path
         }
@@ -210,7 +210,7 @@ extension EndToEnd {
         private func check(
             _ entry: ZooEntry, _ supervision: Supervision, _ load: Load, _ tally: inout Tally
         ) throws {
-            let ending = try supervision.end(within: .seconds(90))
+            let ending = try supervision.end()
             removeSharedMemory(of: supervision)
             if entry.program == .server, ending.exitCode == 3 {
                 print("zoo: \(entry.kind) skipped: \(ending.output.split(separator: "\n").last ?? "no reason given")")

@@ -2,13 +2,14 @@
 
 import Glibc
 import Synchronization
+import TestSupport
 import Testing
 import WatchdogBase
 import WatchdogLinux
 
 @testable import WatchdogCapture
 
-@Suite("The capture thread")
+@Suite("The capture thread", .reapsChildren)
 struct CaptureThreadTests {
     /// What completions reported, in their order.
     private final class Reports: Sendable {
@@ -169,8 +170,8 @@ struct CaptureThreadTests {
         thread.capture(1, SnapshotOptions(), completion: reports.add)
         try eventually("the first capture") { door.arrivals == 1 }
         thread.capture(2, SnapshotOptions(), completion: reports.add)
-        #expect(!thread.replaceStuckWorker(after: .seconds(60), at: .now()), "not stuck yet")
-        #expect(thread.replaceStuckWorker(after: .seconds(60), at: .now() + .seconds(61)))
+        #expect(!thread.replaceStuckWorker(after: patience, at: .now()), "not stuck yet")
+        #expect(thread.replaceStuckWorker(after: patience, at: .now() + patience + .seconds(1)))
         try eventually("the second capture") { reports.count == 1 }
         #expect(reports.all == [2])
         door.open()
@@ -220,7 +221,7 @@ struct CaptureThreadTests {
         #expect(reports.all == [ECANCELED])
         #expect(!thread.capture(3, SnapshotOptions(), completion: reports.add))
         door.open()
-        #expect(thread.shutDown(within: .seconds(20)))
+        #expect(thread.shutDown(within: patience))
         #expect(reports.all == [ECANCELED, 1])
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import TestSupport
 import Testing
 import WatchdogBase
 import WatchdogLinux
@@ -165,7 +166,7 @@ struct ForgedCoreTests {
         #expect(throws: CoreError.self) {
             try CoreContents(reading: file.number, of: builder.process, until: Instant.now())
         }
-        _ = try CoreContents(reading: file.number, of: builder.process, until: Instant.now() + .seconds(60))
+        _ = try CoreContents(reading: file.number, of: builder.process, until: Instant.now() + patience)
     }
 
     @Test("Mappings beyond those that a snapshot may have are left out, and that is said")

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import TestSupport
 import Testing
 
 @testable import WatchdogCapture
 
-@Suite("A snapshot of a process with generated code")
+@Suite("A snapshot of a process with generated code", .reapsChildren)
 struct PerfMapCaptureTests {
     private static let interpreter = "/usr/bin/python3"
 

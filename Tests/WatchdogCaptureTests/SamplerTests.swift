@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import Synchronization
+import TestSupport
 import Testing
 import WatchdogBase
 import WatchdogReport
 
 @testable import WatchdogCapture
 
-@Suite("Looking at a process again and again")
+@Suite("Looking at a process again and again", .reapsChildren)
 struct SamplerTests {
     private static func take(
         _ process: Int32, looks: Int, stopsRunning: Bool = true
@@ -23,12 +25,18 @@ struct SamplerTests {
     func sleepers() throws {
         let subject = try Subject("threads", "3")
         for thread in subject.markers.map(\.thread) { try subject.waitForState("S", of: thread) }
-        // For longer than a machine that is busy may keep the sampler from its second look.
-        let sampling = try Self.take(subject.process, looks: 1_000)
+        let looks = Mutex(0)
+        let options = SamplingOptions(interval: .milliseconds(1), duration: patience)
+        let sampling = try Sampling.take(of: subject.process, options) { _ in
+            looks.withLock { looks in
+                looks += 1
+                return looks <= 100
+            }
+        }
         #expect(sampling.stopCount == 0)
         #expect(sampling.lostCount == 0)
         #expect(!sampling.hasEnded)
-        #expect(sampling.sampleCount > 1)
+        #expect(sampling.sampleCount == 101)
         #expect(Set(sampling.threads.map(\.id)) == Set(subject.markers.map(\.thread)))
         #expect(sampling.runs.count == 3)
         #expect(sampling.runs.allSatisfy { $0.first == 0 && $0.count == sampling.sampleCount })
@@ -49,11 +57,15 @@ struct SamplerTests {
     @Test("a thread on a CPU is stopped for its registers, or counted without a stack")
     func runners() throws {
         let subject = try Subject("spin")
-        let stopped = try Self.take(subject.process, looks: 1_000)
-        #expect(stopped.refusal == nil)
-        #expect(stopped.stopCount > 0)
-        let contents = try stopped.snapshot.contents()
-        #expect(contents.threads.contains { $0.registerSource == .ptrace && $0.stack != nil })
+        // One that gets no CPU does not stop within the few milliseconds for which a look waits.
+        let isSeen = try eventually {
+            let stopped = try Self.take(subject.process, looks: 100)
+            #expect(stopped.refusal == nil)
+            #expect(stopped.stopCount > 0)
+            let contents = try stopped.snapshot.contents()
+            return contents.threads.contains { $0.registerSource == .ptrace && $0.stack != nil }
+        }
+        #expect(isSeen)
 
         let left = try Self.take(subject.process, looks: 20, stopsRunning: false)
         #expect(left.stopCount == 0)
@@ -67,7 +79,7 @@ struct SamplerTests {
         let subject = try Subject("threads", "2")
         let process = subject.process
         let sampling = try Sampling.take(
-            of: process, SamplingOptions(interval: .milliseconds(1), duration: .seconds(60))
+            of: process, SamplingOptions(interval: .milliseconds(1), duration: patience)
         ) { _ in
             kill(process, SIGKILL)
             while waitpid(process, nil, WNOHANG) == 0 { usleep(1000) }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import TestSupport
 import Testing
 import WatchdogBase
 import WatchdogLinux
@@ -9,7 +10,7 @@ import WatchdogVerdict
 
 @testable import WatchdogCapture
 
-@Suite("A snapshot that ends in a kill")
+@Suite("A snapshot that ends in a kill", .reapsChildren)
 struct SnapshotKillTests {
     private let killed: Int32 = 9
 

@@ -2,7 +2,7 @@
 
 import CLinux
 import Glibc
-import SeededRandom
+import TestSupport
 import Testing
 import WatchdogVerdict
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import TestSupport
 import Testing
 import WatchdogBase
 import WatchdogLinux
@@ -9,7 +10,7 @@ import WatchdogVerdict
 
 @testable import WatchdogCapture
 
-@Suite("A snapshot of a real process")
+@Suite("A snapshot of a real process", .reapsChildren)
 struct SnapshotTakeTests {
     /// Checks that every marker was found at its address in the stack of its thread.
     private func expectMarkers(_ subject: Subject, in contents: SnapshotContents) {
@@ -235,11 +236,18 @@ struct SnapshotTakeTests {
         let snapshot = try Snapshot.take(of: subject.process, .patient)
         #expect(snapshot.method == .procfsRegisters)
         #expect(snapshot.methodReason == "no thread stopped in time: the main thread is in uninterruptible sleep")
-        #expect(snapshot.timings.total < SnapshotOptions.patient.stopTimeout)
         let contents = try snapshot.contents()
         #expect(contents.threads.first?.state == "D")
         expectMarkers(subject, in: contents)
-        // The end of the capturing thread detached it: nobody traces it any more.
+        // The machine may have delayed one capture, but not each; one that waits takes as long as it may every time.
+        let isQuick = try eventually {
+            // The end of the capturing thread detached it: nobody traces it any more.
+            try eventually("the tracer's end") {
+                textOfFile("/proc/\(subject.process)/status")?.contains("TracerPid:\t0\n") == true
+            }
+            return try Snapshot.take(of: subject.process, .patient).timings.total < .seconds(1)
+        }
+        #expect(isQuick)
         try eventually("the tracer's end") {
             textOfFile("/proc/\(subject.process)/status")?.contains("TracerPid:\t0\n") == true
         }
@@ -327,8 +335,16 @@ struct SnapshotTakeTests {
                 successes += 1
             }
         }
-        #expect(successes > 0)
-        _ = try? Snapshot.take(of: subject.process, SnapshotOptions.patient(ending: .kill()))
+        #expect(successes > 0 || eventually { (try? Snapshot.take(of: subject.process, .patient)) != nil })
+        // Between two of its programs, a capture may fail before it kills.
+        let isKilled = eventually {
+            do throws(SnapshotError) {
+                return try Snapshot.take(of: subject.process, .patient(ending: .kill())).end == .killed
+            } catch {
+                return error.end == .killed
+            }
+        }
+        try #require(isKilled)
         #expect(try subject.reap() == 9)
     }
 

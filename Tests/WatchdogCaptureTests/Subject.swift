@@ -2,6 +2,7 @@
 
 import CLinux
 import Glibc
+import TestSupport
 
 /// A process started by a test, with pipes to its standard input and output.
 final class Subject {
@@ -115,7 +116,9 @@ final class Subject {
 
     private func read() throws -> [UInt8] {
         var entry = pollfd(fd: output, events: Int16(POLLIN), revents: 0)
-        guard poll(&entry, 1, 20_000) == 1 else { throw Failure(description: "no output within 20 s") }
+        guard poll(&entry, 1, Int32(patience / Duration.milliseconds(1))) == 1 else {
+            throw Failure(description: "no output within \(patience)")
+        }
         var bytes = [UInt8](repeating: 0, count: 4096)
         let length = Glibc.read(output, &bytes, bytes.count)
         guard length > 0 else { throw Failure(description: "the subject closed its output") }
@@ -147,13 +150,10 @@ final class Subject {
     }
 }
 
-/// Looks every millisecond whether `condition` has come true, for 20 seconds.
+/// Polls until `condition` has come true; throws when it does not.
 func eventually(_ what: String, _ condition: () -> Bool) throws {
-    var attempts = 0
-    while !condition() {
-        attempts += 1
-        guard attempts < 20_000 else { throw Subject.Failure(description: "waited in vain for \(what)") }
-        usleep(1000)
+    guard TestSupport.eventually(condition) else {
+        throw Subject.Failure(description: "waited in vain for \(what)")
     }
 }
 

@@ -2,6 +2,7 @@
 
 import Glibc
 import Synchronization
+import TestSupport
 import WatchdogLinux
 import WatchdogVerdict
 
@@ -112,14 +113,14 @@ final class OpenWatch {
 }
 
 extension SnapshotOptions {
-    /// Waits for threads even on a machine that is busy with other tests.
-    static let patient = SnapshotOptions(stopTimeout: .seconds(1))
+    /// Waits for threads as long as a capture can, which is a second: the machine may be busy with other tests.
+    static let patient = SnapshotOptions(stopTimeout: patience)
 
     static func patient(
         startTime: UInt64? = nil,
         method: CapturedProcess.Method = .ptrace,
         ending: Ending = .release
     ) -> SnapshotOptions {
-        SnapshotOptions(startTime: startTime, method: method, ending: ending, stopTimeout: .seconds(1))
+        SnapshotOptions(startTime: startTime, method: method, ending: ending, stopTimeout: patience)
     }
 }

@@ -2,13 +2,14 @@
 
 import Glibc
 import Synchronization
+import TestSupport
 import Testing
 import WatchdogBase
 import WatchdogLinux
 
 @testable import WatchdogCapture
 
-@Suite("The capture of an app's other processes")
+@Suite("The capture of an app's other processes", .reapsChildren)
 struct TreeCaptureTests {
     private static func members(_ subjects: [Subject]) -> TreeMembers {
         .listed(subjects.compactMap { ProcessStat.read($0.process) })
@@ -19,8 +20,8 @@ struct TreeCaptureTests {
     ) throws -> (main: Result<Snapshot, SnapshotError>, others: TreeSnapshot) {
         // On a machine that is busy with other tests, threads take longer to stop than a supervisor would wait.
         var configuration = CaptureThreadConfiguration()
-        configuration.treeLimits.time = .seconds(10)
-        configuration.treeLimits.stopTimeout = .seconds(1)
+        configuration.treeLimits.time = patience
+        configuration.treeLimits.stopTimeout = patience
         let thread = try CaptureThread(configuration)
         defer { thread.shutDown() }
         let answer = Mutex<(Result<Snapshot, SnapshotError>, TreeSnapshot)?>(nil)
@@ -77,8 +78,8 @@ struct TreeCaptureTests {
         var limits = TreeLimits()
         limits.processes = 3
         limits.threads = 6
-        limits.time = .seconds(10)
-        limits.stopTimeout = .seconds(1)
+        limits.time = patience
+        limits.stopTimeout = patience
         let capture = TreeCapture(request, .inherited, TreeCapture.Threads(), limits: limits)
         capture.run()
         let snapshot = capture.end()

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TestSupport
 import Testing
 import WatchdogVerdict
 
 @testable import WatchdogCapture
 
-@Suite("A capture without symbols")
+@Suite("A capture without symbols", .reapsChildren)
 struct WithoutSymbolsTests {
     @Test("has every thread's innermost frame, and the images with their build-ids")
     func realProcess() throws {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
-import SeededRandom
+import TestSupport
 import Testing
 
 @testable import WatchdogConfiguration

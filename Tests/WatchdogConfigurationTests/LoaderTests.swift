@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TestSupport
 import Testing
 import WatchdogConfiguration
 
@@ -26,7 +27,10 @@ struct LoaderTests {
             guard !inside.contains(prefix + "forbidden") else {
                 throw ConfigurationReadError(isMissing: false, "cannot list \(directory): Permission denied (EACCES)")
             }
-            return Set(inside.map { String($0.dropFirst(prefix.count).prefix { $0 != "/" }) }).shuffled()
+            // In no order, and the same in every run.
+            var generator = SeededGenerator(seed: 1)
+            return Set(inside.map { String($0.dropFirst(prefix.count).prefix { $0 != "/" }) })
+                .sorted().shuffled(using: &generator)
         }
     }
 

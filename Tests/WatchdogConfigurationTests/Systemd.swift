@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import Glibc
+import TestSupport
 
 /// The real thing: systemd's own reading of units, which it prints in its test mode without running anything.
 enum Systemd {
@@ -43,7 +44,8 @@ enum Systemd {
         let output = TestFiles.output(
             of: """
                 chmod -R a+rX \(folder) && mkdir -m 777 \(folder)/run && \(other) env -i HOME=/nonexistent \
-                SYSTEMD_UNIT_PATH=\(folder) XDG_RUNTIME_DIR=\(folder)/run timeout 60 \
+                SYSTEMD_UNIT_PATH=\(folder) XDG_RUNTIME_DIR=\(folder)/run \
+                timeout \(patience.components.seconds) \
                 \(path) --test --user --unit=default.target --log-target=console --no-pager
                 """)
         guard let output else { throw Failure() }

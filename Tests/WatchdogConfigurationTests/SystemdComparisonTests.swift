@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import SeededRandom
+import TestSupport
 import Testing
 import WatchdogConfiguration
 
 /// Whether systemd, the real one, reads the same from the same lines.
-@Suite("Compared with systemd", .enabled(if: Systemd.isThere, "\(Systemd.reason)"))
+@Suite("Compared with systemd", .enabled(if: Systemd.isThere, "\(Systemd.reason)"), .reapsChildren)
 struct SystemdComparisonTests {
     private func arguments(_ lines: [String]) -> [String]? {
         guard let line = lines.first(where: { $0.hasPrefix("Command Line: ") }) else { return nil }

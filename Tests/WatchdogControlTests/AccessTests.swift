@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import TestSupport
 import Testing
 import WatchdogBase
 import WatchdogLinux
 
 @testable import WatchdogControl
 
-@Suite("Access")
+@Suite("Access", .reapsChildren)
 struct AccessTests {
     private struct Row: Sendable, CustomTestStringConvertible {
         let owner: UInt32
@@ -217,6 +218,7 @@ extension Station {
         let pipe = try OwnedDescriptor.pipe()
         request.descriptors = [.init(pipe.write.number, as: 1), .init(pipe.write.number, as: 2)]
         let process = try spawn(request).process
+        defer { process.killAndReap() }
         return try finish(pipe.read, process, closing: pipe.write)
     }
 

@@ -2,15 +2,13 @@
 
 import FoundationEssentials
 import Glibc
+import TestSupport
 import Testing
 import WatchdogBase
 import WatchdogLinux
 import WatchdogPolicy
 
 @testable import WatchdogControl
-
-/// Longer than anything here takes, so that a broken test ends.
-let patience = Duration.seconds(60)
 
 /// A folder that is removed with its contents when the object goes.
 final class TemporaryFolder {
@@ -24,6 +22,14 @@ final class TemporaryFolder {
 
     deinit {
         try? FileManager.default.removeItem(atPath: path)
+    }
+}
+
+extension Pidfd {
+    /// Ends a child of a test, and reaps it.
+    func killAndReap() {
+        try? send(SIGKILL)
+        if eventually({ hasExited }) { _ = try? waitExit() }
     }
 }
 

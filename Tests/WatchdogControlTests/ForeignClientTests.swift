@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import TestSupport
 import Testing
 import WatchdogBase
 import WatchdogLinux
@@ -8,7 +9,7 @@ import WatchdogLinux
 @testable import WatchdogControl
 
 /// Talks to the server with a client that was made for varlink services of others.
-@Suite("Foreign client")
+@Suite("Foreign client", .reapsChildren)
 struct ForeignClientTests {
     private static let program = """
         import sys, varlink

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import TestSupport
 import Testing
 import WatchdogBase
 import WatchdogLinux
 
 @testable import WatchdogControl
 
-@Suite("Control socket")
+@Suite("Control socket", .reapsChildren)
 struct SocketTests {
     private let folder: TemporaryFolder
     private var path: String { "\(folder.path)/control" }
@@ -96,15 +97,14 @@ struct SocketTests {
             environment: ["PATH": "/usr/bin:/bin"])
         request.descriptors = [.init(input.read.number, as: 0), .init(output.write.number, as: 1)]
         let process = try spawn(request).process
+        defer { process.killAndReap() }
+        var entry = pollfd(fd: output.read.number, events: Int16(POLLIN), revents: 0)
+        try #require(poll(&entry, 1, Int32(patience / Duration.milliseconds(1))) == 1)
         var byte: UInt8 = 0
         #expect(read(output.read.number, &byte, 1) == 1)
-        func reap() throws {
-            var entry = pollfd(fd: process.descriptor.number, events: Int16(POLLIN), revents: 0)
-            #expect(poll(&entry, 1, 60_000) == 1)
-            _ = try process.waitExit()
-        }
         if isParentGone {
-            try reap()
+            #expect(eventually { process.hasExited })
+            _ = try process.waitExit()
             let next = try ControlSocket.bind(path: path, mode: 0o600)
             #expect(mode(path) != nil)
             next.remove()
@@ -112,8 +112,6 @@ struct SocketTests {
             #expect(throws: ControlSocket.BindError.inUse(path: path)) {
                 try ControlSocket.bind(path: path, mode: 0o600)
             }
-            try process.send(SIGKILL)
-            try reap()
         }
         withExtendedLifetime(input) {}
     }
@@ -190,7 +188,7 @@ struct ClientTests {
         folder = try TemporaryFolder()
     }
 
-    private func error(_ place: ControlPath, patience: Duration = .seconds(10)) -> ControlClientError? {
+    private func error(_ place: ControlPath, patience: Duration = TestSupport.patience) -> ControlClientError? {
         #expect(throws: ControlClientError.self) { try ControlClient(place, patience: patience).info() }
     }
 
@@ -243,7 +241,7 @@ struct ClientTests {
         let socket = try ControlSocket.bind(path: place.path, mode: 0o600)
         let listening = socket.descriptor
         startThread { answerOnce(listening.number, Array(answer.utf8) + [0]) }
-        let told = try #require(error(place, patience: patience))
+        let told = try #require(error(place))
         #expect(told.code == .notUnderstood)
         #expect(!told.description.contains("\u{1b}"))
     }
@@ -255,11 +253,11 @@ struct ClientTests {
         startThread {
             answerOnce(listening.number, Array(#"{"error":"org.x.Odd\u001b","parameters":{"a":1}}"#.utf8) + [0])
         }
-        let odd = error(place, patience: patience)
+        let odd = error(place)
         #expect(odd?.controlError == .other(name: "org.x.Odd\u{1b}"))
         #expect(odd?.description == #"watchdogd answered with org.x.Odd\x1b"#)
         startThread { answerOnce(listening.number, Array(#"{"par"#.utf8)) }
-        let early = error(place, patience: patience)
+        let early = error(place)
         #expect(early?.code == .disconnected)
         #expect(early?.description == "watchdogd closed the connection before it had answered")
     }
@@ -275,7 +273,7 @@ private func fillQueue(_ path: String) -> [OwnedDescriptor] {
 /// Takes one connection, sends bytes and closes it.
 private func answerOnce(_ listening: Int32, _ bytes: [UInt8]) {
     var entry = pollfd(fd: listening, events: Int16(POLLIN), revents: 0)
-    guard poll(&entry, 1, 60_000) == 1 else { return }
+    guard poll(&entry, 1, Int32(patience / Duration.milliseconds(1))) == 1 else { return }
     let connection = accept(listening, nil, nil)
     guard connection >= 0 else { return }
     var buffer = [UInt8](repeating: 0, count: 4096)

@@ -3,7 +3,7 @@
 import CSQLite
 import FoundationEssentials
 import Glibc
-import SeededRandom
+import TestSupport
 import Testing
 import WatchdogBase
 import WatchdogLinux

@@ -3,6 +3,7 @@
 import CSQLite
 import Glibc
 import Synchronization
+import TestSupport
 import Testing
 import WatchdogBase
 import WatchdogLinux
@@ -151,7 +152,7 @@ struct StoreTests {
         let thread = try WorkerThread.start {
             #expect { try HistoryReader(path: path) } throws: { "\($0)".contains("is not a regular file") }
         }
-        #expect(thread.join(until: .now() + .seconds(10)))
+        #expect(thread.join(until: .now() + patience))
     }
 
     @Test("Another program's database is neither read nor touched nor set aside")
@@ -236,7 +237,7 @@ struct StoreTests {
                 }
             }
         }
-        for thread in threads { #expect(thread.join(until: .now() + .seconds(300))) }
+        for thread in threads { #expect(thread.join(until: .now() + patience * 3)) }
         let groups = try HistoryReader(path: path).launches(of: nil, by: .app).groups
         let counts = written.withLock { $0 }
         #expect(counts.count == 2)

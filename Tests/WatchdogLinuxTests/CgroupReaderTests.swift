@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import TestSupport
 import Testing
 import WatchdogBase
 
 @testable import WatchdogLinux
 
-@Suite("What the kernel counts of many cgroups")
+@Suite("What the kernel counts of many cgroups", .reapsChildren)
 struct CgroupReaderTests {
     @Test("Several cgroups of one directory, and one of another, each have their own time")
     func times() throws {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import TestSupport
 import Testing
 
 @testable import WatchdogLinux
 
-@Suite("Finding a command")
+@Suite("Finding a command", .reapsChildren)
 struct ExecutableLookupTests {
     private func failure(
         _ command: String,

@@ -1,20 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import TestSupport
 import Testing
 import WatchdogBase
 
 @testable import WatchdogLinux
-
-/// Waits until the condition holds; for what the kernel does soon but tells nobody.
-func eventually(_ condition: () throws -> Bool) rethrows -> Bool {
-    let end = Instant.now() + patience
-    while Instant.now() < end {
-        if try condition() { return true }
-        sched_yield()
-    }
-    return false
-}
 
 /// Runs the body with a cgroup of its own, or says why there is none.
 func withCgroup(_ body: (Cgroup, CgroupParent) throws -> Void) throws {
@@ -35,7 +26,7 @@ func withCgroup(_ body: (Cgroup, CgroupParent) throws -> Void) throws {
     try body(cgroup, parent)
 }
 
-@Suite("Containment in a cgroup", .serialized)
+@Suite("Containment in a cgroup", .serialized, .reapsChildren)
 struct CgroupTests {
     /// A program that forks children into sessions of their own and waits forever.
     private func tree(in cgroup: Cgroup) throws -> SpawnedProcess {
@@ -326,74 +317,18 @@ struct ProcessTreeTests {
         // A supervisor in the session of what it supervises is not a member, nor what it supervises besides.
         #expect(ids(all, session: 1, known: [:]) == [1])
     }
-
-    @Test("a tree that changes sessions and loses its parents is killed whole")
-    func kill() async {
-        // In a process of its own: to be a subreaper is a property of the process.
-        await #expect(processExitsWith: .success) {
-            try Subreaper.become()
-            #expect(Subreaper.isActive)
-            let script = """
-                import os, signal
-                if os.fork() == 0:
-                    os.setsid()
-                    if os.fork() == 0:
-                        os.setsid()
-                        if os.fork() == 0:
-                            os.setsid()
-                            os.write(1, b'x')
-                            signal.pause()
-                        os._exit(0)
-                    os.write(1, b'x')
-                    signal.pause()
-                os.write(1, b'x')
-                signal.pause()
-                """
-            var request = SpawnRequest(executable: "/usr/bin/python3", arguments: ["python3", "-c", script])
-            request.environment["MARK"] = "of this test"
-            let pipe = try OwnedDescriptor.pipe()
-            request.descriptors[1].source = pipe.write.number
-            let spawned = try spawn(request)
-            let start = try #require(spawned.startTime)
-            let tree = ProcessTree(root: spawned.pid, startTime: start, marker: "MARK=of this test")
-            var started = 0
-            var buffer = [UInt8](repeating: 0, count: 16)
-            while started < 3, waitReadable(pipe.read) { started += read(pipe.read.number, &buffer, buffer.count) }
-
-            let containment = Containment.processTree(tree)
-            #expect(eventually { tree.processes().count == 3 })
-            #expect(containment.survivors(limit: 2).map(\.name) == ["python3", "python3"])
-            #expect(containment.events == nil)
-            try containment.kill()
-            #expect(eventually { containment.isEmpty })
-
-            // The orphans are ours to reap, but not the supervised process.
-            #expect(eventually { spawned.process.hasExited })
-            var orphans: [Subreaper.Orphan] = []
-            #expect(
-                eventually {
-                    orphans += Subreaper.reapOrphans(except: [spawned.pid])
-                    return orphans.count == 3
-                }
-            )
-            let killed = WatchdogBase.ExitStatus.signaled(signal: SIGKILL, coreDumped: false)
-            #expect(orphans.filter { $0.exit.status == killed }.count == 2)
-            #expect(try spawned.process.waitExit()?.status == killed)
-            #expect(Subreaper.reapOrphans(except: []).isEmpty)
-        }
-    }
 }
 
 @Suite("Limits of cgroups")
 struct CgroupLimitsTests {
-    /// A directory that looks like a cgroup, as far as limits go: this machine may have no controllers.
-    private func directory(_ files: [String: String]) throws -> String {
-        let path = try makeTemporaryDirectory()
-        for (name, text) in files {
-            let file = try OwnedDescriptor(opening: "\(path)/\(name)", flags: O_WRONLY | O_CREAT)
-            #expect(write(file.number, text, text.utf8.count) == text.utf8.count)
+    /// Calls a closure with a directory that looks like a cgroup, as far as limits go.
+    ///
+    /// This machine may have no controllers.
+    private func withDirectory(_ files: [String: String], _ body: (String) throws -> Void) throws {
+        try withTemporaryDirectory { path in
+            for (name, text) in files { try WatchdogLinuxTests.write(text, to: "\(path)/\(name)") }
+            try body(path)
         }
-        return path
     }
 
     private func text(_ path: String) -> String? {
@@ -402,30 +337,32 @@ struct CgroupLimitsTests {
 
     @Test("each goes to its controller's file, in the kernel's units")
     func applied() throws {
-        let path = try directory(["cgroup.events": "", "cpu.max": "", "memory.max": "", "pids.max": ""])
-        defer { system("rm -r '\(path)'") }
-        let cgroup = try Cgroup(opening: path)
-        let refusals = cgroup.apply(CgroupLimits(cpuQuota: .milliseconds(1_500), memory: 1 << 30, tasks: 64))
-        #expect(refusals.map(\.controller) == [])
-        #expect(text("\(path)/cpu.max") == "150000 100000")
-        #expect(text("\(path)/memory.max") == "1073741824")
-        #expect(text("\(path)/pids.max") == "64")
+        try withDirectory(["cgroup.events": "", "cpu.max": "", "memory.max": "", "pids.max": ""]) { path in
+            let cgroup = try Cgroup(opening: path)
+            let refusals = cgroup.apply(CgroupLimits(cpuQuota: .milliseconds(1_500), memory: 1 << 30, tasks: 64))
+            #expect(refusals.map(\.controller) == [])
+            #expect(text("\(path)/cpu.max") == "150000 100000")
+            #expect(text("\(path)/memory.max") == "1073741824")
+            #expect(text("\(path)/pids.max") == "64")
+        }
     }
 
     @Test("a controller that is not there is named")
     func missing() throws {
-        let path = try directory(["cgroup.events": "", "pids.max": ""])
-        defer { system("rm -r '\(path)'") }
-        let refusals = try Cgroup(opening: path).apply(CgroupLimits(cpuQuota: .seconds(1), tasks: 5))
-        #expect(refusals.map(\.controller) == ["cpu"])
-        #expect(refusals.map(\.reason) == ["there is no cpu controller"])
-        #expect(text("\(path)/pids.max") == "5")
+        try withDirectory(["cgroup.events": "", "pids.max": ""]) { path in
+            let refusals = try Cgroup(opening: path).apply(CgroupLimits(cpuQuota: .seconds(1), tasks: 5))
+            #expect(refusals.map(\.controller) == ["cpu"])
+            #expect(refusals.map(\.reason) == ["there is no cpu controller"])
+            #expect(text("\(path)/pids.max") == "5")
+        }
     }
 
     @Test("kills for lack of memory are counted")
     func memoryKills() throws {
-        let path = try directory(["cgroup.events": "", "memory.events": "low 0\nhigh 0\nmax 7\noom 2\noom_kill 2\n"])
-        defer { system("rm -r '\(path)'") }
-        #expect(try Cgroup(opening: path).memoryKills == 2)
+        let events = "low 0\nhigh 0\nmax 7\noom 2\noom_kill 2\n"
+        try withDirectory(["cgroup.events": "", "memory.events": events]) { path in
+            let cgroup = try Cgroup(opening: path)
+            #expect(cgroup.memoryKills == 2)
+        }
     }
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import TestSupport
 import Testing
 
 @testable import WatchdogLinux
 
-@Suite("Descriptors that outlive their process")
+@Suite("Descriptors that outlive their process", .reapsChildren)
 struct DescriptorStoreTests {
     @Test("are distinguished by what they are")
     func kinds() throws {

@@ -2,6 +2,7 @@
 
 import CLinux
 import Glibc
+import TestSupport
 import Testing
 import WatchdogBase
 
@@ -61,7 +62,7 @@ private final class ScriptedExaminer {
     }
 }
 
-@Suite("Examiners")
+@Suite("Examiners", .reapsChildren)
 struct ExaminerTests {
     private let loop: EventLoop
     private let source: ScriptedSource
@@ -106,20 +107,18 @@ struct ExaminerTests {
         let pipe = try OwnedDescriptor.pipe()
         request.descriptors[0].source = pipe.read.number
         let spawned = try spawn(request)
-        // Its environment is there some moments after its memory.
-        let isStarted = (0..<20_000).contains { _ in
-            usleep(1000)
-            return !ProcessFacts.arguments(spawned.pid).isEmpty
+        defer {
+            try? spawned.process.send(SIGKILL)
+            _ = try? waitForExit(spawned.process)
         }
-        try #require(isStarted)
+        // Its environment is there some moments after its memory.
+        try #require(eventually { !ProcessFacts.arguments(spawned.pid).isEmpty })
         let subject = try process(spawned.pid)
         for (name, value) in [("COLOR", "blue"), ("SHAPE", nil)] {
             let examination = Examination.variable(name, of: subject)
             let answer = try #require(examination.answer(in: ExaminationAnswer.make(to: examination.request)))
             #expect(answer == value)
         }
-        try spawned.process.send(SIGKILL)
-        _ = try waitForExit(spawned.process)
     }
 
     @Test("locks are reported with their files")

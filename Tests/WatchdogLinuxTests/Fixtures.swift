@@ -1,17 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import FoundationEssentials
 import Glibc
+import TestSupport
 import WatchdogBase
 
 @testable import WatchdogLinux
 
-/// Longer than anything here takes, so that a broken test ends.
-let patience = Duration.seconds(20)
+/// For poll(2).
+let patienceInMilliseconds = Int32(patience / .milliseconds(1))
+
+extension SpawnRequest {
+    private static let usualLimit = SpawnRequest(executable: "/", arguments: []).launchLimit
+
+    /// The request, with the limit of tests unless it has one of its own.
+    var patient: SpawnRequest {
+        guard launchLimit == Self.usualLimit else { return self }
+        var request = self
+        request.launchLimit = patience
+        return request
+    }
+}
+
+/// Starts a program as the product does, but with the patience of tests.
+func spawn(_ request: SpawnRequest) throws(SpawnError) -> SpawnedProcess { try WatchdogLinux.spawn(request.patient) }
 
 /// Waits until a descriptor is readable; false when patience is at its end.
 func waitReadable(_ descriptor: OwnedDescriptor) -> Bool {
     var entry = pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0)
-    return poll(&entry, 1, Int32(patience.components.seconds * 1000)) == 1
+    return poll(&entry, 1, patienceInMilliseconds) == 1
 }
 
 /// Waits until a process has ended and reaps it.
@@ -67,7 +84,7 @@ func makeTemporaryDirectory() throws -> String {
 /// Calls a closure with a directory that is removed afterwards.
 func withTemporaryDirectory<Result>(_ body: (String) throws -> Result) throws -> Result {
     let path = try makeTemporaryDirectory()
-    defer { _ = try? run(SpawnRequest(executable: "/bin/rm", arguments: ["rm", "-rf", path])) }
+    defer { try? FileManager.default.removeItem(atPath: path) }
     return try body(path)
 }
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import TestSupport
 import Testing
 import WatchdogBase
 
 @testable import WatchdogLinux
 
-@Suite("File locks that a process holds")
+@Suite("File locks that a process holds", .reapsChildren)
 struct HeldLockTests {
     /// A program that takes a lock, says so, and waits.
     private func holding(_ script: String, _ arguments: String...) throws -> (SpawnedProcess, OwnedDescriptor) {
@@ -65,12 +66,15 @@ struct HeldLockTests {
                 open(sys.argv[1] + '.pid', 'w').write(str(child))
                 """
             let (process, pipe) = try holding(script, "\(directory)/file")
-            defer { _ = pipe }
-            let child = try #require(Procfs.line("\(directory)/file.pid").flatMap { Int32($0) })
+            let child = Procfs.line("\(directory)/file.pid").flatMap { Int32($0) }
+            defer {
+                if let child { kill(child, SIGKILL) }
+                _ = pipe
+            }
             try process.process.send(SIGKILL)
             _ = try waitForExit(process.process)
-            #expect(HeldLocks.find(in: [child]).map(\.kind) == [.flock])
-            kill(child, SIGKILL)
+            let locks = HeldLocks.find(in: [try #require(child)])
+            #expect(locks.map(\.kind) == [.flock])
         }
     }
 
@@ -133,7 +137,7 @@ struct HeldLockTests {
     }
 }
 
-@Suite("Suspending what is contained")
+@Suite("Suspending what is contained", .reapsChildren)
 struct SuspensionTests {
     @Test("stopped processes of a tree count as suspended, and run on")
     func tree() throws {

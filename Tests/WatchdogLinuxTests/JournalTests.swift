@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import TestSupport
 import Testing
 import WatchdogBase
 
 @testable import WatchdogLinux
 
-@Suite("Talking to journald")
+@Suite("Talking to journald", .reapsChildren)
 struct JournalTests {
     private func entry(_ text: String) -> JournalEntry {
         JournalEntry(text, priority: .info, identifier: "test")
@@ -220,9 +221,7 @@ struct JournalTests {
         try withTemporaryDirectory { directory in
             let thread = try thread(JournalAddress(directory: directory))
             #expect(thread.post(entry("lost")))
-            let deadline = Instant.now() + patience
-            while thread.droppedCount == 0, Instant.now() < deadline { sched_yield() }
-            #expect(thread.droppedCount == 1)
+            #expect(eventually { thread.droppedCount == 1 })
             let journal = try FakeJournal(in: directory)
             #expect(thread.post(entry("found")))
             #expect(journal.entry()?.hasPrefix("MESSAGE=found\n") == true)

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import TestSupport
 import Testing
 
 @testable import WatchdogLinux
 
-@Suite("Listening sockets")
+@Suite("Listening sockets", .reapsChildren)
 struct ListeningTests {
     @Test(
         "addresses are read in all their forms and written back",

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import TestSupport
 import Testing
 import WatchdogBase
 
 @testable import WatchdogLinux
 
-@Suite("Processes")
+@Suite("Processes", .reapsChildren)
 struct PidfdTests {
     @Test("exit codes and signals are distinguished", arguments: [0, 1, 77, 255])
     func exitCodes(code: Int) throws {
@@ -70,11 +71,11 @@ struct PidfdTests {
         ] {
             try process.send(signal)
             var change: Pidfd.JobControlChange?
-            let end = Instant.now() + patience
-            while change == nil, Instant.now() < end {
+            let isSeen = try eventually {
                 change = try process.waitStopOrContinue()
-                sched_yield()
+                return change != nil
             }
+            #expect(isSeen)
             #expect(change == expected)
             #expect(try process.waitExit() == nil)
         }

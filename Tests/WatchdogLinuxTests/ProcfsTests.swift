@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import TestSupport
 import Testing
 import WatchdogBase
 
 @testable import WatchdogLinux
 
-@Suite("Reading /proc")
+@Suite("Reading /proc", .reapsChildren)
 struct ProcfsTests {
     private let tail = "S 1 2 3 0 -1 0 0 0 0 0 11 22 0 0 20 0 4 0 555 0 0"
 
@@ -35,7 +36,7 @@ struct ProcfsTests {
 
     @Test("arbitrary bytes never trap a parser")
     func noise() {
-        var generator = SystemRandomNumberGenerator()
+        var generator = SeededGenerator(seed: testSeed)
         let alphabet = Array("0123456789 ():\nSAcpuTgidFfx\t\0".utf8)
         for _ in 0..<20_000 {
             let bytes = (0..<Int.random(in: 0..<120, using: &generator)).map { _ in
@@ -184,9 +185,18 @@ struct ProcfsTests {
         let first = Instant.now()
         let second = Instant.now()
         #expect(second >= first)
-        #expect(abs((SuspendedTime.now() - SuspendedTime.now()).nanoseconds) < 50_000_000)
-        let wall = WallTime.now()
-        #expect(abs(WallTime.now().seconds - wall.seconds) <= 1)
+        func read(_ clock: clockid_t) -> Duration {
+            var time = timespec()
+            clock_gettime(clock, &time)
+            return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+        }
+        // Between these readings, however far apart they lie.
+        let before = (boot: read(CLOCK_BOOTTIME), monotonic: read(CLOCK_MONOTONIC), wall: read(CLOCK_REALTIME))
+        let (suspended, wall) = (SuspendedTime.now(), WallTime.now())
+        let after = (boot: read(CLOCK_BOOTTIME), monotonic: read(CLOCK_MONOTONIC), wall: read(CLOCK_REALTIME))
+        #expect(suspended >= before.boot - after.monotonic && suspended <= after.boot - before.monotonic)
+        let time = Duration.seconds(wall.seconds) + .nanoseconds(wall.nanoseconds)
+        #expect(time >= before.wall && time <= after.wall)
         #expect(wall.seconds > 1_700_000_000)
         #expect(WallTime(nanosecondsSince1970: -1).seconds == -1)
         #expect(WallTime(nanosecondsSince1970: -1).nanoseconds == 999_999_999)
@@ -218,17 +228,20 @@ struct ProcfsTests {
         func hasUsed(_ amount: Duration, _ process: SpawnedProcess) -> Bool {
             ProcessCPU.time(process.pid).map { $0 >= amount } ?? false
         }
-        let old = try busy()
-        #expect(eventually { hasUsed(.milliseconds(40), old) })
-        let before = CPUConsumers.read()
-        let least = try #require(ProcessCPU.time(old.pid))
-        let new = try busy()
+        var started: [SpawnedProcess] = []
         defer {
-            for process in [old, new] {
+            for process in started {
                 try? process.process.send(SIGKILL)
                 _ = try? waitForExit(process.process)
             }
         }
+        let old = try busy()
+        started.append(old)
+        #expect(eventually { hasUsed(.milliseconds(40), old) })
+        let before = CPUConsumers.read()
+        let least = try #require(ProcessCPU.time(old.pid))
+        let new = try busy()
+        started.append(new)
         #expect(eventually { hasUsed(least + .milliseconds(20), old) && hasUsed(.milliseconds(20), new) })
         let use = before.use()
         let most = try #require(ProcessCPU.time(old.pid))

@@ -2,12 +2,13 @@
 
 import CLinux
 import Glibc
+import TestSupport
 import Testing
 import WatchdogBase
 
 @testable import WatchdogLinux
 
-@Suite("Sockets")
+@Suite("Sockets", .reapsChildren)
 struct SocketTests {
     private func withNotifySocket(_ body: (NotifySocket) throws -> Void) throws {
         let directory = try RuntimeDirectory.create()
@@ -288,7 +289,7 @@ struct SocketTests {
             #expect(wd_pipe(&last, 0) == 0)
             Closer.close([last[1]], lane: socket.number)
             var entry = pollfd(fd: last[0], events: 0, revents: 0)
-            #expect(poll(&entry, 1, 20_000) == 1)
+            #expect(poll(&entry, 1, patienceInMilliseconds) == 1)
             close(last[0])
             #expect((try? copies()) == own + 40)
         }

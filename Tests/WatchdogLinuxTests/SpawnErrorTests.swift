@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import TestSupport
 import Testing
 import WatchdogBase
 
 @testable import WatchdogLinux
 
-@Suite("Spawning fails")
+@Suite("Spawning fails", .reapsChildren)
 struct SpawnErrorTests {
     private func failure(_ request: SpawnRequest) throws -> SpawnError {
         try #require(throws: SpawnError.self) { _ = try spawn(request) }
@@ -121,27 +122,17 @@ struct SpawnErrorTests {
             let holder = try OwnedDescriptor(opening: path, flags: O_RDWR)
             ignoreLeaseBreaks()
             let setLease: Int32 = 1024  // F_SETLEASE
-            guard fcntl(holder.number, setLease, F_WRLCK) == 0 else { return print("not tested: no leases") }
             var request = SpawnRequest(executable: path, arguments: ["held"])
-            // Longer than a busy machine takes to come to that step.
-            request.launchLimit = .seconds(3)
-            let error = try failure(request)
-            #expect(error.stage == .execute)
-            #expect(error.errno == .timedOut)
-        }
-    }
-
-    @Test("without leaving a zombie")
-    func noZombie() async {
-        // In a process of its own: other tests have children that have just ended.
-        await #expect(processExitsWith: .success) {
-            for _ in 0..<20 {
-                #expect(throws: SpawnError.self) {
-                    _ = try spawn(SpawnRequest(executable: "/nowhere", arguments: ["x"]))
-                }
+            // A starved machine may need longer to come to that step.
+            for limit in [3, 15, 40] {
+                _ = fcntl(holder.number, setLease, F_UNLCK)
+                guard fcntl(holder.number, setLease, F_WRLCK) == 0 else { return print("not tested: no leases") }
+                request.launchLimit = .seconds(limit)
+                let error = try failure(request)
+                #expect(error.errno == .timedOut)
+                if error.stage == .execute { return }
             }
-            let children = Procfs.children(of: getpid()).compactMap { ProcessStat.read($0) }
-            #expect(!children.contains { $0.state == .zombie })
+            Issue.record("no launch came to the execution of its program")
         }
     }
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import TestSupport
 import Testing
 import WatchdogBase
 
 @testable import WatchdogLinux
 
-@Suite("Spawning")
+@Suite("Spawning", .reapsChildren)
 struct SpawnTests {
     @Test("a program runs, and its pidfd, id and start time are its own")
     func runs() throws {
@@ -183,20 +184,6 @@ struct SpawnTests {
         var information = stat()
         stat(path, &information)
         return information.st_uid
-    }
-
-    @Test("ten thousand open descriptors do not slow a launch down or reach the program")
-    func manyDescriptors() async {
-        // In a process of its own: other tests need descriptors, too.
-        await #expect(processExitsWith: .success) {
-            let limit = try ResourceLimit.current(.openFiles)
-            let count = Int(min(limit.soft, 10_200)) - 200
-            let null = try OwnedDescriptor(opening: "/dev/null", flags: O_RDONLY)
-            let many = try (0..<max(count, 0)).map { _ in try OwnedDescriptor(duplicating: null.number) }
-            let result = try run(shell("ls /proc/self/fd | wc -l"))
-            #expect(result.output.filter(\.isNumber) == "4")
-            withExtendedLifetime(many) {}
-        }
     }
 
     @Test("a descriptor with a high number is passed twice, and its reader sees the program's end")

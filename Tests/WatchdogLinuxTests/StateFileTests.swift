@@ -99,47 +99,6 @@ struct StateFileTests {
         }
     }
 
-    @Test("survive a writer that is killed at any time")
-    func killedWriter() async throws {
-        let path = "/tmp/watchdogd-test-killed-writer-\(getpid()).state"
-        defer { unlink(path) }
-        var seen: Set<[UInt8]> = []
-        var rounds = 0
-        // On a busy machine, many writers do not reach their second write.
-        while rounds < 12 || seen.count < 4 && rounds < 200 {
-            rounds += 1
-            await #expect(processExitsWith: .signal(SIGKILL)) {
-                // Its parent is this process.
-                let path = "/tmp/watchdogd-test-killed-writer-\(getppid()).state"
-                let file = try StateFile(creating: path, format: 1, capacity: 1 << 20)
-                var thread = pthread_t()
-                let context = Unmanaged.passRetained(file).toOpaque()
-                pthread_create(
-                    &thread, nil,
-                    { context in
-                        guard let context else { return nil }
-                        let file = Unmanaged<StateFile>.fromOpaque(context).takeUnretainedValue()
-                        var round: UInt8 = 0
-                        while true {
-                            round &+= 1
-                            try? file.write(checkpoint: [UInt8](repeating: round, count: 20_000))
-                            try? file.write(pulse: [UInt8](repeating: round, count: 400))
-                        }
-                    }, context)
-                // Somewhere in the middle of a write.
-                var isThere = false
-                while !isThere { isThere = (try? StateFile(opening: path, upTo: 1).contents().pulse) != nil }
-                for _ in 0..<Int.random(in: 0...200) { sched_yield() }
-                kill(getpid(), SIGKILL)
-            }
-            let contents = try StateFile(opening: path, upTo: 1).contents()
-            #expect(contents.checkpoint.count == 20_000 && Set(contents.checkpoint).count == 1)
-            if let pulse = contents.pulse { #expect(pulse == [UInt8](repeating: contents.checkpoint[0], count: 400)) }
-            seen.insert(contents.checkpoint + (contents.pulse ?? []))
-        }
-        #expect(seen.count > 3)
-    }
-
     @Test("of a newer watchdogd, of another boot and of nobody are distinguished")
     func foreign() throws {
         try withFile { path in

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import TestSupport
 import Testing
 import WatchdogBase
 
 @testable import WatchdogLinux
 
-@Suite("What a blocked thread waits for")
+@Suite("What a blocked thread waits for", .reapsChildren)
 struct WaitLookTests {
     // MARK: - Locks in memory
 
@@ -181,10 +182,9 @@ struct WaitLookTests {
                     let expected = paths.map { "name\($0)" }.joined(separator: " and ")
                     // While another thread of this process is in uninterruptible sleep, its memory is not read.
                     var subject = ""
-                    let end = Instant.now() + patience
-                    while subject.isEmpty, Instant.now() < end {
+                    _ = eventually {
                         subject = WaitLook(budget: .seconds(10)) { [] }.named(call, place).subject
-                        if subject.isEmpty { usleep(1000) }
+                        return !subject.isEmpty
                     }
                     #expect(subject == expected, "system call \(number)")
                 }
@@ -286,9 +286,9 @@ struct WaitLookTests {
         let subject = try WaitSubject(how)
         let chain = try #require(subject.chain { $0.waits[0].subject.contains("\"kid\"") })
         var searches = 0
-        let look = WaitLook {
+        let look = WaitLook(budget: WaitLook.usualBudget * 2) {
             searches += 1
-            Self.work(for: WaitLook.usualBudget * 2)
+            Self.work(for: WaitLook.usualBudget * 3)
             return [subject.pid] + Procfs.children(of: subject.pid)
         }
         let again = look.chain(process: subject.pid, thread: subject.pid, syscall: chain.waits[0].syscall)
@@ -298,12 +298,13 @@ struct WaitLookTests {
 
     @Test("a budget is spent by everything but the work on the machine's tables, as long as its reserve lasts")
     func reserve() {
-        let budget = WorkBudget(.milliseconds(40), reserve: .milliseconds(50))
+        // What the expectations themselves take is far less.
+        let budget = WorkBudget(.milliseconds(200), reserve: .milliseconds(250))
         #expect(budget.useReserve { !$0.isSpent })
-        budget.useReserve { _ in Self.work(for: .milliseconds(60)) }
+        budget.useReserve { _ in Self.work(for: .milliseconds(300)) }
         #expect(!budget.isSpent)
         #expect(budget.useReserve { $0.isSpent })
-        Self.work(for: .milliseconds(40))
+        Self.work(for: .milliseconds(200))
         #expect(budget.isSpent)
     }
 
@@ -353,11 +354,7 @@ struct WaitLookTests {
         #expect(look.chain(process: subject.pid, thread: subject.pid, syscall: other) == nil)
         #expect(look.chain(process: .max, thread: .max, syscall: chain.waits[0].syscall) == nil)
         let sleeper = try WaitSubject("sleep")
-        let isAsleep = (0..<10_000).contains { _ in
-            usleep(1000)
-            return WaitChannel.read(sleeper.pid, thread: sleeper.pid)?.contains("nanosleep") ?? false
-        }
-        #expect(isAsleep)
+        #expect(eventually { WaitChannel.read(sleeper.pid, thread: sleeper.pid)?.contains("nanosleep") ?? false })
         let syscall = try #require(WaitLook.syscall(.init(process: sleeper.pid, thread: sleeper.pid)))
         #expect(look.chain(process: sleeper.pid, thread: sleeper.pid, syscall: syscall) == nil)
     }

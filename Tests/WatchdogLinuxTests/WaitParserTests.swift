@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TestSupport
 import Testing
 
 @testable import WatchdogLinux
@@ -173,7 +174,7 @@ struct WaitParserTests {
 
     @Test("arbitrary bytes never trap a parser")
     func noise() {
-        var generator = SystemRandomNumberGenerator()
+        var generator = SeededGenerator(seed: testSeed)
         let alphabet = Array("0123456789 :->ABCDEFx\tflockinotdPid\n\0".utf8)
         for _ in 0..<5_000 {
             let bytes = (0..<Int.random(in: 0..<120, using: &generator)).map { _ in
@@ -184,7 +185,7 @@ struct WaitParserTests {
             _ = DescriptorInfo(parsing: bytes)
             _ = BlockedCall(parsing: String(decoding: bytes, as: UTF8.self))
             let memory = (0..<FutexWord.length).map { _ in UInt8.random(in: 0...255, using: &generator) }
-            _ = FutexWord(operation: Int32.random(in: 0...15), expected: 2, memory: memory)?.claim
+            _ = FutexWord(operation: Int32.random(in: 0...15, using: &generator), expected: 2, memory: memory)?.claim
         }
     }
 }

@@ -2,6 +2,7 @@
 
 import Glibc
 import Synchronization
+import TestSupport
 import WatchdogBase
 
 @testable import WatchdogLinux
@@ -12,10 +13,12 @@ private let subjects = "\(#filePath)".split(separator: "/").dropLast().reduce(""
 final class WaitSubject {
     private static let executable = Mutex<String?>(nil)
 
+    private let how: String
     private let spawned: SpawnedProcess
     var pid: Int32 { spawned.process.pid }
 
     init(_ how: String, _ path: String = "", _ call: String = "") throws {
+        self.how = how
         let program = try Self.executable.withLock { executable in
             if let executable { return executable }
             let folder = try makeTemporaryDirectory()
@@ -39,7 +42,8 @@ final class WaitSubject {
     private static let folder = Mutex("")
 
     deinit {
-        for child in children { kill(child, SIGKILL) }
+        // That child removes the set when its parent has ended, and ends.
+        if how != "semaphores" { for child in children { kill(child, SIGKILL) } }
         try? spawned.process.send(SIGKILL)
         _ = try? waitForExit(spawned.process)
     }
@@ -51,16 +55,14 @@ final class WaitSubject {
     /// What the main thread waits for, once that fulfills a condition; else what it was last seen to wait for.
     func chain(where condition: (WaitChain) -> Bool = { _ in true }) -> WaitChain? {
         var last: WaitChain?
-        for _ in 0..<10_000 {
+        _ = eventually {
             let place = WaitLook.Place(process: pid, thread: pid)
-            if let syscall = WaitLook.syscall(place), let stat = ProcessStat.read(pid),
+            guard let syscall = WaitLook.syscall(place), let stat = ProcessStat.read(pid),
                 [.sleeping, .uninterruptible].contains(stat.state), stat.name == "waits"
-            {
-                let look = WaitLook(budget: .seconds(10)) { [self.pid] + self.children }
-                last = look.chain(process: pid, thread: pid, syscall: syscall)
-                if let last, condition(last) { return last }
-            }
-            usleep(1000)
+            else { return false }
+            let look = WaitLook(budget: .seconds(10)) { [self.pid] + self.children }
+            last = look.chain(process: pid, thread: pid, syscall: syscall)
+            return last.map(condition) ?? false
         }
         return last
     }

@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import Glibc
+import TestSupport
 import Testing
 import WatchdogBase
 import WatchdogPolicy
@@ -9,7 +10,7 @@ import WatchdogVerdict
 
 @testable import WatchdogMetrics
 
-@Suite("The text of metrics")
+@Suite("The text of metrics", .reapsChildren)
 struct MetricsTextTests {
     static let root = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ReportFixtures
-import SeededRandom
+import TestSupport
 import Testing
 import WatchdogBase
 import WatchdogRendering

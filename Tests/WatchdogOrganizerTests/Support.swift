@@ -2,7 +2,7 @@
 
 import Glibc
 import ReportFixtures
-import SeededRandom
+import TestSupport
 import Testing
 import WatchdogBase
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import SeededRandom
+import TestSupport
 import Testing
 import WatchdogBase
 import WatchdogPolicy
@@ -324,9 +324,11 @@ private struct LifecycleStorm {
 
 @Suite("Lifecycle requests of every kind at every time")
 struct LifecycleStormTests {
+    private static let seedsPerShard = UInt64(StormScale.part(of: 250))
+
     @Test("none is lost, and no state is without a way out", arguments: 0..<8)
     func storms(shard: Int) {
-        for seed in 0..<250 as Range<UInt64> {
+        for seed in 0..<Self.seedsPerShard {
             var storm = LifecycleStorm(seed: UInt64(shard) << 32 + seed)
             guard let complaint = storm.play() else { continue }
             Issue.record(

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import TestSupport
 import Testing
 import WatchdogBase
 
 @Suite("Events of every kind at every time")
 struct StormTests {
     private static let shards = 8
-    private static let eventsPerShard = 65_000
+    private static let eventsPerShard = StormScale.part(of: 65_000)
 
     private static var replayedSeed: UInt64? {
         getenv("WATCHDOG_POLICY_SEED").flatMap { UInt64(String(cString: $0)) }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import TestSupport
 import WatchdogBase
 import WatchdogLinux
 
@@ -39,8 +40,10 @@ final class TemporaryFolder {
         guard Glibc.write(descriptor, bytes, bytes.count) == bytes.count else { throw Failure(errno: errno) }
         let copying = try spawn(
             SpawnRequest(executable: "/bin/cp", arguments: ["cp", ByteString(source), ByteString(file)]))
-        var entry = pollfd(fd: copying.process.descriptor.number, events: Int16(POLLIN), revents: 0)
-        guard poll(&entry, 1, 60_000) == 1, try copying.process.waitExit()?.status == .exited(code: 0) else {
+        guard eventually({ copying.process.hasExited }),
+            try copying.process.waitExit()?.status == .exited(code: 0)
+        else {
+            copying.process.reapWhenItExits()
             throw Failure(errno: EIO)
         }
         return file

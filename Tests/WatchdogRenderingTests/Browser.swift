@@ -4,6 +4,7 @@ import CLinux
 import FoundationEssentials
 import Glibc
 import ReportFixtures
+import TestSupport
 
 @testable import WatchdogRendering
 @testable import WatchdogReport
@@ -119,7 +120,9 @@ final class Browser {
                 return message
             }
             var entry = pollfd(fd: mouth, events: Int16(POLLIN), revents: 0)
-            guard poll(&entry, 1, 60_000) > 0 else { throw Failure(description: "the browser says nothing") }
+            guard poll(&entry, 1, Int32(patience / Duration.milliseconds(1))) > 0 else {
+                throw Failure(description: "the browser says nothing")
+            }
             var chunk = [UInt8](repeating: 0, count: 1 << 16)
             let count = read(mouth, &chunk, chunk.count)
             guard count > 0 else { throw Failure(description: "the browser ended") }

@@ -2,6 +2,7 @@
 
 import Glibc
 import ReportFixtures
+import TestSupport
 import Testing
 
 @testable import WatchdogRendering
@@ -9,7 +10,7 @@ import Testing
 @testable import WatchdogVerdict
 
 /// Reads our files with a program that was made for Apple's.
-@Suite("Foreign readers")
+@Suite("Foreign readers", .reapsChildren)
 struct ForeignReaderTests {
     private static let program = """
         import sys

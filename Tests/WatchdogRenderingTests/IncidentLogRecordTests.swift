@@ -2,13 +2,14 @@
 
 import FoundationEssentials
 import ReportFixtures
+import TestSupport
 import Testing
 import WatchdogBase
 import WatchdogReport
 
 @testable import WatchdogRendering
 
-@Suite("Log records of OpenTelemetry")
+@Suite("Log records of OpenTelemetry", .reapsChildren)
 struct IncidentLogRecordTests {
     private struct Request: Decodable {
         struct Attribute: Decodable {

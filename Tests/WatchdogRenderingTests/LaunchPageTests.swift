@@ -3,6 +3,7 @@
 import FoundationEssentials
 import Glibc
 import ReportFixtures
+import TestSupport
 import Testing
 import WatchdogBase
 import WatchdogRecording
@@ -13,7 +14,7 @@ import WatchdogRecording
 /// The pages of recordings, as data and in a browser.
 ///
 /// `WATCHDOGD_SCREENSHOTS=/some/folder swift test --filter LaunchPageTests` leaves pictures there.
-@Suite("Launch pages")
+@Suite("Launch pages", .reapsChildren)
 struct LaunchPageTests {
     private func decoded(_ data: LaneData) -> [[(state: UInt64, length: UInt64, numbers: [UInt64])]] {
         var bytes = data.bytes[...]
@@ -156,7 +157,7 @@ struct LaunchPageTests {
 
     @Test(
         "In a browser the lanes are drawn, nothing is cut or fetched, and no word is on the console",
-        .enabled(if: Browser.program != nil, "no chromium is installed"), .timeLimit(.minutes(5)))
+        .enabled(if: Browser.program != nil, "no chromium is installed"))
     func browser() throws {
         try Self.withBrowser { browser, folder in
             for (name, recording) in LaunchTextTests.recordings + [("crowd", Launches.crowd())] {
@@ -182,7 +183,7 @@ struct LaunchPageTests {
 
     @Test(
         "Keys zoom, move and step through the longest blocks, and say what they have reached",
-        .enabled(if: Browser.program != nil, "no chromium is installed"), .timeLimit(.minutes(2)))
+        .enabled(if: Browser.program != nil, "no chromium is installed"))
     func keyboard() throws {
         try Self.withBrowser { browser, folder in
             let path = "\(folder)/star.html"

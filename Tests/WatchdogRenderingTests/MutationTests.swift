@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import ReportFixtures
+import TestSupport
 import Testing
 
 @testable import WatchdogRendering
@@ -12,7 +13,7 @@ import Testing
 @Suite("Changed reports")
 struct MutationTests {
     /// xorshift64*: the same changes in every run.
-    private struct Random: RandomNumberGenerator {
+    struct Random: RandomNumberGenerator {
         var state: UInt64
 
         mutating func next() -> UInt64 {
@@ -74,7 +75,7 @@ struct MutationTests {
         }
         #expect(shown > 10)
         // Some 2 s in a debug build; something quadratic would take minutes.
-        #expect(clock.now - started < .seconds(120))
+        #expect(clock.now - started < patience)
     }
 
     @Test("With values replaced by others of their kind, every reader goes through", arguments: seeds)

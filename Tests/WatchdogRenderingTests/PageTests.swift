@@ -3,6 +3,7 @@
 import FoundationEssentials
 import Glibc
 import ReportFixtures
+import TestSupport
 import Testing
 
 @testable import WatchdogRendering
@@ -12,7 +13,7 @@ import Testing
 /// What a browser makes of the pages.
 ///
 /// `WATCHDOGD_SCREENSHOTS=/some/folder swift test --filter PageTests` leaves pictures of all of them there.
-@Suite("Pages in a browser", .enabled(if: Browser.program != nil, "no chromium is installed"))
+@Suite("Pages in a browser", .enabled(if: Browser.program != nil, "no chromium is installed"), .reapsChildren)
 struct PageTests {
     private struct Medium {
         let name: String
@@ -114,8 +115,8 @@ struct PageTests {
     private static var isTakingPictures: Bool { getenv("WATCHDOGD_SCREENSHOTS") != nil }
 
     @Test(
-        "On a phone, a tablet, a desktop and paper, in light and dark, nothing is cut, covered, faint or fetched, and no word is on the console",
-        .timeLimit(.minutes(5)))
+        "On a phone, a tablet, a desktop and paper, in light and dark, nothing is cut, covered, faint or fetched, and no word is on the console"
+    )
     func pages() throws {
         try Self.withBrowser { browser, folder in
             for (name, report) in Causes.all + Samples.goldens + [("foreign", try foreign())] {
@@ -141,7 +142,7 @@ struct PageTests {
         }
     }
 
-    @Test("The organizer's page is whole on every medium", .timeLimit(.minutes(2)))
+    @Test("The organizer's page is whole on every medium")
     func organizer() throws {
         let tests = TestFiles.folder(of: TestFiles.folder(of: #filePath))
         let path = "\(tests)/WatchdogOrganizerTests/Goldens/organizer.html"

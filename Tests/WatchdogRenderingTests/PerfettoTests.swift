@@ -2,6 +2,7 @@
 
 import Glibc
 import ReportFixtures
+import TestSupport
 import Testing
 import WatchdogBase
 import WatchdogRecording
@@ -9,7 +10,7 @@ import WatchdogRecording
 @testable import WatchdogRendering
 
 /// Traces, as events and as read by Perfetto's own definition of the format.
-@Suite("Perfetto traces")
+@Suite("Perfetto traces", .reapsChildren)
 struct PerfettoTests {
     @Test("A lane becomes the kernel's events: who left a CPU in which state, and who woke whom")
     func events() {

@@ -2,7 +2,7 @@
 
 import FoundationEssentials
 import ReportFixtures
-import SeededRandom
+import TestSupport
 import Testing
 
 @testable import WatchdogRendering

@@ -2,6 +2,7 @@
 
 import Glibc
 import Synchronization
+import TestSupport
 import Testing
 import WatchdogBase
 import WatchdogCapture
@@ -47,7 +48,7 @@ struct BacklogTests {
                         app: app, incident: .judged(7), facts: facts, host: .current(),
                         capture: .failed("it is a test"))
                 }
-                let end = Instant.now() + .seconds(60)
+                let end = Instant.now() + patience
                 while outcomes.count < count, Instant.now() < end { _ = try loop.runOnce(limit: .milliseconds(50)) }
                 return outcomes
             }
@@ -89,7 +90,7 @@ struct BacklogTests {
                     app: app, incident: .judged(7), facts: Self.facts(app), host: .current(),
                     capture: .failed("it is a test"))
             }
-            let end = Instant.now() + .seconds(60)
+            let end = Instant.now() + patience
             while reports.count < 50, Instant.now() < end { _ = try loop.runOnce(limit: .milliseconds(50)) }
             #expect(Set(reports.values).count == 50)
             #expect(try store.list().count == 50)
@@ -110,7 +111,7 @@ struct BacklogTests {
                 if case .reported(let app, _, _) = message { reported.append(app) }
             }
             func wait(for count: Int) throws {
-                let end = Instant.now() + .seconds(60)
+                let end = Instant.now() + patience
                 while reported.count < count, Instant.now() < end { _ = try loop.runOnce(limit: .milliseconds(50)) }
             }
             var facts = Self.facts(1)

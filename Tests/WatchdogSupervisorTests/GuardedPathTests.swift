@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import TestSupport
 import Testing
 import WatchdogBase
 import WatchdogConfiguration
@@ -9,7 +10,7 @@ import WatchdogReportStore
 
 @testable import WatchdogSupervisor
 
-@Suite("Paths that an app's user controls in part")
+@Suite("Paths that an app's user controls in part", .reapsChildren)
 struct GuardedPathTests {
     /// A folder of the app's user, and one in which that user may create nothing.
     private struct Places {
@@ -183,14 +184,10 @@ struct GuardedPathTests {
                     .map { ByteString($0) })
             request.credentials = nobody
             let attacker = try spawn(request).process
-            defer {
-                try? attacker.send(SIGKILL)
-                var entry = pollfd(fd: attacker.descriptor.number, events: Int16(POLLIN), revents: 0)
-                if poll(&entry, 1, 20_000) == 1 { _ = try? attacker.waitExit() }
-            }
+            defer { attacker.killAndReap() }
             let plan = OutputPlan(output: .append(path: "\(places.home)/logs/out"), error: .inherit)
             var (launches, opened, refused) = (0, 0, 0)
-            let end = Instant.now() + .seconds(20)
+            let end = Instant.now() + patience
             while launches < 200 || opened == 0 || refused == 0, Instant.now() < end {
                 launches += 1
                 do {
@@ -199,8 +196,8 @@ struct GuardedPathTests {
                     var request = SpawnRequest(executable: "/bin/echo", arguments: ["echo", "x"])
                     request.descriptors = streams.passed
                     let process = try withExtendedLifetime(streams) { try spawn(request).process }
-                    var entry = pollfd(fd: process.descriptor.number, events: Int16(POLLIN), revents: 0)
-                    #expect(poll(&entry, 1, 20_000) == 1)
+                    defer { process.killAndReap() }
+                    #expect(eventually { process.hasExited })
                     #expect(try process.waitExit()?.status == .exited(code: 0))
                 } catch let error as LinuxError {
                     #expect(error.errno == .tooManyLinks)

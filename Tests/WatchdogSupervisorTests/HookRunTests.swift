@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import TestSupport
 import Testing
 import WatchdogBase
 import WatchdogConfiguration
@@ -10,7 +11,7 @@ import WatchdogVerdict
 @testable import WatchdogPolicy
 @testable import WatchdogSupervisor
 
-@Suite("Hooks that run", .serialized)
+@Suite("Hooks that run", .serialized, .reapsChildren)
 struct HookRunTests {
     private let bench: HostBench
     private var hooks: IncidentHooks { bench.host.hooks }
@@ -22,14 +23,7 @@ struct HookRunTests {
         return HookFacts(app: app, event: "crash", code: "1", ReportOutcome(verdict: verdict))
     }
 
-    private func expectNothingLeft() throws {
-        try bench.turn("nothing is left, but \(bench.system.leftovers)") {
-            bench.host.removeSpentCgroups()
-            return bench.system.leftovers.isEmpty
-        }
-    }
-
-    private func request(_ command: String, within limit: Duration = .seconds(30)) -> HookRequest {
+    private func request(_ command: String, within limit: Duration = patience) -> HookRequest {
         var hook = IncidentHook(command)
         hook.timeout = limit
         return HookRequest(hook)
@@ -41,14 +35,14 @@ struct HookRunTests {
         hooks.onIdle = { ends += 1 }
         let marker = "\(Environment.inherited["TMPDIR"] ?? "/tmp")/watchdogd-hook-\(UInt64.random(in: .min ... .max))"
         defer { unlink(marker) }
-        hooks.run(request("exec touch \(marker)", within: .seconds(30)), for: facts("short"))
+        hooks.run(request("exec touch '\(marker)'"), for: facts("short"))
         try bench.turn("the short one ends") { ends == 1 }
         #expect(access(marker, F_OK) == 0)
         hooks.run(request("setsid sleep 31415 & exec sleep 31415", within: .milliseconds(300)), for: facts("long"))
         #expect(!hooks.isIdle)
         try bench.turn("the long one is killed") { ends == 2 }
         #expect(hooks.isIdle)
-        try expectNothingLeft()
+        try bench.expectNothingLeft("the hooks")
     }
 
     @Test("Each has its own limit, half a minute unless another is set")
@@ -77,8 +71,7 @@ struct HookRunTests {
         for _ in 0..<6 { _ = limit.admit(facts.limitKey, current: 0, at: start) }
         #expect(limit.admit(self.facts("app").limitKey, current: 0, at: start) == .run(dropped: 0))
         hooks.stop()
-        bench.host.childrenChanged()
-        try expectNothingLeft()
+        try bench.expectNothingLeft("the hooks")
     }
 
     @Test("Four run at a time, twelve wait, and the next is dropped")
@@ -90,7 +83,7 @@ struct HookRunTests {
             return hooks.isIdle
         }
         #expect(most <= IncidentHooks.runningLimit)
-        try expectNothingLeft()
+        try bench.expectNothingLeft("the hooks")
     }
 
     @Test("Of one app, one runs at a time; those of others do not wait for it")
@@ -99,7 +92,7 @@ struct HookRunTests {
         try bench.turn("the first runs") { hooks.children.count == 1 }
         let marker = "\(Environment.inherited["TMPDIR"] ?? "/tmp")/watchdogd-hook-\(UInt64.random(in: .min ... .max))"
         defer { unlink(marker) }
-        hooks.run(request("exec touch \(marker)"), for: facts("other"))
+        hooks.run(request("exec touch '\(marker)'"), for: facts("other"))
         var most = 0
         try bench.turn("the other one's has run") {
             most = max(most, hooks.children.count)
@@ -108,8 +101,7 @@ struct HookRunTests {
         }
         #expect(most <= 2)
         hooks.stop()
-        bench.host.childrenChanged()
-        try expectNothingLeft()
+        try bench.expectNothingLeft("the hooks")
     }
 
     @Test("What still runs when watchdogd ends is killed")
@@ -118,7 +110,6 @@ struct HookRunTests {
         try bench.turn("it runs") { !hooks.children.isEmpty }
         hooks.stop()
         #expect(hooks.isIdle)
-        bench.host.childrenChanged()
-        try expectNothingLeft()
+        try bench.expectNothingLeft("the hooks")
     }
 }

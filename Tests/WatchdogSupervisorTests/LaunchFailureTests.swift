@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import TestSupport
 import Testing
 import WatchdogBase
 import WatchdogLinux
@@ -9,7 +10,7 @@ import WatchdogReportStore
 
 @testable import WatchdogSupervisor
 
-@Suite("A launch of which a system call fails", .serialized)
+@Suite("A launch of which a system call fails", .serialized, .reapsChildren)
 struct LaunchFailureTests {
     /// What became of a launch.
     private enum Fate: Equatable {
@@ -62,15 +63,6 @@ struct LaunchFailureTests {
         return fate
     }
 
-    private func expectNothingLeft(_ what: Comment) throws {
-        host.childrenChanged()
-        // A cgroup is busy for a moment after its last process has ended; a killed process takes as long as it gets no CPU.
-        try bench.turn("nothing is left after \(what), but \(self.system.leftovers)") {
-            host.removeSpentCgroups()
-            return system.leftovers.isEmpty
-        }
-    }
-
     @Test(
         "leaves nothing behind, whichever call it is, and is reported as failed",
         arguments: [ENOSPC, EMFILE, ENOMEM, EAGAIN], [false, true])
@@ -81,7 +73,7 @@ struct LaunchFailureTests {
             failing += 1
             system.script(failing: errno) { isLasting ? $0 >= failing : $0 == failing }
             let fate = try launch()
-            try expectNothingLeft("call \(failing) of \(system.calls)")
+            try bench.expectNothingLeft("call \(failing) of \(system.calls)")
             // Without a cgroup of its own an app is found through /proc instead.
             if case .ran(let missing) = fate { #expect([[], ["create the cgroup"]].contains(missing)) }
             guard let failure = system.failures.first else { break }
@@ -118,7 +110,7 @@ struct LaunchFailureTests {
                 }
                 commands.stop()
             }
-            try expectNothingLeft("call \(failing) of \(system.calls)")
+            try bench.expectNothingLeft("call \(failing) of \(system.calls)")
             #expect(system.strayGroupSignals == 0)
             if system.failures.isEmpty { break }
         }
@@ -131,18 +123,18 @@ struct LaunchFailureTests {
         for text in ["exit 3", "sleep 60 & exit 3"] {
             system.script(failing: EMFILE) { $0 == 1 }
             var end: WatchdogBase.ExitStatus?
-            commands.run(SpawnRequest(shell: text, asIn: configuration), for: .seconds(60)) { end = try? $0.get() }
+            commands.run(SpawnRequest(shell: text, asIn: configuration), for: patience) { end = try? $0.get() }
             try bench.turn("it ends") { end != nil }
             #expect(end == .exited(code: 3))
         }
         #expect(system.strayGroupSignals == 0)
         commands.stop()
-        try expectNothingLeft("commands that have ended")
+        try bench.expectNothingLeft("commands that have ended")
     }
 
     @Test("a capture delays other ends until it is over, a stuck one at most for its budget")
     func stuckCapture() throws {
-        for budget in [Duration.seconds(60), .milliseconds(20)] {
+        for budget in [patience, .milliseconds(20)] {
             system.script(failing: ENOMEM) { _ in false }
             let capture = host.captureBegan(within: budget)
             do {
@@ -156,7 +148,7 @@ struct LaunchFailureTests {
                 #expect(system.leftovers.count == 1)
                 host.captureEnded(capture)
             }
-            try expectNothingLeft("a child that nobody owns")
+            try bench.expectNothingLeft("a child that nobody owns")
         }
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import TestSupport
 import Testing
 import WatchdogBase
 import WatchdogLinux
@@ -9,7 +10,7 @@ import WatchdogReportStore
 
 @testable import WatchdogSupervisor
 
-@Suite("The sockets of a launch", .serialized)
+@Suite("The sockets of a launch", .serialized, .reapsChildren)
 struct LaunchSocketTests {
     private let bench: HostBench
 

@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import Glibc
+import TestSupport
 import Testing
 import WatchdogBase
 import WatchdogConfiguration
@@ -9,7 +10,7 @@ import WatchdogLinux
 
 @testable import WatchdogSupervisor
 
-@Suite("Where output goes")
+@Suite("Where output goes", .reapsChildren)
 struct OutputTests {
     /// Runs a shell script with its output as planned.
     private func run(_ script: String, _ plan: OutputPlan) throws {
@@ -17,8 +18,8 @@ struct OutputTests {
         var request = SpawnRequest(executable: "/bin/sh", arguments: ["sh", "-c", script])
         request.descriptors = streams.passed
         let process = try withExtendedLifetime(streams) { try spawn(request).process }
-        var entry = pollfd(fd: process.descriptor.number, events: Int16(POLLIN), revents: 0)
-        #expect(poll(&entry, 1, 20_000) == 1)
+        defer { process.killAndReap() }
+        #expect(eventually { process.hasExited })
         #expect(try process.waitExit()?.status == .exited(code: 0))
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
-import SeededRandom
+import TestSupport
 import Testing
 import WatchdogBase
 import WatchdogPolicy
@@ -52,9 +52,11 @@ private struct Life {
 
 @Suite("Random lives on virtual time")
 struct RandomLivesTests {
+    private static let livesPerShard = StormScale.part(of: 150)
+
     @Test("each ends as its fault demands, and never otherwise", arguments: 0..<8)
     func fates(shard: Int) {
-        for index in 0..<150 {
+        for index in 0..<Self.livesPerShard {
             let seed = UInt64(shard * 1_000 + index)
             var generator = SeededGenerator(seed: seed)
             let life = Life(using: &generator)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import TestSupport
 import Testing
 import WatchdogBase
 import WatchdogLinux
@@ -10,7 +11,7 @@ import WatchdogWire
 
 @testable import WatchdogSupervisor
 
-@Suite("Whose messages count", .serialized)
+@Suite("Whose messages count", .serialized, .reapsChildren)
 struct SenderTests {
     private let bench: HostBench
     private var system: FailingSystem { bench.system }
@@ -44,13 +45,13 @@ struct SenderTests {
         request.descriptors[1].source = pipe.write.number
         let process = try spawn(request).process
         var entry = pollfd(fd: pipe.read.number, events: Int16(POLLIN), revents: 0)
-        #expect(poll(&entry, 1, 20_000) == 1)
+        #expect(poll(&entry, 1, Int32(patience / Duration.milliseconds(1))) == 1)
         return process
     }
 
     private func reap(_ process: Pidfd) throws {
-        var entry = pollfd(fd: process.descriptor.number, events: Int16(POLLIN), revents: 0)
-        #expect(poll(&entry, 1, 20_000) == 1)
+        defer { process.killAndReap() }
+        #expect(eventually { process.hasExited })
         #expect(try process.waitExit() != nil)
     }
 
@@ -90,6 +91,7 @@ struct SenderTests {
         let alive = try stranger(
             #"for t in ["WATCHDOG=trigger", "STOPPING=1", "READY=1\nSTATUS=stranger", f"MAINPID={os.getpid()}"]:"#
                 + " notify(t)\nos.write(1, b'x'); signal.pause()", shell.sockets.notifyAddress)
+        defer { alive.killAndReap() }
         // Reaped before its messages are read.
         let gone = try stranger(
             #"for t in ["WATCHDOG=trigger", "STOPPING=1"]: notify(t)"# + "\nos.write(1, b'x')",
@@ -109,16 +111,14 @@ struct SenderTests {
         supervisor.requestTermination()
         try bench.turn("it is killed") { outcome != nil }
         shell.stop()
-        try alive.send(SIGKILL)
-        try reap(alive)
     }
 
     @Test("A process that has the ID of a sender, but is not the sender, does not lend it its standing")
     func reusedID() throws {
-        let spawned = try spawn(SpawnRequest(executable: "/bin/sleep", arguments: ["sleep", "60"]))
+        let spawned = try spawn(SpawnRequest(executable: "/bin/sleep", arguments: ["sleep", "600"]))
+        defer { spawned.process.killAndReap() }
         let other = try spawn(SpawnRequest(executable: "/bin/true", arguments: ["true"])).process
         try reap(other)
-        defer { try? spawned.process.send(SIGKILL) }
         let app = Containment.processTree(
             ProcessTree(root: spawned.pid, startTime: try #require(spawned.startTime)))
         func standing(

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TestSupport
 import Testing
 import WatchdogBase
 import WatchdogLinux
@@ -41,7 +42,7 @@ struct ServiceStatusTests {
     }
 
     private func turn(until condition: () -> Bool) throws {
-        let end = Instant.now() + .seconds(20)
+        let end = Instant.now() + patience
         while !condition() {
             try #require(Instant.now() < end, "nothing happened in time")
             _ = try loop.runOnce(limit: .milliseconds(50))

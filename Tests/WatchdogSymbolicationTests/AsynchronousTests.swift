@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TestSupport
 import Testing
 import WatchdogReport
 import WatchdogVerdict
 
 @testable import WatchdogSymbolication
 
-@Suite("Swift's asynchronous callers")
+@Suite("Swift's asynchronous callers", .reapsChildren)
 struct AsynchronousTests {
     @Test("of a task that blocks its thread", arguments: [Subject.tasksDebug, .tasks, .tasksStatic])
     func chain(subject: Subject) throws {

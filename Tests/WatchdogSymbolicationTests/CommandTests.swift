@@ -2,6 +2,7 @@
 
 import CLinux
 import Glibc
+import TestSupport
 import Testing
 import WatchdogCapture
 import WatchdogReport
@@ -9,13 +10,13 @@ import WatchdogVerdict
 
 @testable import WatchdogSymbolication
 
-@Suite("The command watchdogd-symbolicate")
+@Suite("The command watchdogd-symbolicate", .reapsChildren)
 struct CommandTests {
     @Test("prints what the library finds, as one line of JSON with sorted keys")
     func result() throws {
         let process = try Subject.serviceWithLines.start("2", threads: 3)
-        let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(stopTimeout: .seconds(1)))
-        let helper = try Helper(snapshot: snapshot)
+        let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(stopTimeout: patience))
+        let helper = try Helper(["--budget", "\(patience.components.seconds)s"], snapshot: snapshot)
         #expect(helper.exitCode == 0)
         #expect(helper.errors == "")
         var expected = try symbolicate(snapshot.contents(), modules: snapshot.modules)
@@ -73,7 +74,7 @@ struct CommandTests {
     @Test("with hardly any time there is still a report of all threads")
     func tinyBudget() throws {
         let process = try Subject.serviceStatic.start("30", threads: 31)
-        let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(stopTimeout: .seconds(1)))
+        let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(stopTimeout: patience))
         for budget in ["20ms", "60ms", "150ms"] {
             let helper = try Helper(["--budget", budget], snapshot: snapshot)
             // A machine under load may not even get so far in this time; it must say so then.

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import TestSupport
 import Testing
 import WatchdogVerdict
 
 @testable import WatchdogSymbolication
 
-@Suite("The same stacks as other tools")
+@Suite("The same stacks as other tools", .reapsChildren)
 struct ComparisonTests {
     @Test("as eu-stack", .enabled(if: isInstalled("eu-stack"), "eu-stack is not installed"))
     func euStack() throws {
@@ -68,7 +69,7 @@ struct ComparisonTests {
         let socket = "/tmp/watchdog-redis-\(getpid()).sock"
         defer { unlink(socket) }
         let process = try Process(["redis-server", "--port", "0", "--unixsocket", socket, "--save", "", "--hz", "1"])
-        for _ in 0..<5000 where (contents(of: "/proc/\(process.id)/wchan") ?? "") != "do_epoll_wait" { usleep(1000) }
+        try #require(eventually { contents(of: "/proc/\(process.id)/wchan") == "do_epoll_wait" })
         try process.waitUntilAsleep(threads: 4)
         // Once a second it does its chores, on another stack.
         try process.stop()

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import TestSupport
 import Testing
 import WatchdogBase
 import WatchdogCapture
 import WatchdogLinux
 
-@Suite("A server of debug files that means no good", .serialized)
+@Suite("A server of debug files that means no good", .serialized, .reapsChildren)
 struct HostileServerTests {
     /// What it does with a request.
     enum Answer: String, CaseIterable, Sendable {
@@ -56,7 +57,7 @@ struct HostileServerTests {
 
     @Test(
         "is given up within the limits, and leaves nothing behind",
-        .enabled(if: isInstalled("python3"), "the server is in Python"), .timeLimit(.minutes(1)),
+        .enabled(if: isInstalled("python3"), "the server is in Python"),
         arguments: Answer.allCases)
     func limits(answer: Answer) throws {
         var template = Array("/tmp/watchdog-server-XXXXXX".utf8CString)
@@ -68,14 +69,16 @@ struct HostileServerTests {
         let environment: Environment = [
             "DEBUGINFOD_URLS": "http://127.0.0.1:\(port)", "HOME": folder, "XDG_CACHE_HOME": folder,
         ]
+        // One limit can be reached, the others cannot.
         var limits = Debuginfod.Limits()
         limits.size = 1 << 20
-        limits.time = .seconds(answer == .silent ? 30 : 2)
-        limits.silence = .seconds(answer == .silent ? 1 : 60)
+        limits.time = [.endless, .silent].contains(answer) ? patience : .seconds(2)
+        limits.silence = answer == .silent ? .seconds(1) : patience
         let client = Debuginfod(
             Symbolicator(program: "\(try Subject.buildDirectory())/watchdogd-symbolicate"), environment: environment,
             limits: limits)
         let image = DebugFile.Wanted(buildID: "0123456789abcdef", name: "app", path: "/opt/app")
+        let left = Set(entries(of: "/tmp"))
         let began = Instant.now()
         let failure = #expect(throws: Debuginfod.Failure.self) { _ = try client.file(for: image) }
         let duration = Instant.now() - began
@@ -83,8 +86,12 @@ struct HostileServerTests {
         guard !reason.contains("is not installed") else { return print("skipped: \(reason)") }
         #expect(answer != .endless || reason == "it is larger than 1 MiB", "\(reason)")
         // The client gives up by itself if it is told when, and is ended if it does not.
-        #expect(duration < .seconds(15), "\(reason)")
-        #expect(entries(of: "/tmp").filter { $0.hasPrefix("watchdogd-debuginfod-") } == [])
+        #expect(duration < patience, "\(reason)")
+        // Others on this machine may have such folders for a while.
+        #expect(
+            eventually {
+                entries(of: "/tmp").allSatisfy { !$0.hasPrefix("watchdogd-debuginfod-") || left.contains($0) }
+            })
         withExtendedLifetime(server) {}
     }
 }

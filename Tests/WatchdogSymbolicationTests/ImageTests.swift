@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import TestSupport
 import Testing
 import WatchdogReport
 import WatchdogVerdict
@@ -8,7 +9,7 @@ import WatchdogVerdict
 @testable import WatchdogCapture
 @testable import WatchdogSymbolication
 
-@Suite("The images of a process")
+@Suite("The images of a process", .reapsChildren)
 struct ImageTests {
     @Test("have the build-ids that readelf shows, and ascend")
     func buildIDs() throws {
@@ -62,7 +63,7 @@ struct ImageTests {
         let process = try Process([path])
         try process.waitUntilReady()
         try process.waitUntilAsleep(threads: 2)
-        let contents = try Snapshot.take(of: process.id).contents()
+        let contents = try Snapshot.take(of: process.id, SnapshotOptions(stopTimeout: patience)).contents()
         let opened = try symbolicate(contents, modules: [])
         #expect(try opened.main.frames.contain(chain: ["innermost", "middle", "outer", "main"]))
         #expect(opened.notes.contains { $0.hasPrefix("\(path): opened by its path") })

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TestSupport
 import Testing
 
 @testable import WatchdogSymbolication
 
-@Suite("Instructions of x86-64")
+@Suite("Instructions of x86-64", .reapsChildren)
 struct InstructionTests {
     private typealias Register = X86_64.Register
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TestSupport
 import Testing
 import WatchdogReport
 import WatchdogVerdict
 
 @testable import WatchdogSymbolication
 
-@Suite("Source lines and inlined calls")
+@Suite("Source lines and inlined calls", .reapsChildren)
 struct SourceTests {
     /// What a frame is expected to be.
     private struct Expectation {

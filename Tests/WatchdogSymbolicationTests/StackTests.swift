@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import TestSupport
 import Testing
 import WatchdogVerdict
 
 @testable import WatchdogSymbolication
 
-@Suite("The stacks of programs with known stacks")
+@Suite("The stacks of programs with known stacks", .reapsChildren)
 struct StackTests {
     @Test(
         "C without frame pointers or debug information", arguments: [CapturedProcess.Method.ptrace, .procfsRegisters])
@@ -95,7 +96,7 @@ struct StackTests {
     @Test("Swift functions without call frame information, spinning")
     func spinning() throws {
         let process = try Subject.nounwind.start("spin", running: 1)
-        while try symbolicate(process).main.frames.first?.symbol != "spins(_:)" {}
+        try #require(try eventually { try symbolicate(process).main.frames.first?.symbol == "spins(_:)" })
         for _ in 0..<20 {
             let frames = try symbolicate(process).main.frames
             let names = ["spins(_:)", "third(_:_:)", "second(_:_:)", "first(_:_:)", "main", "__libc_start_call_main"]

@@ -4,6 +4,7 @@ import CLinux
 import CWorker
 import FoundationEssentials
 import Glibc
+import TestSupport
 import Testing
 import WatchdogBase
 import WatchdogCapture
@@ -13,7 +14,7 @@ import WatchdogVerdict
 
 @testable import WatchdogSymbolication
 
-@Suite("The worker")
+@Suite("The worker", .reapsChildren)
 struct WorkerTests {
     /// A report of addresses: no names, but the images with their build-ids, and the reason.
     private func expectAddresses(_ captured: CapturedProcess, because reason: String) throws {
@@ -28,7 +29,7 @@ struct WorkerTests {
     @Test("cannot be created: libdw sees no file, and the report says why", arguments: ["pipe", "fork"])
     func missing(call: String) throws {
         let process = try Subject.chainWithLines.start(threads: 2)
-        let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(stopTimeout: .seconds(1)))
+        let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(stopTimeout: patience))
         let contents = try snapshot.contents()
         var job = SymbolicationJob()
         let failure: () -> Int32 = {
@@ -62,11 +63,11 @@ struct WorkerTests {
         .enabled(if: geteuid() == 0))
     func processLimit() throws {
         let process = try Subject.chainWithLines.start(threads: 2)
-        let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(stopTimeout: .seconds(1)))
+        let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(stopTimeout: patience))
         let program = "\(try Subject.buildDirectory())/watchdogd-symbolicate"
         var limits = Symbolicator.Limits()
-        limits.work = .seconds(30)
-        limits.budget = .seconds(60)
+        limits.work = patience / 2
+        limits.budget = patience
         let named = Symbolicator(program: program, limits: limits).symbolicate(snapshot)
         #expect(try named.main.frames.contains { $0.symbol != nil }, "\(named.notes)")
         // RLIMIT_NPROC holds for ordinary users only: the program of root's watchdogd runs as one.
@@ -96,7 +97,7 @@ struct WorkerTests {
             ("shared memory", { maps(PROT_READ | PROT_WRITE, MAP_SHARED, 4096) }),
             ("3 GiB", { maps(PROT_READ | PROT_WRITE, MAP_PRIVATE, 3 << 30) }),
         ]
-        let board = try Worker.run(until: .now() + .seconds(60)) { blackboard in
+        let board = try Worker.run(until: .now() + patience) { blackboard in
             let isPrivate = maps(PROT_READ | PROT_WRITE, MAP_PRIVATE, 64 << 20)
             return blackboard.post(refused.map { $0.1() ? 1 : 0 } + [isPrivate ? 1 : 0]) ? 0 : 1
         }

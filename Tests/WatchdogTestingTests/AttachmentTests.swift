@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import TestSupport
 import Testing
 import WatchdogTesting
 
 /// Tests that another test runs in a process of their own: they fail there.
 @Suite(
     "A red test",
-    .enabled(if: ProcessInfo.processInfo.environment["WATCHDOGD_RED_TESTS"] != nil, "run by AttachmentTests"))
+    .enabled(if: ProcessInfo.processInfo.environment["WATCHDOGD_RED_TESTS"] != nil, "run by AttachmentTests"),
+    .reapsChildren)
 struct RedTests {
     private func hung() async throws -> SupervisedApp {
         try await SupervisedApp.launch(
-            .product("HangMain", "--how", "semaphore", "--after", "0.1"), LaunchSettings(update: .milliseconds(500)))
+            .product("HangMain", "--how", "semaphore", "--after", "0.1"), LaunchSettings(update: .seconds(2)))
     }
 
     @Test("A plain expectation about a crash log")
@@ -33,7 +35,7 @@ struct RedTests {
     }
 }
 
-@Suite("Attachments", .timeLimit(.minutes(5)))
+@Suite("Attachments", .reapsChildren)
 struct AttachmentTests {
     @Test(
         "A test that fails has the crash log attached, once, whatever fails in it",

@@ -2,6 +2,7 @@
 
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 @testable import WatchdogTesting
@@ -10,7 +11,7 @@ import Testing
 ///
 /// Each figure is a line in the file that the variable names: what was measured, a space, and nanoseconds.
 @Suite(
-    "Figures", .serialized, .timeLimit(.minutes(10)),
+    "Figures", .serialized, .reapsChildren,
     .enabled(
         if: ProcessInfo.processInfo.environment["WATCHDOGD_KIT_FIGURES"] != nil, "run by Benchmarks/run testkit"))
 struct FigureTests {

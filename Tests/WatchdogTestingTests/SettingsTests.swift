@@ -2,19 +2,20 @@
 
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 @testable import WatchdogTesting
 
-@Suite("The settings of a launch", .timeLimit(.minutes(5)))
+@Suite("The settings of a launch", .reapsChildren)
 struct SettingsTests {
     @Test("With reportsOnly, an app outlives an exhausted allowance, which has a crash log")
     func reportsOnly() async throws {
-        var settings = LaunchSettings(update: .milliseconds(500))
+        var settings = LaunchSettings(update: .seconds(2), terminate: .seconds(60))
         settings.reportsOnly = true
         let app = try await SupervisedApp.launch("HealthyApp", settings)
         try await app.ready()
-        try await app.inject("main-hang 2s")
+        try await app.inject("main-hang 4s")
         try await app.wait(for: "reported") { $0.incidents.isEmpty ? nil : () }
         let end = try await app.terminate()
         #expect(end.cause == .terminated)
@@ -40,7 +41,12 @@ struct SettingsTests {
     func timeScale() async throws {
         let app = try await SupervisedApp.launch(
             .product("SlowLaunch", "--seconds", "600"), LaunchSettings(timeScale: 0.02))
-        try await app.expectKill(.ateBadFood, during: .sceneCreate, within: .seconds(15))
+        let kill = try await app.expectKill(.ateBadFood, during: .sceneCreate)
+        let path = try kill.report.path
+        let report = try String(contentsOfFile: path, encoding: .utf8)
+        // The scene has what executing the program has left of it.
+        let allowance = report.firstMatch(of: /time allowance of ([0-9.]+) seconds/).flatMap { Double($0.1) }
+        #expect(try #require(allowance) <= 0.4)
     }
 
     @Test("timeScale leaves the precision alone: the ping interval that watchdogd multiplies is the given one")

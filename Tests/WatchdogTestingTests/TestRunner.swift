@@ -2,6 +2,8 @@
 
 import Dispatch
 import Foundation
+import Glibc
+import TestSupport
 import Testing
 
 /// Runs tests of this bundle in a process of their own: they fail there.
@@ -34,10 +36,17 @@ struct TestRunner {
         let (ends, end) = AsyncStream.makeStream(of: Bool.self)
         runner.terminationHandler = { _ in end.yield(true) }
         try runner.run()
-        DispatchQueue.global().asyncAfter(deadline: .now() + 240) { end.yield(false) }
+        // Its tests have their own patience.
+        let limit = patience * 2
+        DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(Int(limit.components.seconds))) {
+            end.yield(false)
+        }
         let isInTime = await ends.first { _ in true } ?? false
-        if !isInTime { runner.terminate() }
-        try #require(isInTime, "the runner has not ended after four minutes")
+        if !isInTime {
+            kill(runner.processIdentifier, SIGKILL)
+            _ = await ends.first { $0 }
+        }
+        try #require(isInTime, "the runner has not ended after \(limit)")
         return (runner.terminationStatus, try String(contentsOf: output, encoding: .utf8))
     }
 }

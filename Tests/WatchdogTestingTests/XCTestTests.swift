@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import TestSupport
 import Testing
 import WatchdogTesting
 import XCTest
@@ -22,12 +23,12 @@ final class KitUnderXCTest: XCTestCase {
     func testHangs() async throws {
         try skipUnlessSubject()
         let app = try await SupervisedApp.launch(
-            .product("HangMain", "--how", "semaphore", "--after", "0.1"), LaunchSettings(update: .milliseconds(500)))
+            .product("HangMain", "--how", "semaphore", "--after", "0.1"), LaunchSettings(update: .seconds(2)))
         try await app.expectSurvival(for: .seconds(30))
     }
 }
 
-@Suite("A test under XCTest", .timeLimit(.minutes(5)))
+@Suite("A test under XCTest", .reapsChildren)
 struct XCTestTests {
     @Test("A hang fails an XCTest case with the verdict; the crash log is in the folder for crash logs")
     func failure() async throws {

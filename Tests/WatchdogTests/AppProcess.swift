@@ -2,6 +2,7 @@
 
 import CLinux
 import Glibc
+import TestSupport
 import WatchdogWire
 
 /// A sample app, started as a supervisor does, and gone with this object.
@@ -74,12 +75,12 @@ final class AppProcess {
         return status & 0x7f == 0 ? (status >> 8) & 0xff : 128 + (status & 0x7f)
     }
 
-    /// All that comes out of a pipe until its end, or until nothing comes for `milliseconds`.
-    func text(from pipe: Int32, within milliseconds: Int32 = patience) -> String {
+    /// All that comes out of a pipe until its end, or until nothing comes for `limit`.
+    func text(from pipe: Int32, within limit: Duration = patience) -> String {
         var text: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4096)
         // The end of a pipe is readable or hung up, and poll(2) reports both.
-        while isReadable(pipe, within: milliseconds) {
+        while isReadable(pipe, within: limit) {
             let count = read(pipe, &buffer, buffer.count)
             guard count > 0 else { break }
             text += buffer[..<count]
@@ -135,13 +136,4 @@ func isHandled(_ signal: Int32) -> Bool {
     var action = sigaction()
     sigaction(signal, nil, &action)
     return action.__sigaction_handler.sa_handler != nil
-}
-
-/// Looks again and again until `condition` holds; false when it does not in time.
-func eventually(_ condition: () -> Bool) -> Bool {
-    for _ in 0..<(patience / 5) {
-        if condition() { return true }
-        poll(nil, 0, 5)
-    }
-    return condition()
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import TestSupport
 import Testing
 import WatchdogWire
 
 /// The programs in docs/protocol.md, taken from there.
-@Suite("Clients in other languages, as the documentation shows them")
+@Suite("Clients in other languages, as the documentation shows them", .reapsChildren)
 struct DocumentedClientTests {
     private let scratch = ScratchFolder()
 
@@ -42,7 +43,7 @@ struct DocumentedClientTests {
         message.isTerminating = true
         app.channel.send(message)
         #expect(app.waitForExit() == 0)
-        #expect(app.text(from: app.errors, within: 0) == "")
+        #expect(app.text(from: app.errors, within: .zero) == "")
     }
 
     @Test(

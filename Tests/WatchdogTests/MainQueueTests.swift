@@ -49,7 +49,7 @@ struct MainQueueTests {
         let others = DispatchGroup()
         for _ in 0..<100 { DispatchQueue.global().async(group: others) {} }
         others.wait()
-        #expect(channel.receive(within: 20) == nil)
+        #expect(channel.receive(within: .milliseconds(20)) == nil)
         release.signal()
         #expect(channel.receive()?.pong == 1)
         #expect(channel.receive()?.pong == 2)
@@ -98,9 +98,9 @@ struct MainQueueTests {
         var terminate = SupervisorMessage()
         terminate.isTerminating = true
         channel.send(terminate)
-        #expect(told.wait(timeout: .now() + .milliseconds(Int(patience))) == .success)
+        #expect(told.wait(timeout: .endOfPatience) == .success)
         channel.hangUp()
-        #expect(told.wait(timeout: .now() + .milliseconds(Int(patience))) == .success)
+        #expect(told.wait(timeout: .endOfPatience) == .success)
         #expect(events.withLock { $0 } == [.terminate, .disconnected])
         #expect(!started.0.isSupervised)
     }
@@ -134,8 +134,8 @@ struct MainQueueTests {
             release.wait()
         }
         blocked.wait()
-        while socket.receive(within: 0) != nil {}
-        #expect(socket.receive(within: 50) == nil)
+        while socket.receive(within: .zero) != nil {}
+        #expect(socket.receive(within: .milliseconds(50)) == nil)
         release.signal()
         #expect(socket.receive()?.watchdog == .alive)
         withExtendedLifetime(driver) {}

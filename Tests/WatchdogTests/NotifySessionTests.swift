@@ -51,7 +51,7 @@ struct NotifySessionTests {
         }
         #expect(socket.receive() == expected)
         _ = session.send(at: .t0) { $0.summary = "not sent" }
-        #expect(socket.receive(within: 0) == nil)
+        #expect(socket.receive(within: .zero) == nil)
     }
 
     @Test("pushes signs of life at half of the allowance, late or not", arguments: [nil, "\(getpid())"])
@@ -59,16 +59,16 @@ struct NotifySessionTests {
         let socket = NotifySocket(NotifySocket.uniqueName("@"))
         let session = Session(configuration(socket.name, microseconds: "2000000", process: process), at: .t0)
         let alive = message { $0.watchdog = .alive }
-        #expect(socket.receive(within: 0) == nil, "only the loop pushes")
+        #expect(socket.receive(within: .zero) == nil, "only the loop pushes")
         #expect(session.deadline == .t0)
         _ = session.service(at: .t0)
         #expect(socket.receive() == alive)
         #expect(session.deadline == .t0 + .seconds(1))
         _ = session.service(at: .t0 + .milliseconds(999))
-        #expect(socket.receive(within: 0) == nil)
+        #expect(socket.receive(within: .zero) == nil)
         _ = session.service(at: .t0 + .milliseconds(1700))
         #expect(socket.receive() == alive)
-        #expect(socket.receive(within: 0) == nil)
+        #expect(socket.receive(within: .zero) == nil)
         #expect(session.deadline == .t0 + .milliseconds(2700))
     }
 
@@ -84,7 +84,7 @@ struct NotifySessionTests {
         let session = Session(configuration(socket.name, microseconds: microseconds, process: process), at: .t0)
         #expect(session.deadline == nil)
         _ = session.service(at: .t0 + .seconds(1000))
-        #expect(socket.receive(within: 0) == nil)
+        #expect(socket.receive(within: .zero) == nil)
         #expect(session.isSupervised)
     }
 
@@ -112,7 +112,7 @@ struct NotifySessionTests {
         }
         #expect(session.deadline == .t0 + .milliseconds(100))
         var received = 0
-        while socket.receive(within: 0) != nil { received += 1 }
+        while socket.receive(within: .zero) != nil { received += 1 }
         #expect(received == sent - 1)
         _ = session.service(at: .t0 + .milliseconds(100))
         #expect(socket.receive() == message { $0.isReady = true })

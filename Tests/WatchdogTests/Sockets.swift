@@ -2,19 +2,17 @@
 
 import Dispatch
 import Glibc
+import TestSupport
 import WatchdogWire
 
-/// How long a test waits for what must come; only a failure takes that long.
-let patience: Int32 = 20_000
-
 /// Waits until something can be read.
-func isReadable(_ number: Int32, within milliseconds: Int32 = patience) -> Bool {
+func isReadable(_ number: Int32, within limit: Duration = patience) -> Bool {
     var wait = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
-    return poll(&wait, 1, milliseconds) == 1
+    return poll(&wait, 1, Int32(limit / .milliseconds(1))) == 1
 }
 
-private func receiveDatagram(_ number: Int32, within milliseconds: Int32) -> [UInt8]? {
-    guard isReadable(number, within: milliseconds) else { return nil }
+private func receiveDatagram(_ number: Int32, within limit: Duration) -> [UInt8]? {
+    guard isReadable(number, within: limit) else { return nil }
     var buffer = [UInt8](repeating: 0, count: Wire.Limit.datagram + 1)
     let count = recv(number, &buffer, buffer.count, Int32(MSG_DONTWAIT))
     return count > 0 ? Array(buffer[..<count]) : nil
@@ -56,14 +54,14 @@ final class Channel {
     }
 
     /// The next message, nil when none comes in time.
-    func receive(within milliseconds: Int32 = patience) -> ClientMessage? {
-        receiveDatagram(supervisor, within: milliseconds).map { ClientMessage(decoding: $0) }
+    func receive(within limit: Duration = patience) -> ClientMessage? {
+        receiveDatagram(supervisor, within: limit).map { ClientMessage(decoding: $0) }
     }
 
     /// All messages that have arrived by now.
     func drain() -> [ClientMessage] {
         var messages: [ClientMessage] = []
-        while let message = receive(within: 0) {
+        while let message = receive(within: .zero) {
             messages.append(message)
         }
         return messages
@@ -97,8 +95,8 @@ final class NotifySocket {
         if name.hasPrefix("/") { unlink(name) }
     }
 
-    func receive(within milliseconds: Int32 = patience) -> NotifyMessage? {
-        receiveDatagram(number, within: milliseconds).map { NotifyMessage(decoding: $0) }
+    func receive(within limit: Duration = patience) -> NotifyMessage? {
+        receiveDatagram(number, within: limit).map { NotifyMessage(decoding: $0) }
     }
 
     /// A name that no other test uses.
@@ -110,4 +108,7 @@ final class NotifySocket {
 extension DispatchTime {
     /// A fixed time for tests that let none pass.
     static let t0 = DispatchTime(uptimeNanoseconds: 1_000_000_000_000)
+
+    /// When a wait that begins now is given up.
+    static var endOfPatience: DispatchTime { DispatchTime.now() + .milliseconds(Int(patience / .milliseconds(1))) }
 }

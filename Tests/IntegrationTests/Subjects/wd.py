@@ -30,7 +30,7 @@ def barrier():
     os.close(theirs)
     poll = select.poll()
     poll.register(ours, select.POLLHUP)
-    answered = poll.poll(20000)
+    answered = poll.poll(600_000)
     os.close(ours)
     return bool(answered)
 

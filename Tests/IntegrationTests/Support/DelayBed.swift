@@ -34,7 +34,7 @@ final class DelayBed {
         // What makes processes wait in the kernel ends first.
         for program in kept { try? program.send(SIGTERM) }
         for undo in undoing.reversed() { undo() }
-        for program in kept { _ = try? program.end(within: .seconds(2)) }
+        for program in kept { _ = try? program.end() }
     }
 
     static func compile(_ arguments: [String], to path: String) throws {
@@ -136,7 +136,7 @@ final class DelayBed {
         let hanging = try pid(of: "hanging")
         let began = Instant.now()
         kill(hanging, SIGUSR1)
-        let isKilled = eventually(within: .seconds(15)) { kill(hanging, 0) != 0 }
+        let isKilled = eventually { kill(hanging, 0) != 0 }
         let duration = Instant.now() - began
         #expect(isKilled, "\(service.program.text(.errors))", sourceLocation: sourceLocation)
         #expect(duration > Self.update - Self.ping, sourceLocation: sourceLocation)
@@ -157,7 +157,7 @@ final class DelayBed {
     func end(sourceLocation: SourceLocation = #_sourceLocation) throws {
         for program in kept { try? program.send(SIGTERM) }
         for undo in undoing.reversed() { undo() }
-        for program in kept { _ = try? program.end(within: .seconds(5)) }
+        for program in kept { _ = try? program.end() }
         kept = []
         undoing = []
         client = nil

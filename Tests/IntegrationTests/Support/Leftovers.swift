@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import Testing
 import WatchdogLinux
 
 /// What a supervision must not leave behind.
@@ -53,6 +54,25 @@ enum Leftovers {
     static func sockets(in directory: String, ofSupervisor pid: Int32) -> [String] {
         names(in: directory).filter { $0 != "watchdogd" } + names(in: "\(directory)/watchdogd")
             + names(in: "/run/watchdogd").filter { $0 == "\(pid)" }
+    }
+
+    /// Kills a child and reaps it: unreaped, it would trouble all later tests.
+    static func reap(_ child: Pidfd) {
+        try? child.send(SIGKILL)
+        // It may have to return from the kernel first.
+        let isReaped = eventually { (try? child.waitExit()) != nil }
+        if !isReaped { Issue.record("process \(child.pid) was killed and does not end") }
+    }
+
+    /// Ends what a test that failed has left behind, and removes its cgroup.
+    static func end(marked entry: String, cgroup: String?) {
+        let isGone = eventually {
+            let left = processes(marked: entry)
+            for pid in left { kill(pid, SIGKILL) }
+            if let cgroup { remove(cgroup) }
+            return left.isEmpty && cgroup.map { access($0, F_OK) != 0 } ?? true
+        }
+        if !isGone { Issue.record("left behind: \(describe(processes(marked: entry))), \(cgroup ?? "no cgroup")") }
     }
 
     /// Removes a supervisor's cgroup with its empty children.

@@ -77,10 +77,7 @@ final class Program {
 
     deinit {
         guard status == nil else { return }
-        try? process.send(SIGKILL)
-        var entry = pollfd(fd: process.descriptor.number, events: Int16(POLLIN), revents: 0)
-        poll(&entry, 1, patience.milliseconds)
-        _ = try? process.waitExit()
+        Leftovers.reap(process)
     }
 
     var pid: Int32 { process.pid }

@@ -12,7 +12,7 @@ protocol ServedDaemon {
 }
 
 extension ServedDaemon {
-    var client: ControlClient { get throws { try ControlClient(ControlPath(scratch["control"])) } }
+    var client: ControlClient { get throws { try ControlClient(ControlPath(scratch["control"]), patience: patience) } }
 
     /// An app as `List` tells it.
     func app(_ name: String) throws -> AppSummary {
@@ -70,13 +70,7 @@ final class Service: ServedDaemon {
 
     deinit {
         if program.status == nil { try? program.send(SIGKILL) }
-        for pid in Leftovers.processes(marked: marker) { kill(pid, SIGKILL) }
-        if let cgroup = Leftovers.cgroup(ofSupervisor: program.pid) {
-            _ = eventually(within: .seconds(2)) {
-                Leftovers.remove(cgroup)
-                return access(cgroup, F_OK) != 0
-            }
-        }
+        Leftovers.end(marked: marker, cgroup: Leftovers.cgroup(ofSupervisor: program.pid))
     }
 
     /// Processes of its apps.
@@ -117,8 +111,8 @@ final class Service: ServedDaemon {
     func end(within limit: Duration = patience, sourceLocation: SourceLocation = #_sourceLocation) throws -> Int32? {
         if program.status == nil { try program.send(SIGTERM) }
         let status = try program.end(within: limit)
-        _ = eventually(within: .seconds(2)) { processes.isEmpty }
-        #expect(Leftovers.describe(processes) == [], "no process survives", sourceLocation: sourceLocation)
+        let isAlone = eventually { processes.isEmpty }
+        #expect(isAlone, "processes survive: \(Leftovers.describe(processes))", sourceLocation: sourceLocation)
         #expect(Leftovers.cgroup(ofSupervisor: program.pid) == nil, sourceLocation: sourceLocation)
         #expect(!scratch.exists("control"), "the socket is gone", sourceLocation: sourceLocation)
         return status.code

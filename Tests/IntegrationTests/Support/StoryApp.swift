@@ -30,7 +30,7 @@ enum StoryApp: String, CaseIterable {
         }
         let data = "\(folder)/\(name)"
         let program = try Program([product(rawValue), "--prepare", "--data", data, "--time-scale", Self.timeScale])
-        guard try program.end(within: .seconds(120)).code == 0 else { throw Failure(program.text(.errors)) }
+        guard try program.end().code == 0 else { throw Failure(program.text(.errors)) }
         return data
     }
 

@@ -48,26 +48,15 @@ final class Succession: ServedDaemon {
 
     deinit {
         if program.status == nil { try? program.send(SIGKILL) }
-        for pid in Leftovers.processes(marked: marker) { kill(pid, SIGKILL) }
-        for name in names(in: "/run/watchdogd") + names(in: scratch["runtime/watchdogd"])
-        where name.hasPrefix("serve-") { remove(name) }
+        Leftovers.end(marked: marker, cgroup: cgroup.flatMap { access($0, F_OK) == 0 ? $0 : nil })
+        // Root's daemons keep their state there; the rest is in the scratch directory.
+        try? FileManager.default.removeItem(atPath: "/run/watchdogd/\(serviceName)")
         runtime.remove()
     }
 
     /// Made from the path of its control socket.
     private var serviceName: String { "serve-" + String(FNV1a.hash(of: scratch["control"]), radix: 16) }
     private var cgroup: String? { Leftovers.ownCgroup.map { "\($0)/watchdogd-\(serviceName)" } }
-
-    private func remove(_ name: String) {
-        // Only what this one made.
-        guard name == serviceName else { return }
-        try? FileManager.default.removeItem(atPath: "/run/watchdogd/\(name)")
-        guard let cgroup else { return }
-        _ = eventually(within: .seconds(2)) {
-            Leftovers.remove(cgroup)
-            return access(cgroup, F_OK) != 0
-        }
-    }
 
     private static func start(
         _ binary: String, _ scratch: Scratch, _ environment: Environment,
@@ -223,8 +212,8 @@ final class Succession: ServedDaemon {
         }
         let status = try program.end()
         #expect(status.code == 0, sourceLocation: sourceLocation)
-        _ = eventually(within: .seconds(2)) { processes.isEmpty }
-        #expect(Leftovers.describe(processes) == [], "no process survives", sourceLocation: sourceLocation)
+        let isAlone = eventually { processes.isEmpty }
+        #expect(isAlone, "processes survive: \(Leftovers.describe(processes))", sourceLocation: sourceLocation)
         try pump()
         #expect(store.isEmpty, "nothing stays in the store", sourceLocation: sourceLocation)
         #expect(!scratch.exists("control"), sourceLocation: sourceLocation)
@@ -235,7 +224,8 @@ final class Succession: ServedDaemon {
     func survivor(_ name: String, _ rest: String = "") -> String { Self.survivor(scratch[name], rest) }
 
     static func survivor(_ path: String, _ rest: String = "") -> String {
-        "[App]\nExecStart=/usr/bin/python3 \(subjects)/survivor.py \(path).log\n[Watchdog]\nPing=100ms\n\(rest)"
+        "[App]\nExecStart=/usr/bin/python3 \(quoted("\(subjects)/survivor.py")) \(path).log\n"
+            + "[Watchdog]\nPing=100ms\n\(rest)"
     }
 
     /// Adds apps, and launches them.

@@ -51,12 +51,7 @@ final class Supervision {
     /// A test that failed leaves processes: those of this supervision are ended, and no others.
     deinit {
         if program.status == nil { try? program.send(SIGKILL) }
-        for pid in Leftovers.processes(marked: marker) { kill(pid, SIGKILL) }
-        guard let cgroup = Leftovers.cgroup(ofSupervisor: program.pid) else { return }
-        _ = eventually(within: .seconds(2)) {
-            Leftovers.remove(cgroup)
-            return access(cgroup, F_OK) != 0
-        }
+        Leftovers.end(marked: marker, cgroup: Leftovers.cgroup(ofSupervisor: program.pid))
     }
 
     /// The folder of its reports.
@@ -76,8 +71,8 @@ final class Supervision {
     func end(within limit: Duration = patience, sourceLocation: SourceLocation = #_sourceLocation) throws -> Ending {
         let status = try program.end(within: limit)
         // One that was sent SIGKILL a moment ago needs that moment.
-        _ = eventually(within: .seconds(2)) { processes.isEmpty }
-        #expect(Leftovers.describe(processes) == [], "no process survives", sourceLocation: sourceLocation)
+        let isAlone = eventually { processes.isEmpty }
+        #expect(isAlone, "processes survive: \(Leftovers.describe(processes))", sourceLocation: sourceLocation)
         #expect(Leftovers.cgroup(ofSupervisor: program.pid) == nil, sourceLocation: sourceLocation)
         #expect(
             Leftovers.sockets(in: scratch["runtime"], ofSupervisor: program.pid) == [], sourceLocation: sourceLocation)

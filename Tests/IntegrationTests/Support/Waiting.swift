@@ -1,11 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import TestSupport
 import WatchdogBase
 import WatchdogLinux
 
-/// Longer than anything here takes on a busy machine, so that a broken test ends.
-let patience = Duration.seconds(30)
+/// Longer than anything here takes on a starved machine, so that a broken test ends.
+let patience = TestSupport.patience
+
+/// Options of `watchdogd run` that give a healthy program all the time that it needs on a starved machine.
+///
+/// Each allowance that they do not set is far longer than ``patience``.
+func unhurried(_ options: [String] = []) -> [String] {
+    ["--launch", "--update", "--terminate"].filter { !options.contains($0) }.flatMap { [$0, "1h"] } + options
+}
+
+/// The same for the file of an app, which may set some of them again below.
+let unhurriedSettings = "[Watchdog]\nLaunch=1h\nUpdate=1h\nTerminate=1h\n"
 
 /// Something that did not happen in time, or not at all.
 struct Failure: Error, CustomStringConvertible {

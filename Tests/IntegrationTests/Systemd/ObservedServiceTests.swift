@@ -34,14 +34,14 @@ extension EndToEnd.SystemdTests {
             """)
         defer { _ = try? container.run(["systemctl", "stop", "stall"]) }
         let first = try container.property("MainPID", of: "stall")
-        let path = try #require(try container.reports(count: 1, within: .seconds(60)).first)
+        let path = try #require(try container.reports(count: 1).first)
         let text = TextRenderer.render(try container.report(path))
         #expect(text.contains("scene-update watchdog transgression"), "\(text)")
         #expect(text.contains("started by systemd, as stall.service"), "\(text)")
         #expect(text.contains("Thread 0"), "\(text)")
         // systemd ends it, not watchdogd, and watchdogd finds the next one.
         #expect(
-            try eventually(within: .seconds(60)) {
+            try eventually {
                 let now = try container.property("MainPID", of: "stall")
                 let observed = try container.app("stall")?.pid
                 return now != first && now != "0" && "\(observed ?? 0)" == now
@@ -76,13 +76,13 @@ extension EndToEnd.SystemdTests {
         let line = lines.first { $0.hasPrefix("nginx") }
         #expect(line?.split(separator: " ")[5] == "\(workers + 1)", "\(line ?? "no line")")
         try container.shell("kill -STOP $(cat /proc/\(before)/task/\(before)/children)")
-        let path = try #require(try container.reports(count: 1, within: .seconds(60)).first)
+        let path = try #require(try container.reports(count: 1).first)
         let text = TextRenderer.render(try container.report(path))
         #expect(text.contains("ngx_master_process_cycle"), "\(text)")
         #expect(text.contains("Kill: none"), "\(text)")
         // systemd kills stopped workers when their TimeoutStopSec= is over.
         #expect(
-            try eventually(within: .seconds(60)) {
+            try eventually {
                 guard let now = try container.app("nginx")?.pid else { return false }
                 let main = try container.property("MainPID", of: "nginx")
                 return now != before && "\(now)" == main
@@ -118,7 +118,7 @@ extension EndToEnd.SystemdTests {
         // After five seconds it would answer that it is busy.
         try container.shell("redis-cli config set lua-time-limit 600000")
         try container.shell("setsid -f redis-cli eval 'while true do end' 0 >/dev/null 2>&1 </dev/null")
-        let path = try #require(try container.reports(count: 1, within: .seconds(60)).first)
+        let path = try #require(try container.reports(count: 1).first)
         let report = try container.report(path)
         #expect(report.body.pid == Int(before))
         #expect(report.faultingStack?.calls.contains { $0.name == "lua_pcall" } == true)
@@ -155,7 +155,7 @@ extension EndToEnd.SystemdTests {
         ])
         let postmaster = try #require(try container.app("postgres", becomes: "running").pid)
         try container.shell("kill -STOP \(postmaster)")
-        let path = try #require(try container.reports(count: 1, within: .seconds(60)).first)
+        let path = try #require(try container.reports(count: 1).first)
         let report = try container.report(path)
         #expect(report.body.pid == Int(postmaster))
         #expect(report.body.linux?.verdict.kind == .stopped)
@@ -230,7 +230,7 @@ extension EndToEnd.SystemdTests {
         let comm = try container.shell("cat /proc/\(main)/comm").trimmed
         #expect(comm == "watchdogd")
         try container.shell("touch /run/hang")
-        let isRestarted = try eventually(within: .seconds(60)) {
+        let isRestarted = try eventually {
             try container.property("NRestarts", of: "wrapped") != "0"
         }
         #expect(isRestarted)

@@ -48,7 +48,7 @@ extension SystemdContainer {
             systemctl reset-failed watchdogd 2>/dev/null || true
             rm -rf /etc/watchdogd/apps.d/* /var/log/watchdogd/reports/* /etc/systemd/system/watchdogd.service.d
             systemctl daemon-reload
-            """, within: .seconds(120))
+            """)
         for (name, text) in files { try write(text, to: "/etc/watchdogd/apps.d/\(name).app") }
         try shell("systemctl start watchdogd || { journalctl -u watchdogd -n 50 >&2; exit 1; }")
     }

@@ -49,7 +49,7 @@ final class SystemdContainer {
     // MARK: - Commands
 
     /// Runs a command in it, as root.
-    func run(_ command: [String], within limit: Duration = .seconds(60)) throws -> Answer {
+    func run(_ command: [String], within limit: Duration = patience) throws -> Answer {
         guard let systemd else { throw Failure("the container has no systemd\n\(program.text(.errors))") }
         let program = try Program(["nsenter", "--target", "\(systemd)", "--all", "--wdns=/"] + command)
         let status = try program.end(within: limit)
@@ -58,7 +58,7 @@ final class SystemdContainer {
 
     /// Runs a piece of shell in it; a failure is an error, with everything that was said.
     @discardableResult
-    func shell(_ source: String, within limit: Duration = .seconds(60)) throws -> String {
+    func shell(_ source: String, within limit: Duration = patience) throws -> String {
         let answer = try run(["/bin/sh", "-ec", source], within: limit)
         guard answer.code == 0 else {
             throw Failure(
@@ -76,7 +76,7 @@ final class SystemdContainer {
     func reboot() throws {
         let before = systemd
         _ = try run(["systemctl", "reboot"])
-        guard eventually(within: .seconds(60), { systemd != nil && systemd != before }) else {
+        guard eventually({ systemd != nil && systemd != before }) else {
             throw Failure("the container did not boot again\n\(program.text(.errors))")
         }
         try waitUntilRunning()
@@ -105,7 +105,7 @@ final class SystemdContainer {
 
     private func waitUntilRunning() throws {
         var state = ""
-        let isUp = eventually(within: .seconds(90)) {
+        let isUp = eventually {
             guard systemd != nil, let answer = try? run(["systemctl", "is-system-running"]) else { return false }
             state = answer.output.trimmed
             return state == "running" || state == "degraded"

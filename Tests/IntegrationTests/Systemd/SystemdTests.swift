@@ -215,7 +215,7 @@ extension EndToEnd {
             #expect(try container.supervisor() == before)
             try container.shell("kill -STOP \(before)")
             #expect(
-                try eventually(within: .seconds(60)) {
+                try eventually {
                     let now = try container.supervisor()
                     return now != before && now != "0"
                 })
@@ -321,7 +321,7 @@ extension EndToEnd {
             #expect(commands.filter { $0.hasSuffix("/HealthyApp") }.count == names.count, "\(commands)")
             #expect(try container.property("NRestarts", of: "watchdogd") == "20")
             #expect(try container.reports() == [])
-            try container.shell("systemctl stop watchdogd", within: .seconds(120))
+            try container.shell("systemctl stop watchdogd")
             #expect(try container.processes() == [])
         }
 

@@ -233,7 +233,7 @@ int main(int argc, char **argv) {
             sigaddset(&signals, SIGUSR1);
             sigprocmask(SIG_BLOCK, &signals, 0);
             prctl(PR_SET_PDEATHSIG, SIGUSR1);
-            alarm(60);
+            alarm(600);
             sigwait(&signals, &number);
             semctl(set, 0, IPC_RMID);
             _exit(0);

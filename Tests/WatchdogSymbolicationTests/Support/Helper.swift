@@ -11,12 +11,9 @@ struct Helper {
     var exitCode: Int32
     var output: [UInt8]
     var errors: String
-    var duration: Duration
 
     /// Runs it with arguments and descriptors 3, 4, ….
     init(_ arguments: [String] = [], descriptors: [Int32]) throws {
-        let clock = SuspendingClock()
-        let start = clock.now
         var ends: [Int32] = [-1, -1]
         guard wd_pipe(&ends, 0) == 0 else { throw Failure(description: "pipe: \(errno)") }
         defer { close(ends[0]) }
@@ -25,7 +22,6 @@ struct Helper {
         close(ends[1])
         output = try process.readToEnd()
         exitCode = process.wait()
-        duration = clock.now - start
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
         _ = fcntl(ends[0], F_SETFL, O_NONBLOCK)
         let count = read(ends[0], &buffer, buffer.count)

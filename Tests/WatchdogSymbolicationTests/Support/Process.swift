@@ -2,6 +2,7 @@
 
 import CLinux
 import Glibc
+import TestSupport
 
 /// What went wrong outside of the code under test.
 struct Failure: Error, CustomStringConvertible {
@@ -60,9 +61,9 @@ final class Process {
     }
 
     /// The rest of its output, up to the end of the file.
-    func readToEnd(within seconds: Int = 60) throws -> [UInt8] {
+    func readToEnd() throws -> [UInt8] {
         var bytes: [UInt8] = []
-        while let more = try read(within: seconds) { bytes += more }
+        while let more = try read() { bytes += more }
         return bytes
     }
 
@@ -70,16 +71,16 @@ final class Process {
     func waitUntilReady() throws {
         var text = ""
         while !text.contains("ready\n") {
-            guard let more = try read(within: 60) else { throw Failure(description: "it ended before it was ready") }
+            guard let more = try read() else { throw Failure(description: "it ended before it was ready") }
             text += String(decoding: more, as: UTF8.self)
         }
     }
 
     /// nil at the end of the file.
-    private func read(within seconds: Int) throws -> [UInt8]? {
+    private func read() throws -> [UInt8]? {
         var entry = pollfd(fd: output, events: Int16(POLLIN), revents: 0)
-        guard poll(&entry, 1, Int32(seconds * 1000)) > 0 else {
-            throw Failure(description: "no output for \(seconds) s")
+        guard poll(&entry, 1, Int32(patience / Duration.milliseconds(1))) > 0 else {
+            throw Failure(description: "no output for \(patience)")
         }
         var bytes = [UInt8](repeating: 0, count: 1 << 16)
         let count = Glibc.read(output, &bytes, bytes.count)
@@ -100,35 +101,29 @@ final class Process {
     /// Waits until all its threads sleep, or all but those that are allowed to run.
     func waitUntilAsleep(threads: Int, running: Int = 0) throws {
         var before: [String: String] = [:]
-        for _ in 0..<20_000 {
+        let isAsleep = eventually {
             let now = sleepingThreads()
             // The threads are read one after the other: all of them slept at once only if none has run since it was read.
             let asleep = now.filter { before[$0.key] == $0.value }.count
-            if now.count >= threads, now.values.count - asleep <= running { return }
             before = now.filter { !$0.value.isEmpty }
-            usleep(1000)
+            return now.count >= threads && now.values.count - asleep <= running
         }
-        throw Failure(description: "its threads do not come to rest: \(sleepingThreads())")
+        guard isAsleep else { throw Failure(description: "its threads do not come to rest: \(sleepingThreads())") }
     }
 
     /// Waits until its main thread sleeps uninterruptibly, as in vfork(2).
     func waitUntilSuspended() throws {
-        for _ in 0..<20_000 {
-            if state(of: "\(id)") == "D" { return }
-            usleep(1000)
+        guard eventually({ state(of: "\(id)") == "D" }) else {
+            throw Failure(description: "its main thread is not suspended")
         }
-        throw Failure(description: "its main thread is not suspended")
     }
 
     /// Stops it as Ctrl-Z does, and waits until all its threads stand still.
     func stop() throws {
         kill(id, SIGSTOP)
-        for _ in 0..<20_000 {
-            let states = entries(of: "/proc/\(id)/task").map { state(of: $0) }
-            if states.allSatisfy({ $0 == "T" }) { return }
-            usleep(1000)
+        guard eventually({ entries(of: "/proc/\(id)/task").allSatisfy { state(of: $0) == "T" } }) else {
+            throw Failure(description: "its threads do not stop")
         }
-        throw Failure(description: "its threads do not stop")
     }
 
     /// The letter of field 3 of proc_pid_stat(5).
@@ -154,7 +149,7 @@ final class Process {
 @discardableResult
 func output(of command: [String], allowing codes: Set<Int32> = [0]) throws -> String {
     let process = try Process(command)
-    let bytes = try process.readToEnd(within: 300)
+    let bytes = try process.readToEnd()
     let code = process.wait()
     guard codes.contains(code) else {
         throw Failure(description: "\(command.joined(separator: " ")): exit code \(code)")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import TestSupport
 import WatchdogBase
 import WatchdogCapture
 import WatchdogLinux
@@ -15,7 +16,7 @@ func symbolicate(
     depth: Depth = .lines,
     excluded: [Int] = []
 ) throws -> CapturedProcess {
-    let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(method: method, stopTimeout: .seconds(1)))
+    let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(method: method, stopTimeout: patience))
     return try symbolicate(try snapshot.contents(), modules: snapshot.modules, depth: depth, excluded: excluded)
 }
 
@@ -27,7 +28,7 @@ func symbolicate(
     excluded: [Int] = []
 ) throws -> CapturedProcess {
     _ = isOffline
-    let attempt = Attempt(depth: depth, excluded: excluded, deadline: .now() + .seconds(600))
+    let attempt = Attempt(depth: depth, excluded: excluded, deadline: .now() + patience * 5)
     guard var run = SymbolicationRun(contents, modules: modules, attempt: attempt, clock: WorkClock()) else {
         throw Failure(description: "no memory")
     }
@@ -36,7 +37,7 @@ func symbolicate(
 
 /// What this kernel takes from a worker.
 func kernelConfinement() throws -> Confinement {
-    try Worker.run(until: .now() + .seconds(60)) { $0.post([1]) ? 0 : 1 }.confinement
+    try Worker.run(until: .now() + patience) { $0.post([1]) ? 0 : 1 }.confinement
 }
 
 /// No test asks a server for debug information.

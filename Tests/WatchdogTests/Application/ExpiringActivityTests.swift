@@ -23,7 +23,7 @@ struct ExpiringActivityTests {
         }
 
         func waitForCall() -> Bool {
-            called.wait(timeout: .now() + .milliseconds(Int(patience))) == .success
+            called.wait(timeout: .endOfPatience) == .success
         }
     }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import TestSupport
 import Testing
 import WatchdogWire
 
-@Suite("Apps with a lifecycle, as a supervisor sees them")
+@Suite("Apps with a lifecycle, as a supervisor sees them", .reapsChildren)
 struct LifecycleAppTests {
     private let scratch = ScratchFolder()
 
@@ -62,7 +63,7 @@ struct LifecycleAppTests {
         send(app) { $0.isTerminating = true }
         #expect(receive(app) { $0.isStopping } != nil)
         #expect(app.waitForExit() == 0)
-        #expect(app.text(from: app.errors, within: 0) == "")
+        #expect(app.text(from: app.errors, within: .zero) == "")
     }
 
     @Test("an app that finishes ends its task by itself, and its signposts enclose the work")

@@ -6,39 +6,6 @@ import WatchdogWire
 
 @testable import Watchdog
 
-/// A folder that is gone with this object.
-final class ScratchFolder {
-    let path: String
-
-    init() {
-        var template = Array("/tmp/watchdog-test-XXXXXX".utf8CString)
-        precondition(mkdtemp(&template) != nil)
-        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }
-
-    deinit {
-        remove(path)
-    }
-
-    private func remove(_ path: String) {
-        for name in Self.names(in: path) where unlink("\(path)/\(name)") != 0 { remove("\(path)/\(name)") }
-        rmdir(path)
-    }
-
-    static func names(in path: String) -> [String] {
-        guard let directory = opendir(path) else { return [] }
-        defer { closedir(directory) }
-        var names: [String] = []
-        while let entry = readdir(directory) {
-            let name = withUnsafeBytes(of: entry.pointee.d_name) {
-                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            if name != ".", name != ".." { names.append(name) }
-        }
-        return names.sorted()
-    }
-}
-
 @MainActor
 @Suite("State restoration")
 struct RestorationTests {
@@ -143,25 +110,5 @@ struct RestorationTests {
         unlink("\(folder)/state")
         symlink("/etc/hostname", "\(folder)/state")
         #expect(store.takeForLaunch() == nil)
-    }
-
-    @Test("the place follows XDG_STATE_HOME and HOME, and a name is one file name")
-    func places() async {
-        await #expect(processExitsWith: .success) {
-            let scratch = ScratchFolder()
-            setenv("HOME", scratch.path, 1)
-            unsetenv("XDG_STATE_HOME")
-            #expect(RestorationStore(identifier: "Clock")?.save([1]) == true)
-            #expect(ScratchFolder.names(in: "\(scratch.path)/.local/state/Clock") == ["state"])
-            setenv("XDG_STATE_HOME", "\(scratch.path)/xdg", 1)
-            #expect(RestorationStore(identifier: "Clock")?.save([1]) == true)
-            #expect(ScratchFolder.names(in: "\(scratch.path)/xdg/Clock") == ["state"])
-            setenv("XDG_STATE_HOME", "relative", 1)
-            #expect(RestorationStore(identifier: "Other")?.save([1]) == true)
-            #expect(ScratchFolder.names(in: "\(scratch.path)/.local/state") == ["Clock", "Other"])
-            for name in ["", ".", "..", "a/b", "a\0b"] { #expect(RestorationStore(identifier: name) == nil) }
-            setenv("HOME", "", 1)
-            #expect(RestorationStore(identifier: "Clock") == nil)
-        }
     }
 }

@@ -29,14 +29,14 @@ private final class SilentServer: Sendable {
     deinit { close(listener) }
 }
 
-@Suite(.launch(LaunchSettings(update: .seconds(1))))
+@Suite(.launch(LaunchSettings(update: .seconds(4))))
 struct FeedTests {
     /// Red before the repair: remove `--repaired`, and the message has the verdict, with the crash log attached.
     @Test func reloadSurvivesASilentServer() async throws {
         let server = try SilentServer()
         let app = try await SupervisedApp.launch(.product("Feed", "--repaired"))
         try await app.send(event: "reload", payload: "\(server.port)")
-        try await app.expectSurvival(for: .seconds(2))
+        try await app.expectSurvival(for: .seconds(6))
         try await app.terminate()
     }
 

@@ -2,6 +2,7 @@
 
 import Dispatch
 import Glibc
+import TestSupport
 import Testing
 import WatchdogWire
 
@@ -9,7 +10,7 @@ import WatchdogWire
 
 /// Each test has a process to itself, because an app starts once and from its environment.
 @Suite("The library as an app uses it")
-struct PublicInterfaceTests {
+struct PublicInterfaceExitTests {
     /// What a supervisor does before it starts an app.
     private static func offer(_ channel: Channel) {
         setenv(Wire.Environment.channel, "\(channel.app)", 1)
@@ -20,7 +21,7 @@ struct PublicInterfaceTests {
     func start() async {
         await #expect(processExitsWith: .success) {
             let channel = Channel()
-            PublicInterfaceTests.offer(channel)
+            PublicInterfaceExitTests.offer(channel)
             #expect(!Watchdog.isSupervised)
             Watchdog.start()
             #expect(Watchdog.isSupervised)
@@ -39,7 +40,7 @@ struct PublicInterfaceTests {
     func startTwice() async {
         await #expect(processExitsWith: .success) {
             let channel = Channel()
-            PublicInterfaceTests.offer(channel)
+            PublicInterfaceExitTests.offer(channel)
             Watchdog.status("early")
             Watchdog.ready()
             Watchdog.start()
@@ -57,7 +58,7 @@ struct PublicInterfaceTests {
             #expect(channel.receive()?.summary == "sum")
             Watchdog.stopping()
             #expect(channel.receive()?.isStopping == true)
-            #expect(channel.receive(within: 0) == nil)
+            #expect(channel.receive(within: .zero) == nil)
         }
     }
 
@@ -65,7 +66,7 @@ struct PublicInterfaceTests {
     func terminate() async {
         await #expect(processExitsWith: .exitCode(7)) {
             let channel = Channel()
-            PublicInterfaceTests.offer(channel)
+            PublicInterfaceExitTests.offer(channel)
             Watchdog.onTerminate {
                 dispatchPrecondition(condition: .onQueue(.main))
                 exit(7)
@@ -95,7 +96,7 @@ struct PublicInterfaceTests {
     func bothWays() async {
         await #expect(processExitsWith: .success) {
             let channel = Channel()
-            PublicInterfaceTests.offer(channel)
+            PublicInterfaceExitTests.offer(channel)
             Watchdog.onTerminate { Watchdog.status("handled") }
             Watchdog.start()
             _ = channel.receive()
@@ -111,7 +112,7 @@ struct PublicInterfaceTests {
             }
             #expect(answers == 3)
             #expect(statuses == ["handled"])
-            #expect(channel.receive(within: 20) == nil)
+            #expect(channel.receive(within: .milliseconds(20)) == nil)
         }
     }
 
@@ -132,7 +133,7 @@ struct PublicInterfaceTests {
     func noHandler() async {
         await #expect(processExitsWith: .success) {
             let channel = Channel()
-            PublicInterfaceTests.offer(channel)
+            PublicInterfaceExitTests.offer(channel)
             Watchdog.start()
             _ = channel.receive()
             var message = SupervisorMessage(ping: 1)
@@ -149,7 +150,7 @@ struct PublicInterfaceTests {
     func attach() async {
         await #expect(processExitsWith: .success) {
             let channel = Channel()
-            PublicInterfaceTests.offer(channel)
+            PublicInterfaceExitTests.offer(channel)
             let link = try Watchdog.attach()
             Watchdog.start()
             #expect(throws: Watchdog.AttachError.self) { try Watchdog.attach() }
@@ -159,7 +160,7 @@ struct PublicInterfaceTests {
             #expect(link.pollTimeout == -1)
             channel.send(SupervisorMessage(ping: 9))
             #expect(isReadable(descriptor))
-            #expect(!isReadable(channel.supervisor, within: 20), "nobody else answers")
+            #expect(!isReadable(channel.supervisor, within: .milliseconds(20)), "nobody else answers")
             #expect(link.service().isEmpty)
             #expect(channel.receive()?.pong == 9)
             for _ in 0..<100 { Watchdog.status("chatter") }

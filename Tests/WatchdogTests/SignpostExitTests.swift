@@ -9,7 +9,7 @@ import WatchdogWire
 
 /// Each test has a process to itself, because an app starts once and from its environment.
 @Suite("Signposts")
-struct SignpostTests {
+struct SignpostExitTests {
     private static func offer() -> Channel {
         let channel = Channel()
         setenv(Wire.Environment.channel, "\(channel.app)", 1)
@@ -27,16 +27,16 @@ struct SignpostTests {
     @Test("an interval has a beginning and an end with times, category, name and messages")
     func interval() async {
         await #expect(processExitsWith: .success) {
-            let channel = SignpostTests.offer()
+            let channel = SignpostExitTests.offer()
             Watchdog.start()
             _ = channel.receive()
             let signposter = Signposter(category: "photos")
             #expect(signposter.isEnabled)
-            let before = SignpostTests.now
+            let before = SignpostExitTests.now
             let id = SignpostID()
             let interval = signposter.beginInterval("load", "8 photos", id: id)
             signposter.endInterval(interval, "done")
-            let after = SignpostTests.now
+            let after = SignpostExitTests.now
             var marks: [ClientMessage.Signpost] = []
             while marks.count < 2, let message = channel.receive() { marks += message.signposts }
             try #require(marks.count == 2)
@@ -53,7 +53,7 @@ struct SignpostTests {
     @Test("a mark says whether it was set on the main loop")
     func thread() async {
         await #expect(processExitsWith: .success) {
-            let channel = SignpostTests.offer()
+            let channel = SignpostExitTests.offer()
             Watchdog.start()
             _ = channel.receive()
             let signposter = Signposter(category: "x")
@@ -67,7 +67,7 @@ struct SignpostTests {
     @Test("work in an interval returns or throws as it would without")
     func work() async {
         await #expect(processExitsWith: .success) {
-            let channel = SignpostTests.offer()
+            let channel = SignpostExitTests.offer()
             Watchdog.start()
             _ = channel.receive()
             let signposter = Signposter(category: "x")
@@ -85,7 +85,7 @@ struct SignpostTests {
     @Test("marks set before the app starts are kept until then, and go out with the greeting")
     func early() async {
         await #expect(processExitsWith: .success) {
-            let channel = SignpostTests.offer()
+            let channel = SignpostExitTests.offer()
             let signposter = Signposter(category: "launch")
             for _ in 0..<100 { signposter.emitEvent("static initialisation") }
             Watchdog.start()
@@ -102,7 +102,7 @@ struct SignpostTests {
     @Test("a flood is sent in bundles, and what is dropped is counted")
     func flood() async {
         await #expect(processExitsWith: .success) {
-            let channel = SignpostTests.offer()
+            let channel = SignpostExitTests.offer()
             Watchdog.start()
             _ = channel.receive()
             let signposter = Signposter(category: "flood")
@@ -128,10 +128,10 @@ struct SignpostTests {
             Watchdog.start()
             let signposter = Signposter(category: "x")
             #expect(!signposter.isEnabled)
-            signposter.emitEvent("nobody", SignpostTests.neverMade)
+            signposter.emitEvent("nobody", SignpostExitTests.neverMade)
             Watchdog.ready()
             #expect(socket.receive()?.isReady == true)
-            #expect(socket.receive(within: 0) == nil)
+            #expect(socket.receive(within: .zero) == nil)
         }
     }
 }

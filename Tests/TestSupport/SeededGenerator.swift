@@ -2,6 +2,9 @@
 
 import Glibc
 
+/// The seed of tests that choose at random: 1, or `WATCHDOGD_TEST_SEED`.
+public let testSeed = getenv("WATCHDOGD_TEST_SEED").flatMap { UInt64(String(cString: $0)) } ?? 1
+
 /// The same numbers in every run, so that a failing case can be repeated from its seed: SplitMix64.
 package struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64

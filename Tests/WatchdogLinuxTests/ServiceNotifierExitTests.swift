@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import TestSupport
 import Testing
 
 @testable import WatchdogLinux
 
 @Suite("The service manager gets messages, and nobody waits for it")
-struct ServiceNotifierTests {
+struct ServiceNotifierExitTests {
     private struct Heard: Equatable {
         var text: String
         var kinds: [DescriptorKind] = []
@@ -36,7 +37,7 @@ struct ServiceNotifierTests {
     /// Hears everything, as a service manager that has come back to its work.
     private static func hear(_ manager: NotifySocket, _ loop: EventLoop, count: Int) throws -> [Heard] {
         var heard = try hear(manager)
-        while heard.count < count, try loop.runOnce(limit: .seconds(5)) { heard += try hear(manager) }
+        while heard.count < count, try loop.runOnce(limit: TestSupport.patience) { heard += try hear(manager) }
         return heard
     }
 
@@ -113,11 +114,7 @@ struct ServiceNotifierTests {
                 let notifier = try #require(try ServiceNotifier(on: EventLoop()))
                 manager = nil
                 // It is closed beside.
-                let isClosed = (0..<20_000).contains { _ in
-                    usleep(1000)
-                    return Closer.isIdle
-                }
-                try #require(isClosed)
+                try #require(eventually { Closer.isIdle })
                 var problems: [LinuxError] = []
                 notifier.onProblem = { problems.append($0) }
                 notifier.say(["READY=1"])

@@ -6,7 +6,7 @@ import Testing
 @testable import WatchdogLinux
 
 @Suite("The memory of this process")
-struct ProcessMemoryTests {
+struct ProcessMemoryExitTests {
     /// Kilobytes of code and constants that are mapped at present, as they are in their files.
     private static func residentProgram() -> Int {
         let text = String(decoding: Procfs.read("/proc/self/smaps", limit: 1 << 20) ?? [], as: UTF8.self)

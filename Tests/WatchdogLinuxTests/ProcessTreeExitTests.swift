@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import TestSupport
+import Testing
+import WatchdogBase
+
+@testable import WatchdogLinux
+
+@Suite("Killing without a cgroup")
+struct ProcessTreeExitTests {
+    @Test("a tree that changes sessions and loses its parents is killed whole")
+    func kill() async {
+        // In a process of its own: to be a subreaper is a property of the process.
+        await #expect(processExitsWith: .success) {
+            try Subreaper.become()
+            #expect(Subreaper.isActive)
+            let script = """
+                import os, signal
+                if os.fork() == 0:
+                    os.setsid()
+                    if os.fork() == 0:
+                        os.setsid()
+                        if os.fork() == 0:
+                            os.setsid()
+                            os.write(1, b'x')
+                            signal.pause()
+                        os._exit(0)
+                    os.write(1, b'x')
+                    signal.pause()
+                os.write(1, b'x')
+                signal.pause()
+                """
+            var request = SpawnRequest(executable: "/usr/bin/python3", arguments: ["python3", "-c", script])
+            request.environment["MARK"] = "of this test"
+            let pipe = try OwnedDescriptor.pipe()
+            request.descriptors[1].source = pipe.write.number
+            let spawned = try spawn(request)
+            let start = try #require(spawned.startTime)
+            let tree = ProcessTree(root: spawned.pid, startTime: start, marker: "MARK=of this test")
+            var started = 0
+            var buffer = [UInt8](repeating: 0, count: 16)
+            while started < 3, waitReadable(pipe.read) { started += read(pipe.read.number, &buffer, buffer.count) }
+
+            let containment = Containment.processTree(tree)
+            #expect(eventually { tree.processes().count == 3 })
+            #expect(containment.survivors(limit: 2).map(\.name) == ["python3", "python3"])
+            #expect(containment.events == nil)
+            try containment.kill()
+            #expect(eventually { containment.isEmpty })
+
+            // The orphans are ours to reap, but not the supervised process.
+            #expect(eventually { spawned.process.hasExited })
+            var orphans: [Subreaper.Orphan] = []
+            #expect(
+                eventually {
+                    orphans += Subreaper.reapOrphans(except: [spawned.pid])
+                    return orphans.count == 3
+                }
+            )
+            let killed = WatchdogBase.ExitStatus.signaled(signal: SIGKILL, coreDumped: false)
+            #expect(orphans.filter { $0.exit.status == killed }.count == 2)
+            #expect(try spawned.process.waitExit()?.status == killed)
+            #expect(Subreaper.reapOrphans(except: []).isEmpty)
+        }
+    }
+}
