@@ -10,7 +10,7 @@ place = --prefix '$(PREFIX)' --destdir '$(DESTDIR)'
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo samples test check build docs release install uninstall man completions deb deb-test packages bundle bundle-test image image-test test-kubernetes test-swarm bench fuzz format clean
+.PHONY: help demo samples test test-all check build docs release install uninstall man completions deb deb-test packages bundle bundle-test image image-test test-kubernetes test-swarm bench fuzz format clean
 
 help: ## list the targets
 	@echo 'usage: make TARGET'
@@ -18,30 +18,35 @@ help: ## list the targets
 
 demo: ## watch four programs being supervised (less than 40 s)
 	@scripts/setup demo
-	@scripts/build-quietly
+	@scripts/build
 	@scripts/demo
 
 samples: ## four apps in all states of repair, as a table (3 min): SCALE=1
 	@scripts/setup build
 	@for product in watchdogd watchdogd-symbolicate PhotoServer QuickPick StarSearcher StarSearcherWithLogger Stocks \
-	    Glassboard; do swift build --product $$product || exit; done
+	    Glassboard; do scripts/build --product $$product || exit; done
 	@scripts/samples --time-scale $(SCALE)
 
-test: ## install what is missing, build, run all tests
-	@scripts/setup
+test: ## install what is missing, build, run the tests that every change must pass
+	@scripts/setup test
 	@scripts/test
 
-check: ## format, lint, layers, linkage, builds without warnings
+test-all: ## everything that can be tested here, one group after the other (90 min, root)
 	@scripts/setup
+	@scripts/setup image
+	@scripts/test all
+
+check: ## format, lint, layers, linkage, builds without warnings
+	@scripts/setup check
 	@scripts/check
 
 build: ## build for debugging, into .build/debug
 	@scripts/setup build
-	@swift build
+	@scripts/build
 
 docs: ## build the documentation of the Swift modules with DocC, into .build/docs
 	@scripts/setup build
-	@swift build --target WatchdogTesting
+	@scripts/build --target WatchdogTesting
 	@scripts/docs-build
 
 release: ## build for use, into .build/release
@@ -70,7 +75,7 @@ deb-test: deb ## install, upgrade and purge the packages in a container (root)
 	@scripts/setup package
 	@scripts/deb-test
 
-packages: ## write the wheel of the Python client and the npm package of the Node client, into dist
+packages: ## write the packages of the clients in Python, Node.js and Java, into dist
 	@scripts/packages
 
 bundle: release ## one folder with everything that watchdogd needs, for images of others, into dist
