@@ -11,6 +11,8 @@ import WatchdogReport
 extension EndToEnd {
     @Suite("Apps outlive watchdogd")
     struct SurvivalTests {
+        private let dice = Dice()
+
         /// How soon the next ping has to come on a machine that does other things as well.
         private static let soon = Duration.seconds(10)
 
@@ -108,7 +110,7 @@ extension EndToEnd {
             let before = try pids(succession, names)
             var longest = Duration.zero
             for _ in 0..<20 {
-                poll(nil, 0, Int32.random(in: 0...300))
+                poll(nil, 0, dice.number(in: 0...300))
                 try succession.killDaemon()
                 try succession.succeed()
                 let ready = Instant.now()
@@ -392,7 +394,7 @@ extension EndToEnd {
                 + "[Restart]\nDelay=20ms\nMaxDelay=20ms\nLimit=infinity\n"
             try succession.add(["hang": hang])
             for _ in 0..<20 {
-                poll(nil, 0, Int32.random(in: 100...700))
+                poll(nil, 0, dice.number(in: 100...700))
                 try succession.killDaemon()
                 try succession.succeed()
             }
@@ -432,7 +434,7 @@ extension EndToEnd {
             for _ in 0..<6 {
                 for name in names { try succession.scratch.write(dies, to: "apps/\(name).app") }
                 #expect(try succession.client.reload().added.count == names.count)
-                poll(nil, 0, Int32.random(in: 300...900))
+                poll(nil, 0, dice.number(in: 300...900))
                 try succession.killDaemon()
                 for name in names { unlink(succession.scratch["apps/\(name).app"]) }
                 try succession.succeed()

@@ -38,6 +38,7 @@ extension EndToEnd {
         }
 
         private let succession: Succession
+        private let dice = Dice()
 
         init() throws {
             succession = try Succession([:])
@@ -55,14 +56,14 @@ extension EndToEnd {
                     for name in Self.names {
                         #expect(instances(of: name).count <= 1, "\(name) runs twice after \(steps.suffix(5))")
                     }
-                    poll(nil, 0, Int32.random(in: 0...60))
+                    poll(nil, 0, dice.number(in: 0...60))
                 }
                 for name in Self.names { unlink(succession.scratch["apps/\(name).app"]) }
                 _ = try succession.client.reload()
                 try succession.end()
             } catch {
                 throw Failure(
-                    "\(error)\nafter \(steps.suffix(12))\n\(succession.said.suffix(4_000))\n"
+                    "\(error)\n\(dice.description), after \(steps.suffix(12))\n\(succession.said.suffix(4_000))\n"
                         + succession.program.text(.errors).suffix(4_000))
             }
             #expect(succession.stateFiles.isEmpty, "\(succession.stateFiles)")
@@ -70,8 +71,8 @@ extension EndToEnd {
 
         /// Does one thing; returns what it was.
         private func step() throws -> String {
-            let name = try #require(Self.names.randomElement())
-            switch Int.random(in: 0..<10) {
+            let name = dice.pick(Self.names)
+            switch dice.number(in: 0...9) {
             case 0...2:
                 try configure()
                 return request("reload") { _ = try $0.reload() }
@@ -80,16 +81,16 @@ extension EndToEnd {
             case 5: return request("restart \(name)") { _ = try $0.restart(AppRequest(name, waits: false)) }
             case 6: return request("suspend \(name)") { _ = try $0.suspend(AppRequest(name, waits: false)) }
             case 7:
-                let signal = try #require([SIGKILL, SIGSEGV, SIGTERM, SIGSTOP, SIGCONT].randomElement())
-                for pid in succession.processes where Int.random(in: 0..<3) == 0 { kill(pid, signal) }
+                let signal = dice.pick([SIGKILL, SIGSEGV, SIGTERM, SIGSTOP, SIGCONT])
+                for pid in succession.processes where dice.oneIn(3) { kill(pid, signal) }
                 return "signal \(signal) to some"
             case 8:
                 try succession.reexecute()
                 return "reexecute"
             default:
-                try succession.killDaemon(Bool.random() ? SIGKILL : SIGUSR1)
-                if Bool.random() { try configure() }
-                for pid in succession.processes where Int.random(in: 0..<4) == 0 { kill(pid, SIGKILL) }
+                try succession.killDaemon(dice.oneIn(2) ? SIGKILL : SIGUSR1)
+                if dice.oneIn(2) { try configure() }
+                for pid in succession.processes where dice.oneIn(4) { kill(pid, SIGKILL) }
                 try succession.succeed()
                 return "the next watchdogd"
             }
@@ -107,12 +108,12 @@ extension EndToEnd {
 
         /// Adds some apps, changes some, and removes some.
         private func configure() throws {
-            for name in Self.names where Int.random(in: 0..<3) == 0 {
+            for name in Self.names where dice.oneIn(3) {
                 let path = "apps/\(name).app"
-                if Int.random(in: 0..<3) == 0 {
+                if dice.oneIn(3) {
                     unlink(succession.scratch[path])
                 } else {
-                    let kind = try #require(Kind.allCases.randomElement())
+                    let kind = dice.pick(Kind.allCases)
                     try succession.scratch.write(kind.text(name, succession), to: path)
                 }
             }

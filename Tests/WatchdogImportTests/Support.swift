@@ -31,7 +31,11 @@ struct MemoryFileSystem: ConfigurationFileSystem {
 struct PackageFileSystem: ConfigurationFileSystem {
     static let root = String("/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/"))
 
-    private func absolute(_ path: String) -> String { path.hasPrefix("/") ? path : "\(Self.fixtures)/\(path)" }
+    /// The services of runit are fixtures at their usual place: an import names it.
+    private func absolute(_ path: String) -> String {
+        if path.hasPrefix("/etc/sv/") { return Self.fixtures + path.dropFirst("/etc".count) }
+        return path.hasPrefix("/") ? path : "\(Self.fixtures)/\(path)"
+    }
 
     static let fixtures = "\(root)/Tests/WatchdogImportTests/Fixtures"
 

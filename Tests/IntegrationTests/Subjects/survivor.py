@@ -28,10 +28,19 @@ def told_to_end(*_):
 note("started")
 signal.signal(signal.SIGTERM, told_to_end)
 end = socket.socket(fileno=int(os.environ["WATCHDOG_CHANNEL"]))
-end.send(b"HELLO=1")
+
+
+def send(text):
+    try:
+        end.send(text.encode())
+    except OSError:
+        pass  # watchdogd was killed a moment ago: the next receive says so.
+
+
+send("HELLO=1")
 while os.path.exists(log + ".wait"):
     time.sleep(0.02)
-end.send(b"READY=1")
+send("READY=1")
 hung = False
 while True:
     if os.path.exists(log + ".exit"):
@@ -44,12 +53,15 @@ while True:
         if hung:
             time.sleep(0.02)
         continue
-    data = end.recv(4096)
+    try:
+        data = end.recv(4096)
+    except ConnectionResetError:
+        data = b""  # watchdogd was killed before it had read an answer.
     if not data:
         note("lost")
         hung = True
         continue
     fields = dict(line.split("=", 1) for line in data.decode().splitlines())
     if "PING" in fields:
-        end.send(f"PONG={fields['PING']}".encode())
+        send(f"PONG={fields['PING']}")
         note("ping")
