@@ -75,9 +75,10 @@ enum Leftovers {
         if !isGone { Issue.record("left behind: \(describe(processes(marked: entry))), \(cgroup ?? "no cgroup")") }
     }
 
-    /// Removes a supervisor's cgroup with its empty children.
+    /// Removes a supervisor's cgroup with those below it, such as an app's and its command's, if they are empty.
     static func remove(_ cgroup: String) {
-        for name in names(in: cgroup) { rmdir("\(cgroup)/\(name)") }
+        // A file of the kernel's is neither listed nor removed.
+        for name in names(in: cgroup) { remove("\(cgroup)/\(name)") }
         rmdir(cgroup)
     }
 
