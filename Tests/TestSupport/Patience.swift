@@ -11,6 +11,9 @@ public let patience: Duration = {
     return .seconds(120) * scale
 }()
 
+/// ``patience``, for poll(2).
+public let patienceInMilliseconds = Int32(patience / .milliseconds(1))
+
 /// Polls for a state that the kernel announces to nobody, such as one in `/proc`.
 ///
 /// - Returns: Whether the condition held within ``patience``.

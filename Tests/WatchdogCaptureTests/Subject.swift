@@ -116,7 +116,7 @@ final class Subject {
 
     private func read() throws -> [UInt8] {
         var entry = pollfd(fd: output, events: Int16(POLLIN), revents: 0)
-        guard poll(&entry, 1, Int32(patience / Duration.milliseconds(1))) == 1 else {
+        guard poll(&entry, 1, patienceInMilliseconds) == 1 else {
             throw Failure(description: "no output within \(patience)")
         }
         var bytes = [UInt8](repeating: 0, count: 4096)

@@ -99,7 +99,7 @@ struct SocketTests {
         let process = try spawn(request).process
         defer { process.killAndReap() }
         var entry = pollfd(fd: output.read.number, events: Int16(POLLIN), revents: 0)
-        try #require(poll(&entry, 1, Int32(patience / Duration.milliseconds(1))) == 1)
+        try #require(poll(&entry, 1, patienceInMilliseconds) == 1)
         var byte: UInt8 = 0
         #expect(read(output.read.number, &byte, 1) == 1)
         if isParentGone {
@@ -273,7 +273,7 @@ private func fillQueue(_ path: String) -> [OwnedDescriptor] {
 /// Takes one connection, sends bytes and closes it.
 private func answerOnce(_ listening: Int32, _ bytes: [UInt8]) {
     var entry = pollfd(fd: listening, events: Int16(POLLIN), revents: 0)
-    guard poll(&entry, 1, Int32(patience / Duration.milliseconds(1))) == 1 else { return }
+    guard poll(&entry, 1, patienceInMilliseconds) == 1 else { return }
     let connection = accept(listening, nil, nil)
     guard connection >= 0 else { return }
     var buffer = [UInt8](repeating: 0, count: 4096)

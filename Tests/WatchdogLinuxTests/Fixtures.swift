@@ -7,9 +7,6 @@ import WatchdogBase
 
 @testable import WatchdogLinux
 
-/// For poll(2).
-let patienceInMilliseconds = Int32(patience / .milliseconds(1))
-
 extension SpawnRequest {
     private static let usualLimit = SpawnRequest(executable: "/", arguments: []).launchLimit
 

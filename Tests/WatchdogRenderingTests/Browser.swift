@@ -120,7 +120,7 @@ final class Browser {
                 return message
             }
             var entry = pollfd(fd: mouth, events: Int16(POLLIN), revents: 0)
-            guard poll(&entry, 1, Int32(patience / Duration.milliseconds(1))) > 0 else {
+            guard poll(&entry, 1, patienceInMilliseconds) > 0 else {
                 throw Failure(description: "the browser says nothing")
             }
             var chunk = [UInt8](repeating: 0, count: 1 << 16)

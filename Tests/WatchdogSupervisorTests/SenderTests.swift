@@ -45,7 +45,7 @@ struct SenderTests {
         request.descriptors[1].source = pipe.write.number
         let process = try spawn(request).process
         var entry = pollfd(fd: pipe.read.number, events: Int16(POLLIN), revents: 0)
-        #expect(poll(&entry, 1, Int32(patience / Duration.milliseconds(1))) == 1)
+        #expect(poll(&entry, 1, patienceInMilliseconds) == 1)
         return process
     }
 

@@ -120,7 +120,7 @@ struct NamingTests {
         let pidfd = Int32(try #require(systemCall(434, [Int(process.id), 0])))
         defer { close(pidfd) }
         var entries = [listener, pidfd].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
-        try #require(poll(&entries, 2, Int32(patience / Duration.milliseconds(1))) > 0)
+        try #require(poll(&entries, 2, patienceInMilliseconds) > 0)
         guard entries[0].revents != 0 else { return print("skipped: libdebuginfod.so.1 is not installed") }
         var status = stat()
         try #require(stat("/proc/\(process.id)/environ", &status) == 0)

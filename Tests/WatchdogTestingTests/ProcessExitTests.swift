@@ -23,7 +23,7 @@ struct ProcessExitTests {
         // It may be gone already.
         guard let process = try? Pidfd(opening: pid) else { return }
         var entry = pollfd(fd: process.descriptor.number, events: Int16(POLLIN), revents: 0)
-        #expect(poll(&entry, 1, Int32(patience / .milliseconds(1))) == 1)
+        #expect(poll(&entry, 1, patienceInMilliseconds) == 1)
     }
 
     @Test("A test that forgets to await fails its runner, with an exit code of its own")

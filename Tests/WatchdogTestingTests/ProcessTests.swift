@@ -166,7 +166,7 @@ struct ProcessTests {
             app.noteAwaited()
         }
         var entry = pollfd(fd: process.descriptor.number, events: Int16(POLLIN), revents: 0)
-        #expect(poll(&entry, 1, Int32(patience / .milliseconds(1))) == 1)
+        #expect(poll(&entry, 1, patienceInMilliseconds) == 1)
     }
 
     @Test("Tests in parallel do not disturb each other")

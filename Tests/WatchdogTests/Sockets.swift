@@ -110,5 +110,5 @@ extension DispatchTime {
     static let t0 = DispatchTime(uptimeNanoseconds: 1_000_000_000_000)
 
     /// When a wait that begins now is given up.
-    static var endOfPatience: DispatchTime { DispatchTime.now() + .milliseconds(Int(patience / .milliseconds(1))) }
+    static var endOfPatience: DispatchTime { DispatchTime.now() + .milliseconds(Int(patienceInMilliseconds)) }
 }

@@ -3,7 +3,7 @@
 import TestSupport
 
 /// What a test chooses at random: the same in every run with the same seed, which a failure names.
-final class Dice {
+final class Dice: CustomStringConvertible {
     private var generator = SeededGenerator(seed: testSeed)
 
     var description: String { "WATCHDOGD_TEST_SEED=\(testSeed)" }

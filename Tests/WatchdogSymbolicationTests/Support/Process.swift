@@ -79,7 +79,7 @@ final class Process {
     /// nil at the end of the file.
     private func read() throws -> [UInt8]? {
         var entry = pollfd(fd: output, events: Int16(POLLIN), revents: 0)
-        guard poll(&entry, 1, Int32(patience / Duration.milliseconds(1))) > 0 else {
+        guard poll(&entry, 1, patienceInMilliseconds) > 0 else {
             throw Failure(description: "no output for \(patience)")
         }
         var bytes = [UInt8](repeating: 0, count: 1 << 16)
