@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CRecorder
+import Glibc
+import TestSupport
+import Testing
+import WatchdogLinux
+
+@Suite("Descriptors that take long to close, in a process that has no other left")
+struct CloseElsewhereExitTests {
+    @Test("are closed last by a child nevertheless")
+    func noDescriptorLeft() async {
+        // In a process of its own: the limit is one of processes.
+        await #expect(processExitsWith: .success) {
+            let slow = (0..<8).map { _ in dup(0) }
+            var limit = rlimit()
+            getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+            limit.rlim_cur = 256
+            setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+            while dup(0) >= 0 {}
+            #expect(errno == EMFILE)
+            var pid: pid_t = 0
+            let pidfd = wd_record_close_elsewhere(slow, slow.count, &pid)
+            try #require(pidfd >= 0)
+            let child = Pidfd(pid: pid, descriptor: OwnedDescriptor(taking: pidfd))
+            child.reapWhenItExits()
+            #expect(eventually { !child.isPresent })
+        }
+    }
+}
