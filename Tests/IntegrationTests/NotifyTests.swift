@@ -25,6 +25,24 @@ extension EndToEnd {
             #expect(ending.summary?.status == "served all")
         }
 
+        @Test(
+            "A program that root starts and that drops to another user is heard",
+            .enabled(if: geteuid() == 0, "needs root"))
+        func changedUser() throws {
+            let command = python(
+                """
+                os.setgroups([]); os.setgid(65534); os.setuid(65534)
+                notify("READY=1")
+                push(5, 0.05)
+                notify(f"STATUS=as user {os.getuid()}")
+                """)
+            let ending = try supervise(unhurried(["--readiness", "notify", "--update", "2min"]), command)
+            #expect(ending.exitCode == 0)
+            #expect(ending.errors == [])
+            #expect(ending.summary?.launch?.source == "notify")
+            #expect(ending.summary?.status == "as user 65534")
+        }
+
         @Test("A program that stops saying WATCHDOG=1 is killed once its allowance is over")
         func silence() throws {
             let command = python(#"notify("READY=1", "STATUS=busy"); push(5, 0.1); notify("STATUS=stuck"); hang()"#)

@@ -142,7 +142,7 @@ struct InterfaceTests {
             .launched, .ready, .adopted, .hung, .credited, .rebased, .paused, .resumed, .extended, .extensionRefused,
             .terminating, .exhausted, .captureFailed, .reported, .channelLost, .exited, .unkillable, .restarting,
             .limitReached, .launchFailed, .reloaded, .lifecycle, .probeFailed, .probeRecovered, .probeImpossible,
-            .appReloaded, .reloadFailed, .leftBehind, .marked, .launchRegressed, .slow,
+            .appReloaded, .reloadFailed, .leftBehind, .marked, .launchRegressed, .slow, .messageRefused,
         ]
         let text = ControlInterface.definition.replacing(#/\n#? */#, with: " ")
         #expect(text.contains("Kinds: \(kinds.map(\.rawValue).joined(separator: ", "))."))

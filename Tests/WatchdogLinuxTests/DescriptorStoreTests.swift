@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CLinux
 import Glibc
 import TestSupport
 import Testing
@@ -16,6 +17,7 @@ struct DescriptorStoreTests {
             #expect(DescriptorKind(of: app) == .channel)
             let socket = try NotifySocket(in: RuntimeDirectory(path: directory), name: "notify")
             #expect(DescriptorKind(of: socket.descriptor) == .notifySocket(address: "\(directory)/notify"))
+            #expect(socket.address.hasPrefix("\(directory)/notify."))
             let long = String(repeating: "n", count: 100)
             let abstract = try NotifySocket(in: RuntimeDirectory(path: directory), name: long)
             #expect(DescriptorKind(of: abstract.descriptor) == .notifySocket(address: abstract.address))
@@ -34,10 +36,33 @@ struct DescriptorStoreTests {
         try withTemporaryDirectory { directory in
             let first = try NotifySocket(in: RuntimeDirectory(path: directory), name: "notify")
             first.keepsAddress = true
-            #expect(NotifySocket(first.descriptor, boundTo: "\(directory)/other") == nil)
+            for other in ["\(directory)/other", "\(directory)/notify2.1", "/", ""] {
+                #expect(NotifySocket(first.descriptor, boundTo: other) == nil)
+            }
+            // Earlier versions did not rename it.
+            #expect(NotifySocket(first.descriptor, boundTo: "\(directory)/notify")?.keepsAddress == false)
             let second = try #require(NotifySocket(first.descriptor, boundTo: first.address))
             _ = try run(shell("test -S $1", first.address))
-            #expect(second.address == "\(directory)/notify")
+            #expect(second.address == first.address)
+        }
+    }
+
+    @Test("a notify socket that is lost is bound again at its address", arguments: [false, true])
+    func boundAgain(isOfEarlierVersion: Bool) throws {
+        try withTemporaryDirectory { directory in
+            var first: NotifySocket? =
+                isOfEarlierVersion
+                ? try NotifySocket(address: "\(directory)/notify")
+                : try NotifySocket(in: RuntimeDirectory(path: directory), name: "notify")
+            let address = try #require(first?.address)
+            first?.keepsAddress = true
+            first = nil
+            let second = try NotifySocket(address: address)
+            #expect(second.address == address)
+            let sender = OwnedDescriptor(taking: wd_socket_connect_datagram(address))
+            #expect(wd_socket_send(sender.number, "READY=1", 7) == 0)
+            #expect(try second.receive()?.bytes == Array("READY=1".utf8))
+            #expect(NotifySocket(second.descriptor, boundTo: address) != nil)
         }
     }
 

@@ -105,24 +105,32 @@ struct SocketTests {
     }
 
     @Test(
-        "another user's app reaches the socket, one that is reserved for a user only that one's",
+        "programs of every user reach the socket, if they were told where it is",
         .enabled(if: getuid() == 0, "needs root")
     )
     func otherUser() throws {
         let directory = try RuntimeDirectory.create()
-        let nobody = Credentials(user: 65534, group: 65534)
-        let open = try NotifySocket(in: directory, name: "open")
-        let reserved = try NotifySocket(in: directory, name: "reserved", user: 65534)
-        let foreign = try NotifySocket(in: directory, name: "foreign", user: 65533)
-        for (socket, isAllowed) in [(open, true), (reserved, true), (foreign, false)] {
+        defer { directory.remove() }
+        let socket = try NotifySocket(in: directory, name: "notify")
+        for user: UInt32 in [65534, 65533] {
             var request = python("s.send(b'hello')", socket.address)
-            request.credentials = nobody
-            request.descriptors[2].source = try OwnedDescriptor(opening: "/dev/null", flags: O_WRONLY).keptOpen()
+            request.credentials = Credentials(user: user, group: user)
             let spawned = try spawn(request)
-            let status = try waitForExit(spawned.process)?.status
-            #expect((status == .exited(code: 0)) == isAllowed)
-            #expect(try socket.receive()?.senderUser == (isAllowed ? 65534 : nil))
+            #expect(try waitForExit(spawned.process)?.status == .exited(code: 0))
+            #expect(try socket.receive()?.senderUser == user)
         }
+        // Neither the directory nor the kernel's list of sockets tells.
+        let listed = Procfs.read("/proc/self/net/unix", limit: 64 << 20) ?? []
+        let text = String(decoding: listed, as: UTF8.self)
+        #expect(text.contains("\(directory.path)/notify"))
+        #expect(!text.contains(socket.address))
+        var request = SpawnRequest(
+            executable: "/usr/bin/python3",
+            arguments: ["python3", "-c", "import os, sys; os.listdir(sys.argv[1])", ByteString(directory.path)])
+        request.credentials = Credentials(user: 65534, group: 65534)
+        request.descriptors[2].source = try OwnedDescriptor(opening: "/dev/null", flags: O_WRONLY).keptOpen()
+        let curious = try spawn(request)
+        #expect(try waitForExit(curious.process)?.status == .exited(code: 1))
     }
 
     @Test("a directory too deep for a socket's path gives an abstract name")
@@ -152,7 +160,7 @@ struct SocketTests {
             var information = stat()
             #expect(stat(own.path, &information) == 0)
             #expect(information.st_uid == geteuid())
-            #expect(information.st_mode & 0o777 == (geteuid() == 0 ? 0o711 : 0o700))
+            #expect(information.st_mode & 0o777 == 0o711)
             let second = try RuntimeDirectory.create(environment: ["XDG_RUNTIME_DIR": temporary, "TMPDIR": temporary])
             own.remove()
             #expect(access(own.path, F_OK) != 0)
@@ -164,6 +172,58 @@ struct SocketTests {
             #expect(other.path.hasPrefix("\(temporary)/watchdogd-"))
             other.remove()
             #expect(access(other.path, F_OK) != 0)
+        }
+    }
+
+    @Test("a place admits everyone only if every directory on the way does")
+    func openPlaces() throws {
+        try withTemporaryDirectory { temporary in
+            let inner = "\(temporary)/inner"
+            #expect(mkdir(inner, 0o700) == 0)
+            for (outerMode, innerMode, isOpen) in [
+                (0o755, 0o711, true), (0o711, 0o701, true), (0o700, 0o711, false), (0o711, 0o700, false),
+                (0o710, 0o777, false),
+            ] as [(mode_t, mode_t, Bool)] {
+                #expect(chmod(temporary, outerMode) == 0 && chmod(inner, innerMode) == 0)
+                #expect(RuntimeDirectory.admitsEveryone(inner) == isOpen)
+                #expect(RuntimeDirectory.admitsEveryone("\(inner)/../inner/") == isOpen)
+            }
+            #expect(!RuntimeDirectory.admitsEveryone("\(temporary)/missing"))
+            chmod(temporary, 0o711)
+            chmod(inner, 0o711)
+            guard geteuid() != 0 else { return }
+            let closed = "\(temporary)/closed"
+            #expect(mkdir(closed, 0o700) == 0)
+            let chosen = try RuntimeDirectory.create(environment: ["XDG_RUNTIME_DIR": closed, "TMPDIR": inner])
+            #expect(chosen.path.hasPrefix("\(inner)/watchdogd-"))
+            let lastResort = try RuntimeDirectory.create(in: [closed], ["XDG_RUNTIME_DIR": closed])
+            #expect(lastResort.path.hasPrefix("\(closed)/watchdogd/"))
+            for directory in [chosen, lastResort] { directory.remove() }
+        }
+    }
+
+    @Test("what a killed watchdogd left in a shared directory is removed, and nothing that a link leads to")
+    func leftovers() throws {
+        try withTemporaryDirectory { temporary in
+            let gone = try spawn(shell("exit 0"))
+            _ = try waitForExit(gone.process)
+            let (left, linked) = ("\(temporary)/watchdogd-\(gone.pid)-aaaaaa", "\(temporary)/victim")
+            for directory in [left, linked] {
+                #expect(mkdir(directory, 0o700) == 0)
+                let socket = try NotifySocket(in: RuntimeDirectory(path: directory), name: "notify")
+                socket.keepsAddress = true
+            }
+            let own = "\(temporary)/watchdogd-\(getpid())-aaaaaa"
+            #expect(mkdir(own, 0o700) == 0)
+            #expect(symlink(linked, "\(temporary)/watchdogd-\(gone.pid)-bbbbbb") == 0)
+            RuntimeDirectory.removeLeftovers(in: temporary, prefix: "watchdogd-")
+            #expect(access(left, F_OK) != 0)
+            #expect(access(own, F_OK) == 0)
+            let directory = try #require(opendir(linked))
+            defer { closedir(directory) }
+            var kept = 0
+            while let entry = readdir(directory) { kept += entry.pointee.d_type == UInt8(DT_SOCK) ? 1 : 0 }
+            #expect(kept == 1)
         }
     }
 

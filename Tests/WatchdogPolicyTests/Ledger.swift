@@ -276,6 +276,7 @@ struct Ledger {
         case .extensionRefused(let reason):
             if case .refused(reason)? = gain { return nil }
             return "refused for \(reason) instead of \(String(describing: gain))"
+        case .messageRefused: return "the machine gets no messages"
         case .terminating(let isRequested): return bookEnding(isRequested: isRequested, at: now)
         case .transgressed(let incident): return bookIncident(incident, happened, at: now)
         case .captureTimedOut:

@@ -68,6 +68,7 @@ extension Notice {
         case .resumed: "resumed"
         case .extended: "extended"
         case .extensionRefused(let reason): "\(reason)"
+        case .messageRefused: "stranger"
         case .terminating: "ending"
         case .transgressed: "incident"
         case .captureTimedOut: "timeout"

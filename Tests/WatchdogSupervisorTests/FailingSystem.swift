@@ -93,11 +93,16 @@ final class FailingSystem: LaunchSystem {
         return remember(try linux.openNull())
     }
 
-    func bindNotifySocket(
-        _ name: String, in directory: RuntimeDirectory, user: UInt32
-    ) throws(LinuxError) -> NotifySocket {
+    func bindNotifySocket(_ name: String, in directory: RuntimeDirectory) throws(LinuxError) -> NotifySocket {
         try check("bind the notify socket")
-        let socket = remember(try linux.bindNotifySocket(name, in: directory, user: user))
+        let socket = remember(try linux.bindNotifySocket(name, in: directory))
+        sockets.append(socket.address)
+        return socket
+    }
+
+    func bindNotifySocket(at address: String) throws(LinuxError) -> NotifySocket {
+        try check("bind the notify socket")
+        let socket = remember(try linux.bindNotifySocket(at: address))
         sockets.append(socket.address)
         return socket
     }

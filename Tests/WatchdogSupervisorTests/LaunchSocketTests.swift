@@ -21,7 +21,7 @@ struct LaunchSocketTests {
             sharedSpec: Shared(wrappedValue: AppSpec(name: "sockets-\(getpid())", readiness: .none)),
             executable: "/bin/sleep", arguments: ["sleep", "60"], environment: .inherited, workingDirectory: nil,
             credentials: nil, probe: nil, livenessTarget: nil, store: ReportStore(directory: "/nowhere"))
-        let sockets = try LaunchSockets(bench.host, configuration, senders: { nil }, emit: { _ in })
+        let sockets = try LaunchSockets(bench.host, configuration, senders: { nil }, mainUser: { nil }, emit: { _ in })
         try sockets.start()
         return sockets
     }

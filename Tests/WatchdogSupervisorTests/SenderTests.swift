@@ -28,21 +28,24 @@ struct SenderTests {
 
         """
 
-    private func configuration(_ script: String) -> LaunchConfiguration {
+    private func configuration(
+        _ script: String, readiness: Readiness = .none
+    ) -> LaunchConfiguration {
         LaunchConfiguration(
-            sharedSpec: Shared(wrappedValue: AppSpec(name: "heard-\(getpid())", readiness: .none)),
+            sharedSpec: Shared(wrappedValue: AppSpec(name: "heard-\(getpid())", readiness: readiness)),
             executable: "/usr/bin/python3", arguments: ["python3", "-c", ByteString(Self.prologue + script)],
             environment: .inherited, workingDirectory: nil, credentials: nil, probe: nil, livenessTarget: nil,
             store: ReportStore(directory: "/nowhere"))
     }
 
-    /// Starts a process of the same user that is none of the app's, and waits until it has sent its messages.
-    private func stranger(_ script: String, _ address: String) throws -> Pidfd {
+    /// Starts a process of this or another user that is none of the app's, and waits until it has sent its messages.
+    private func stranger(_ script: String, _ address: String, user: UInt32? = nil) throws -> Pidfd {
         let pipe = try OwnedDescriptor.pipe()
         var request = SpawnRequest(
             executable: "/usr/bin/python3",
             arguments: ["python3", "-c", ByteString(Self.prologue + script), ByteString(address)])
         request.descriptors[1].source = pipe.write.number
+        request.credentials = user.map { Credentials(user: $0, group: $0) }
         let process = try spawn(request).process
         var entry = pollfd(fd: pipe.read.number, events: Int16(POLLIN), revents: 0)
         #expect(poll(&entry, 1, patienceInMilliseconds) == 1)
@@ -106,6 +109,61 @@ struct SenderTests {
         #expect(outcome == nil)
         #expect(supervisor.machine.phase == .running)
         #expect(supervisor.account.mainProcess == nil)
+
+        supervisor.requestTermination()
+        supervisor.requestTermination()
+        try bench.turn("it is killed") { outcome != nil }
+        shell.stop()
+    }
+
+    // Of the same kind: gosu, su-exec, setpriv, sudo, a master that drops its rights, workers with users of their own.
+    @Test(
+        "A program that has changed its user is heard, and strangers of either user are refused, which is said once",
+        .enabled(if: geteuid() == 0, "needs root"), arguments: [true, false])
+    func changedUser(isInCgroup: Bool) throws {
+        if !isInCgroup {
+            system.script(failing: ENOSPC) { [unowned system] _ in system.calls.last == "create the cgroup" }
+        }
+        let shell = try LaunchShell(
+            host,
+            configuration(
+                """
+                signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+                notify("STATUS=begun")
+                os.setgroups([]); os.setgid(65534); os.setuid(65534)
+                signal.sigwait([signal.SIGUSR1])
+                # Gone before its message is read, as systemd-notify --no-block.
+                if os.fork() == 0:
+                    notify("READY=1")
+                    os._exit(0)
+                os.wait()
+                signal.sigwait([signal.SIGUSR1])
+                notify("WATCHDOG=1")
+                notify("ERRNO=7")
+                signal.pause()
+                """, readiness: .notify), terminal: nil)
+        var outcome: Outcome?
+        var refused: [UInt32] = []
+        let supervisor = Supervisor(spec: shell.configuration.sharedSpec, shell: shell)
+        supervisor.onFinish = { outcome = $0 }
+        supervisor.onNotice = { if case .messageRefused(_, let user) = $0 { refused.append(user) } }
+        try shell.start(supervisor)
+        supervisor.launch()
+        try bench.turn("the app has begun") { supervisor.account.status == "begun" }
+
+        let messages = #"for t in ["WATCHDOG=trigger", "STOPPING=1", "READY=1"]: notify(t)"# + "\nos.write(1, b'x')"
+        let alive = try stranger("\(messages); signal.pause()", shell.sockets.notifyAddress, user: 65534)
+        defer { alive.killAndReap() }
+        try reap(try stranger(messages, shell.sockets.notifyAddress, user: 65533))
+        try bench.turn("a stranger was refused") { !refused.isEmpty }
+        #expect(supervisor.machine.phase == .launching)
+        shell.signal(SIGUSR1)
+        try bench.turn("the app is ready") { supervisor.machine.phase == .running || outcome != nil }
+        shell.signal(SIGUSR1)
+        try bench.turn("everything was read") { supervisor.account.errno == 7 || outcome != nil }
+        #expect(outcome == nil)
+        #expect(supervisor.account.signsOfLife == 1)
+        #expect(refused == [65534])
 
         supervisor.requestTermination()
         supervisor.requestTermination()

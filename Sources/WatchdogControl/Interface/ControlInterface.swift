@@ -169,7 +169,8 @@ public enum ControlInterface {
         # Something that happened. The sequence counts from 1 without gaps since watchdogd was started. Kinds: launched, ready,
         # adopted, hung, credited, rebased, paused, resumed, extended, extensionRefused, terminating, exhausted, captureFailed,
         # reported, channelLost, exited, unkillable, restarting, limitReached, launchFailed, reloaded, lifecycle,
-        # probeFailed, probeRecovered, probeImpossible, appReloaded, reloadFailed, leftBehind, marked, launchRegressed, slow.
+        # probeFailed, probeRecovered, probeImpossible, appReloaded, reloadFailed, leftBehind, marked, launchRegressed, slow,
+        # messageRefused.
         type Event (
           sequence: int,
           timeUSec: int,

@@ -34,7 +34,7 @@ extension ControlEvent.Kind {
         switch self {
         case .exhausted, .reported, .unkillable, .limitReached, .launchFailed, .captureFailed: .failure
         case .slow, .hung, .probeFailed, .probeImpossible, .credited, .rebased, .paused, .extensionRefused,
-            .channelLost, .leftBehind, .reloadFailed, .launchRegressed, .restarting:
+            .messageRefused, .channelLost, .leftBehind, .reloadFailed, .launchRegressed, .restarting:
             .caution
         case .ready, .probeRecovered: .success
         default: nil

@@ -38,6 +38,8 @@ public struct ControlEvent: Hashable, Sendable, Codable {
         public static let extended = Kind(rawValue: "extended")
         /// An extension was refused.
         public static let extensionRefused = Kind(rawValue: "extensionRefused")
+        /// A message on the notify socket came from a process that is not the app's.
+        public static let messageRefused = Kind(rawValue: "messageRefused")
         /// The app was asked to end, or reported that it is ending.
         public static let terminating = Kind(rawValue: "terminating")
         /// An allowance is exhausted.
@@ -135,6 +137,7 @@ extension ControlEvent.Kind {
             case .resumed: .resumed
             case .extended: .extended
             case .extensionRefused: .extensionRefused
+            case .messageRefused: .messageRefused
             case .terminating: .terminating
             case .transgressed: .exhausted
             case .captureTimedOut: .captureFailed

@@ -9,10 +9,16 @@ import Glibc
 ///
 /// Isolation: belongs to one thread.
 public final class ProcessTree {
+    /// Ancestors that are followed; more deeply nested processes of the app are found only by session or group.
+    private static let mostAncestors = 64
+    private static let mostStrangers = 1_024
+
     private let root: Int32
     private let marker: [UInt8]?
     /// Start times of the processes seen so far, which identify them after their parents have died.
     private var known: [Int32: UInt64]
+    /// Start times of processes that were found not to belong to the app, so that their messages cost little.
+    private var strangers: [Int32: UInt64] = [:]
     /// False once the root's ID may have been reused for the leader of an unrelated session.
     private var leadsOwnSession = true
 
@@ -35,17 +41,35 @@ public final class ProcessTree {
     public func refresh() { _ = members() }
 
     /// Whether a process belongs to the app, judged by its ancestors; reads no other process.
+    ///
+    /// A process that was never a descendant does not become one, so that strangers are remembered with their
+    /// ancestors: whoever sends many messages makes this read little.
     func contains(_ process: ProcessStat) -> Bool {
         var next = process
-        for _ in 0..<64 {
+        var line: [ProcessStat] = []
+        for _ in 0..<Self.mostAncestors {
             if known[next.id] == next.startTime || leadsOwnSession && [next.session, next.group].contains(root) {
                 return true
             }
-            if next.parent == getpid() { return marker.map { Self.environment(of: next.id, contains: $0) } ?? false }
+            guard strangers[next.id] != next.startTime else { return false }
+            line.append(next)
+            if next.parent == getpid() {
+                let isMarked = marker.map { Self.environment(of: next.id, contains: $0) } ?? false
+                if !isMarked { rememberStrangers(line) }
+                return isMarked
+            }
+            guard next.parent > 0 else { break }
+            // Gone: what it left behind has another parent by now.
             guard let parent = ProcessStat.read(next.parent) else { return false }
             next = parent
         }
+        rememberStrangers(line)
         return false
+    }
+
+    private func rememberStrangers(_ processes: [ProcessStat]) {
+        if strangers.count + processes.count > Self.mostStrangers { strangers = [:] }
+        for process in processes { strangers[process.id] = process.startTime }
     }
 
     /// Sends a signal to all of them; failures for processes that are gone are ignored.

@@ -5,8 +5,8 @@ import Glibc
 
 /// The socket to which apps send sd_notify(3) messages.
 ///
-/// Anyone who can reach the socket can write to it; each message names its sender. Each app has its own socket, so that
-/// one app's flood does not affect the others.
+/// Every user may send to it, because a program may change its user before it reports. Each message names its sender,
+/// whom the receiver judges. Each app has its own socket, so that one app's flood does not affect the others.
 public final class NotifySocket {
     /// Readable when a message has arrived.
     public let descriptor: OwnedDescriptor
@@ -17,22 +17,29 @@ public final class NotifySocket {
 
     /// Binds a socket in a directory, or to an abstract name if the path is too long for a socket.
     ///
+    /// The address ends with a random number. A directory that others can enter but not list keeps it from everyone
+    /// who does not know the app's environment. An abstract name is visible to all users.
+    ///
     /// - Parameters:
     ///   - directory: Where to bind the socket; its path is removed when this object is released.
-    ///   - name: The name of the file.
-    ///   - user: The only other user who may send to it; nil lets every user send who can enter the directory. An
-    ///     abstract name is open to everyone.
-    public init(in directory: RuntimeDirectory, name: String, user: UInt32? = nil) throws(LinuxError) {
-        let path = "\(directory.path)/\(name)".withoutSpareRoom
+    ///   - name: The beginning of the file's name.
+    public convenience init(in directory: RuntimeDirectory, name: String) throws(LinuxError) {
+        var generator = SystemRandomNumberGenerator()
+        let unguessable = String(UInt64.random(in: .min ... .max, using: &generator), radix: 16)
+        let path = "\(directory.path)/\(name)\(Self.separator)\(unguessable)"
+        let isShort = path.utf8.count <= wd_socket_longest_name
+        try self.init(address: isShort ? path : "@watchdogd-\(getpid())-\(unguessable)")
+    }
+
+    /// Binds a socket at the address of an earlier one, which is gone.
+    public init(address: String) throws(LinuxError) {
         let receiveBuffer: Int32 = 8 << 20
-        guard path.utf8.count <= wd_socket_longest_name else {
-            var generator = SystemRandomNumberGenerator()
-            let unguessable = String(UInt64.random(in: .min ... .max, using: &generator), radix: 16)
-            address = "@watchdogd-\(getpid())-\(unguessable)"
+        self.address = address.withoutSpareRoom
+        guard address.hasPrefix("/") else {
             descriptor = try Self.bind(address, receiveBuffer)
             return
         }
-        address = path
+        let path = Self.boundPath(of: address)
         do throws(LinuxError) {
             descriptor = try Self.bind(path, receiveBuffer)
         } catch  where error.errno == .addressInUse {
@@ -40,18 +47,30 @@ public final class NotifySocket {
             unlink(path)
             descriptor = try Self.bind(path, receiveBuffer)
         }
-        let mode: mode_t = user == nil ? 0o666 : 0o600
-        _ = try check("set the mode of \(path)") { chmod(path, mode) }
-        if let user, user != geteuid() {
-            _ = try check("give \(path) to user \(user)") { chown(path, user, gid_t.max) }
+        do throws(LinuxError) {
+            // /proc/net/unix shows everyone the path that was bound, but not what it was renamed to: unix(7).
+            if path != address { _ = try check("rename \(path)") { rename(path, address) } }
+            _ = try check("set the mode of \(address)") { chmod(address, 0o666) }
+        } catch {
+            unlink(path)
+            unlink(address)
+            throw error
         }
+    }
+
+    /// The path that is bound before it is renamed; addresses of earlier versions were not renamed.
+    private static func boundPath(of address: String) -> String {
+        let name = address[(address.lastIndex(of: "/") ?? address.startIndex)...]
+        return name.lastIndex(of: separator).map { String(address[..<$0]) } ?? address
     }
 
     /// Takes ownership of a socket that is already bound, for example one that a service manager kept.
     ///
     /// Nil if it is not bound to this address.
     public init?(_ descriptor: OwnedDescriptor, boundTo address: String) {
-        guard DescriptorKind(of: descriptor) == .notifySocket(address: address) else { return nil }
+        guard case .notifySocket(let bound) = DescriptorKind(of: descriptor), !address.isEmpty,
+            bound == address || address.hasPrefix("/") && bound == Self.boundPath(of: address)
+        else { return nil }
         self.descriptor = descriptor
         self.address = address
         wd_socket_tell_origin(descriptor.number)
@@ -75,6 +94,9 @@ public final class NotifySocket {
     public func heed(_ body: (SocketMessage) -> Void) throws(LinuxError) -> Bool {
         if case .message = try SocketMessage.heed(from: descriptor, body) { true } else { false }
     }
+
+    /// Stands between the path that was bound and the random number.
+    private static let separator: Character = "."
 
     private static func bind(_ name: String, _ receiveBuffer: Int32) throws(LinuxError) -> OwnedDescriptor {
         let number = try check("bind socket \(name)") { wd_socket_bind_datagram(name, receiveBuffer) }

@@ -5,8 +5,13 @@ import Glibc
 /// A directory for this process's sockets, in which nobody else may create anything.
 ///
 /// Each creation makes another directory: a process can have several supervisors, and each removes only its own sockets.
-/// Root's directory can be entered, but not listed, by other users, whose apps must reach their sockets.
+/// Other users can enter it, but not list it: programs that change their user must reach their sockets.
 public struct RuntimeDirectory: Hashable, Sendable {
+    /// Others may use what they know the name of.
+    private static let mode: mode_t = 0o711
+    /// Entries of a shared directory that are searched for leftovers.
+    private static let mostEntries = 4_096
+
     /// The path of the directory.
     public let path: String
 
@@ -14,8 +19,9 @@ public struct RuntimeDirectory: Hashable, Sendable {
     /// `watchdogd-PID-RANDOM` in the first of these that can be written to: `$TMPDIR`, `$XDG_RUNTIME_DIR`, `/tmp`,
     /// `/dev/shm`, `folder`.
     ///
-    /// A container with a read-only root often has only one of them. `/run/watchdogd` is used only if it belongs to this
-    /// user and nobody else may write to it.
+    /// Places that every user can enter come first, in this order. `$XDG_RUNTIME_DIR` is usually none of them, but a
+    /// program that changes its user must reach its sockets. A container with a read-only root often has only one of
+    /// these places. `/run/watchdogd` is used only if it belongs to this user and nobody else may write to it.
     ///
     /// - Parameter folder: the last resort, such as the folder of reports; ignored unless it is an absolute path.
     /// - Throws: ``LinuxError`` that names all places that were tried, with the reason of the first.
@@ -27,21 +33,24 @@ public struct RuntimeDirectory: Hashable, Sendable {
     }
 
     static func create(in candidates: [String?], _ environment: Environment) throws(LinuxError) -> RuntimeDirectory {
-        let isRoot = geteuid() == 0
-        let mode: mode_t = isRoot ? 0o711 : 0o700
-        let base = isRoot ? "/run" : environment["XDG_RUNTIME_DIR"]
-        if let base, base.hasPrefix("/"), prepare("\(base)/watchdogd", mode: mode) {
-            removeLeftovers(in: "\(base)/watchdogd")
-            if let directory = try? make(in: "\(base)/watchdogd/", mode: mode) { return directory }
-        }
+        let base = geteuid() == 0 ? "/run" : environment["XDG_RUNTIME_DIR"]
         var places: [String] = []
-        var first: Errno?
         for place in candidates.compactMap(\.self) where place.hasPrefix("/") && !places.contains(place) {
             places.append(place)
-            do throws(LinuxError) {
-                return try make(in: "\(place)/watchdogd-", mode: mode)
-            } catch {
-                first = first ?? error.errno
+        }
+        var first: Errno?
+        for isOpen in [true, false] {
+            if let base, base.hasPrefix("/"), admitsEveryone(base) == isOpen, prepare("\(base)/watchdogd") {
+                removeLeftovers(in: "\(base)/watchdogd", prefix: "")
+                if let directory = try? make(in: "\(base)/watchdogd/") { return directory }
+            }
+            for place in places where admitsEveryone(place) == isOpen {
+                removeLeftovers(in: place, prefix: "watchdogd-")
+                do throws(LinuxError) {
+                    return try make(in: "\(place)/watchdogd-")
+                } catch {
+                    first = first ?? error.errno
+                }
             }
         }
         throw LinuxError(
@@ -49,7 +58,20 @@ public struct RuntimeDirectory: Hashable, Sendable {
                 + "; set TMPDIR to a directory that can be written to", first ?? .noSuchFile)
     }
 
-    private static func make(in prefix: String, mode: mode_t) throws(LinuxError) -> RuntimeDirectory {
+    /// Whether every user may enter a directory, and each directory on the way to it.
+    static func admitsEveryone(_ path: String) -> Bool {
+        guard let resolved = realpath(path, nil) else { return false }
+        defer { free(resolved) }
+        var directory = String(cString: resolved)
+        while true {
+            var information = stat()
+            guard stat(directory, &information) == 0, information.st_mode & 0o001 != 0 else { return false }
+            guard directory != "/", let slash = directory.lastIndex(of: "/") else { return true }
+            directory = slash == directory.startIndex ? "/" : String(directory[..<slash])
+        }
+    }
+
+    private static func make(in prefix: String) throws(LinuxError) -> RuntimeDirectory {
         var template = Array("\(prefix)\(getpid())-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw LinuxError("create a directory \(prefix)…", .current) }
         chmod(template, mode)
@@ -68,26 +90,22 @@ public struct RuntimeDirectory: Hashable, Sendable {
         _ name: String, environment: Environment = .inherited
     ) throws(LinuxError) -> RuntimeDirectory {
         let isRoot = geteuid() == 0
-        let mode: mode_t = isRoot ? 0o711 : 0o700
         let temporary = environment["TMPDIR"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "/tmp"
         let base = (isRoot ? "/run" : environment["XDG_RUNTIME_DIR"]).flatMap { $0.hasPrefix("/") ? $0 : nil }
         // Several directories are separated by colons.
         let given = environment["RUNTIME_DIRECTORY"]?.split(separator: ":").first.map { String($0) }
         let directories = [given, base.map { "\($0)/watchdogd" }, "\(temporary)/watchdogd-\(geteuid())"]
         for directory in directories.compactMap(\.self)
-        where directory.hasPrefix("/") && prepare(directory, mode: mode) && prepare("\(directory)/\(name)", mode: mode)
-        {
+        where directory.hasPrefix("/") && prepare(directory) && prepare("\(directory)/\(name)") {
             return RuntimeDirectory(path: "\(directory)/\(name)")
         }
         throw LinuxError("create a directory \(name) in \(base ?? temporary)", .current)
     }
 
     /// Removes the directory and the sockets in it.
-    public func remove() {
-        Self.remove(path)
-    }
+    public func remove() { Self.remove(path) }
 
-    private static func prepare(_ path: String, mode: mode_t) -> Bool {
+    private static func prepare(_ path: String) -> Bool {
         guard mkdir(path, 0o700) == 0 || Errno.current == .fileExists,
             let directory = try? OwnedDescriptor(opening: path, flags: O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
         else { return false }
@@ -100,32 +118,47 @@ public struct RuntimeDirectory: Hashable, Sendable {
         return fchmod(directory.number, wanted) == 0 && access(path, W_OK) == 0
     }
 
-    private static func removeLeftovers(in base: String) {
+    /// Removes directories of this user's processes that are gone, named PREFIX, process and `-RANDOM`.
+    static func removeLeftovers(in base: String, prefix: String) {
         guard let directory = opendir(base) else { return }
         defer { closedir(directory) }
-        while let entry = readdir(directory) {
+        var entries = 0
+        while entries < mostEntries, let entry = readdir(directory) {
+            entries += 1
             let name = withUnsafeBytes(of: &entry.pointee.d_name) {
                 String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
             }
-            let parts = name.split(separator: "-", omittingEmptySubsequences: false)
+            guard name.hasPrefix(prefix) else { continue }
+            let parts = name.dropFirst(prefix.count).split(separator: "-", omittingEmptySubsequences: false)
             // Earlier versions named it after the process alone.
-            guard parts.count <= 2, let pid = Int32(decimal: parts[0].utf8) else { continue }
+            guard parts.count <= 2, let pid = Int32(decimal: parts[0].utf8), pid > 0 else { continue }
             if kill(pid, 0) != 0, Errno.current == .noSuchProcess { remove("\(base)/\(name)") }
         }
     }
 
+    /// In a directory that others may write to, the name may lead to something of theirs.
     private static func remove(_ path: String) {
-        guard let directory = opendir(path) else { return }
+        guard
+            let descriptor = try? OwnedDescriptor(opening: path, flags: O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
+        else { return }
+        var information = stat()
+        guard fstat(descriptor.number, &information) == 0, information.st_uid == geteuid() else { return }
+        let copy = fcntl(descriptor.number, F_DUPFD_CLOEXEC, 0)
+        guard let directory = fdopendir(copy) else {
+            close(copy)
+            return
+        }
         defer {
             closedir(directory)
             rmdir(path)
         }
         while let entry = readdir(directory) {
             guard entry.pointee.d_type == UInt8(DT_SOCK) else { continue }
-            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            _ = withUnsafePointer(to: &entry.pointee.d_name) { name in
+                name.withMemoryRebound(to: CChar.self, capacity: MemoryLayout.size(ofValue: name.pointee)) {
+                    unlinkat(descriptor.number, $0, 0)
+                }
             }
-            unlink("\(path)/\(name)")
         }
     }
 }

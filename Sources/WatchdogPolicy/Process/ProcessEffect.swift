@@ -101,6 +101,8 @@ public enum Notice: Hashable, Sendable {
     case extended(by: Duration, event: WatchdogEvent)
     /// An extension was refused.
     case extensionRefused(ExtensionRefusal)
+    /// A message on the notify socket came from a process that is not the app's; said once per launch.
+    case messageRefused(sender: Int32, user: UInt32)
     /// The app was asked to end, or reported that it is ending.
     case terminating(isRequested: Bool)
     /// An allowance is exhausted.

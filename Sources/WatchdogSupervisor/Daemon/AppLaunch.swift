@@ -117,8 +117,7 @@ final class AppLaunch {
         case .ready(let source, _): readiness = source
         case .launched, .adopted, .terminating, .transgressed, .exited, .unkillable: break
         case .slow, .hung, .starvationCredit, .overslept, .machineResumed, .paused, .resumed, .extended,
-            .extensionRefused,
-            .captureTimedOut, .channelLost, .lifecycle, .probe, .marked:
+            .extensionRefused, .messageRefused, .captureTimedOut, .channelLost, .lifecycle, .probe, .marked:
             return
         }
         stateBegan = .now()

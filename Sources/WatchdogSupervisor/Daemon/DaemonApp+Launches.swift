@@ -73,8 +73,8 @@ extension DaemonApp {
             driver.receive(.ready(launch.id))
         case .lifecycle(let notice): moves.noticed(notice, of: launch)
         case .adopted, .channelLost, .slow, .hung, .starvationCredit, .overslept, .machineResumed, .paused, .resumed,
-            .extended, .extensionRefused, .terminating, .transgressed, .captureTimedOut, .exited, .unkillable,
-            .probe, .marked:
+            .extended, .extensionRefused, .messageRefused, .terminating, .transgressed, .captureTimedOut, .exited,
+            .unkillable, .probe, .marked:
             break
         }
         daemon.status?.changed()

@@ -16,9 +16,8 @@ protocol LaunchSystem {
     func createCgroup(_ name: String, below cgroup: Cgroup) throws(LinuxError) -> Cgroup
     func openDirectory(of cgroup: Cgroup) throws(LinuxError) -> OwnedDescriptor
     func openNull() throws(LinuxError) -> OwnedDescriptor
-    func bindNotifySocket(
-        _ name: String, in directory: RuntimeDirectory, user: UInt32
-    ) throws(LinuxError) -> NotifySocket
+    func bindNotifySocket(_ name: String, in directory: RuntimeDirectory) throws(LinuxError) -> NotifySocket
+    func bindNotifySocket(at address: String) throws(LinuxError) -> NotifySocket
     func socketPair() throws(LinuxError) -> (supervisor: Channel, app: OwnedDescriptor)
     func launch(
         _ request: SpawnRequest, by launcher: Launcher, onHeld: ((HeldProcess) -> Void)?,
@@ -58,11 +57,11 @@ struct LinuxSystem: LaunchSystem {
         try OwnedDescriptor(opening: "/dev/null", flags: O_RDWR)
     }
 
-    func bindNotifySocket(
-        _ name: String, in directory: RuntimeDirectory, user: UInt32
-    ) throws(LinuxError) -> NotifySocket {
-        try NotifySocket(in: directory, name: name, user: user)
+    func bindNotifySocket(_ name: String, in directory: RuntimeDirectory) throws(LinuxError) -> NotifySocket {
+        try NotifySocket(in: directory, name: name)
     }
+
+    func bindNotifySocket(at address: String) throws(LinuxError) -> NotifySocket { try NotifySocket(address: address) }
 
     func socketPair() throws(LinuxError) -> (supervisor: Channel, app: OwnedDescriptor) { try Channel.pair() }
 

@@ -23,6 +23,7 @@ enum EventKind: String, CaseIterable, Sendable {
     case resumed
     case extended
     case extensionRefused
+    case messageRefused
     case terminating
     case killed
     case reported
@@ -65,6 +66,7 @@ enum EventKind: String, CaseIterable, Sendable {
         case .resumed: "0309e1459a534785b0cef07233ee5791"
         case .extended: "c3a79ec4aa5d40a5b8fc64e6452f6653"
         case .extensionRefused: "8bdd9882d24c4d5e92842c8980ec03be"
+        case .messageRefused: "3a12353496f949ee9a436bc2f8f0859b"
         case .terminating: "a0d3e9fd583b4c7cb0d1e87ed0752f0f"
         case .killed: "625be8b805824436a7005458c4889c7e"
         case .reported: "ca45842fd2364f81b2d803b9de5301a9"
@@ -95,7 +97,7 @@ enum EventKind: String, CaseIterable, Sendable {
         case .unkillable: .critical
         case .killed, .crashed, .limitReached, .launchFailed, .reloadFailed, .configurationInvalid: .error
         case .reported, .hangReported, .hung, .probeFailed, .probeImpossible, .overslept, .captureFailed, .channelLost,
-            .leftBehind, .launchRegressed, .outputRefused, .messagesDropped:
+            .leftBehind, .launchRegressed, .outputRefused, .messagesDropped, .messageRefused:
             .warning
         case .slow, .probeRecovered, .credited, .machineResumed, .paused, .extensionRefused, .exited, .restarting,
             .captured:
@@ -111,8 +113,7 @@ enum EventKind: String, CaseIterable, Sendable {
         switch self {
         case .launched, .adopted, .ready, .marked, .slow, .hung, .hangReported, .probeFailed, .probeRecovered,
             .probeImpossible, .credited, .overslept, .machineResumed, .paused, .resumed, .extended, .extensionRefused,
-            .lifecycle,
-            .terminating, .reported, .captured, .appReloaded, .reloadFailed:
+            .messageRefused, .lifecycle, .terminating, .reported, .captured, .appReloaded, .reloadFailed:
             true
         case .killed, .crashed, .captureFailed, .channelLost, .exited, .leftBehind, .unkillable, .launchFailed,
             .launchRegressed, .outputRefused, .restarting, .limitReached, .reloaded, .configurationInvalid,

@@ -65,8 +65,8 @@ extension JournalEntry {
             add(duration: missed.lastDuration)
         case .probe(.recovered(let failures)):
             add("WATCHDOGD_FAILURES", "\(failures)")
-        case .launched, .adopted, .paused, .extensionRefused, .terminating, .transgressed, .captureTimedOut,
-            .channelLost, .lifecycle, .unkillable, .probe:
+        case .launched, .adopted, .paused, .extensionRefused, .messageRefused, .terminating, .transgressed,
+            .captureTimedOut, .channelLost, .lifecycle, .unkillable, .probe:
             break
         }
     }
@@ -134,6 +134,7 @@ extension EventKind {
         case .resumed: self = .resumed
         case .extended: self = .extended
         case .extensionRefused: self = .extensionRefused
+        case .messageRefused: self = .messageRefused
         case .terminating: self = .terminating
         // Reported a moment later, with the verdict and the report.
         case .transgressed: return nil

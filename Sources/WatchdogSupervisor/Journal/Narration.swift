@@ -66,6 +66,12 @@ struct Narration {
             (false, "\(name) asked for more time than an allowance can be extended by; refused")
         case .extensionRefused(.nothingToExtend):
             (true, "\(name) asked for more time while no allowance was running")
+        case .messageRefused(let sender, let user):
+            (
+                false,
+                "\(name): a message on its notify socket does not count: it is from process \(sender) of user \(user),"
+                    + " which does not belong to \(name)"
+            )
         case .terminating(let isRequested):
             (true, isRequested ? "\(name) asked to terminate" : "\(name) says that it is terminating")
         case .transgressed:

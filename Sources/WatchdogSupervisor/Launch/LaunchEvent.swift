@@ -23,6 +23,12 @@ enum LaunchEvent {
     ///   - age: the time since it was sent.
     ///   - isAttributed: whether the sender is known to be a process of the app; otherwise it is gone.
     case notifyMessage([UInt8], age: Duration = .zero, isAttributed: Bool = true)
+    /// A datagram on the notify socket came from a process that is not the app's, and does not count.
+    ///
+    /// - Parameters:
+    ///   - sender: its process; 0 if it is outside the pid namespace.
+    ///   - user: its user.
+    case messageRefused(sender: Int32, user: UInt32)
     /// Something besides the machine has changed that the next watchdogd must know.
     ///
     /// - Parameter isUrgent: whether it must be saved before the component continues.

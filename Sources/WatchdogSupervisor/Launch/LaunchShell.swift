@@ -47,9 +47,9 @@ final class LaunchShell: LaunchEffects {
     ///   - terminal: lent to the program, if it gets one.
     convenience init(_ host: Host, _ configuration: LaunchConfiguration, terminal: ForegroundTerminal?) throws {
         let relay = LaunchRelay()
-        let sockets = try LaunchSockets(host, configuration, senders: { relay.shell?.tree.senders }) {
-            relay.shell?.handle($0)
-        }
+        let sockets = try LaunchSockets(
+            host, configuration, senders: { relay.shell?.tree.senders }, mainUser: { relay.shell?.tree.mainUser }
+        ) { relay.shell?.handle($0) }
         self.init(
             host, configuration, cgroup: host.makeCgroup(for: configuration.name), sockets, terminal: terminal, relay)
         keeper = host.survival?.keeper(for: configuration.launchID)
@@ -70,7 +70,7 @@ final class LaunchShell: LaunchEffects {
         let relay = LaunchRelay()
         let sockets = try LaunchSockets(
             host, resuming: configuration, descriptors, notifyAddress: notifyAddress,
-            senders: { relay.shell?.tree.senders }
+            senders: { relay.shell?.tree.senders }, mainUser: { relay.shell?.tree.mainUser }
         ) { relay.shell?.handle($0) }
         let refusal = cgroup == nil ? "it was launched without one" : nil
         self.init(host, configuration, cgroup: (cgroup, refusal), sockets, terminal: nil, relay)
@@ -149,7 +149,7 @@ final class LaunchShell: LaunchEffects {
             }
             judgeSpeaker(datagram)
         case .notifyMessage: evidence.noteMemoryKills()
-        case .machine, .exited, .captured, .deadlineReached, .stateChanged: break
+        case .machine, .exited, .captured, .deadlineReached, .messageRefused, .stateChanged: break
         }
         onEvent(event)
     }

@@ -25,6 +25,7 @@ final class Supervisor {
     private var forwarded: Set<Int32> = []
     /// Events that wait for the process.
     private var launchingEvents: [LaunchingEvent] = []
+    private var hasRefusedMessage = false
     private var limiter = TokenBucket(capacity: 1_000, perSecond: 500)
 
     /// The machine that decides.
@@ -151,6 +152,11 @@ final class Supervisor {
             let sent = max(lastStep, now - max(.zero, min(age, Self.mostAge)))
             receive(events(of: message, isLimited: isLimited, at: sent), at: sent)
             announceMarks()
+        case .messageRefused(let sender, let user):
+            // Once, because strangers may send without end.
+            guard !hasRefusedMessage else { return }
+            hasRefusedMessage = true
+            onNotice(.messageRefused(sender: sender, user: user))
         case .stateChanged(isUrgent: true):
             shell.prepare(for: [], machine, account, suspendedTime: suspendedTime)
         case .stateChanged(isUrgent: false): settle(isChanged: true)

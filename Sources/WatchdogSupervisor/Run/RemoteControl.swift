@@ -128,8 +128,8 @@ final class RemoteControl {
         case .lifecycle(.refused(let request, let reason)):
             tell(.refused(request: request.description, reason: reason.words))
         case .adopted, .slow, .starvationCredit, .overslept, .machineResumed, .paused, .resumed, .extended,
-            .extensionRefused, .terminating, .transgressed, .captureTimedOut, .channelLost, .exited, .unkillable,
-            .probe, .lifecycle:
+            .extensionRefused, .messageRefused, .terminating, .transgressed, .captureTimedOut, .channelLost, .exited,
+            .unkillable, .probe, .lifecycle:
             break
         }
     }

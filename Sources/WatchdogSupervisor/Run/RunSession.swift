@@ -180,8 +180,9 @@ final class RunSession {
         case .transgressed(let incident):
             incidents.append(incident)
         case .launched, .adopted, .channelLost, .slow, .hung, .starvationCredit, .overslept, .machineResumed, .paused,
-            .resumed, .extended, .extensionRefused, .terminating, .captureTimedOut, .exited, .unkillable, .lifecycle,
-            .probe:
+            .resumed, .extended, .extensionRefused, .messageRefused, .terminating, .captureTimedOut, .exited,
+            .unkillable,
+            .lifecycle, .probe:
             break
         }
     }

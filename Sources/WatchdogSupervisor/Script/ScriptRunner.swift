@@ -65,8 +65,8 @@ final class ScriptRunner {
         case .transgressed(let incident): incidents.append(incident)
         case .lifecycle(.refused(let request, let reason)): refusal = refusal ?? (request, reason)
         case .launched, .ready, .slow, .hung, .starvationCredit, .overslept, .machineResumed, .paused, .resumed,
-            .extended,
-            .extensionRefused, .terminating, .captureTimedOut, .exited, .unkillable, .lifecycle,
+            .extended, .extensionRefused, .messageRefused, .terminating, .captureTimedOut, .exited, .unkillable,
+            .lifecycle,
             .adopted, .channelLost, .probe, .marked:
             break
         }

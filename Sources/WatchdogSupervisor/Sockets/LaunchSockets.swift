@@ -12,12 +12,17 @@ final class LaunchSockets {
     /// Messages read after the main process has ended; another process of the app may fill the sockets faster than they
     /// are read.
     private static let lastWords = 512
+    /// More users of one app are not remembered.
+    private static let mostUsers = 16
 
     private let host: Host
-    /// The user whose messages are accepted, besides root and watchdogd's own user.
-    private let user: UInt32?
+    /// Senders that are gone and cannot be identified are believed if they had one of these users: root, watchdogd's,
+    /// the app's, and those of the app's processes that have been heard.
+    private var users: Set<UInt32>
     /// Tells whether the sender of a message belongs to the app; nil while that cannot be known.
     private let senders: () -> ((SocketMessage) -> SenderStanding)?
+    /// The present user of the main process, which may have changed it.
+    private let mainUser: () -> UInt32?
     private let emit: (LaunchEvent) -> Void
     private let notifySocket: NotifySocket
     /// Nil once the app has closed its end.
@@ -32,13 +37,14 @@ final class LaunchSockets {
     /// Creates both for a new launch.
     init(
         _ host: Host, _ launch: LaunchConfiguration, senders: @escaping () -> ((SocketMessage) -> SenderStanding)?,
-        emit: @escaping (LaunchEvent) -> Void
+        mainUser: @escaping () -> UInt32?, emit: @escaping (LaunchEvent) -> Void
     ) throws(LinuxError) {
         self.host = host
         self.senders = senders
+        self.mainUser = mainUser
         self.emit = emit
-        user = launch.credentials?.user
-        notifySocket = try Self.notifySocket(host, launch)
+        users = Set([0, host.userID, launch.credentials?.user].compactMap(\.self))
+        notifySocket = try host.system.bindNotifySocket("notify-\(launch.launchID)", in: host.runtimeDirectory)
         let pair = try host.system.socketPair()
         (channel, appEnd) = (pair.supervisor, pair.app)
         notifySocket.keepsAddress = host.survival != nil
@@ -47,26 +53,23 @@ final class LaunchSockets {
     /// Takes over what remains of an earlier launch and creates the rest; the notify socket keeps its address.
     init(
         _ host: Host, resuming launch: LaunchConfiguration, _ descriptors: InheritedDescriptors, notifyAddress: String,
-        senders: @escaping () -> ((SocketMessage) -> SenderStanding)?, emit: @escaping (LaunchEvent) -> Void
+        senders: @escaping () -> ((SocketMessage) -> SenderStanding)?, mainUser: @escaping () -> UInt32?,
+        emit: @escaping (LaunchEvent) -> Void
     ) throws(LinuxError) {
         self.host = host
         self.senders = senders
+        self.mainUser = mainUser
         self.emit = emit
-        user = launch.credentials?.user
+        users = Set([0, host.userID, launch.credentials?.user].compactMap(\.self))
         if let inherited = descriptors.notifySocket,
             let socket = NotifySocket(inherited.descriptor, boundTo: notifyAddress)
         {
             notifySocket = socket
         } else {
-            notifySocket = try Self.notifySocket(host, launch)
+            notifySocket = try host.system.bindNotifySocket(at: notifyAddress)
         }
         notifySocket.keepsAddress = true
         channel = descriptors.channel.map { Channel($0) }
-    }
-
-    private static func notifySocket(_ host: Host, _ launch: LaunchConfiguration) throws(LinuxError) -> NotifySocket {
-        try host.system.bindNotifySocket(
-            "notify-\(launch.launchID)", in: host.runtimeDirectory, user: launch.credentials?.user ?? host.userID)
     }
 
     /// The value of the app's `NOTIFY_SOCKET`.
@@ -126,18 +129,26 @@ final class LaunchSockets {
         for _ in 0..<count {
             let isHeeded = try? notifySocket.heed { message in
                 // The attachments are closed when `message` is released, after it was handled; this answers BARRIER=1.
-                guard isFromKnownUser(message) else { return }
                 let standing = standing(message)
-                guard standing != .stranger else { return }
+                guard isBelieved(message, standing) else {
+                    return emit(.messageRefused(sender: message.senderProcess, user: message.senderUser))
+                }
                 emit(.notifyMessage(message.bytes, age: message.age, isAttributed: standing == .member))
             }
             guard isHeeded == true else { return }
         }
     }
 
-    /// Whether a message comes from the app's user, root or watchdogd's own user.
-    private func isFromKnownUser(_ message: SocketMessage) -> Bool {
-        [0, host.userID, user].contains(message.senderUser)
+    /// Whether a message counts: from the app's processes, whatever their users are, and from those that are gone
+    /// without a trace if they had a user of the app.
+    private func isBelieved(_ message: SocketMessage, _ standing: SenderStanding) -> Bool {
+        switch standing {
+        case .member:
+            if users.count < Self.mostUsers { users.insert(message.senderUser) }
+            return true
+        case .unknown: return users.contains(message.senderUser) || mainUser() == message.senderUser
+        case .stranger: return false
+        }
     }
 
     private func readChannel(atMost count: Int) {

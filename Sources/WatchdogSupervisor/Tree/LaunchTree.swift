@@ -120,6 +120,12 @@ final class LaunchTree {
         }
     }
 
+    /// The present user of the main process, which may have changed it since its launch; nil if it is gone.
+    var mainUser: UInt32? {
+        guard let main, let user = ProcessStatus.read(main.pid)?.user, main.process.isPresent else { return nil }
+        return user
+    }
+
     func processes() -> [Int32] { containment?.processes() ?? [] }
 
     /// The app's processes, in a form that another thread may read.
