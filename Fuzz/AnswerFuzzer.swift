@@ -44,9 +44,7 @@ private func checkProbe(_ bytes: [UInt8], _ body: String?) {
             rest = rest.dropFirst(size)
         }
         let judged = early ?? parts.end()
-        // Of what is wrong with a header, the order of arrival decides what is found first.
-        precondition(
-            judged == result || (judged.isFailure && result.isFailure && bytes.count >= HTTPAnswer.headerLimit))
+        precondition(judged == result)
     }
 }
 
@@ -56,7 +54,7 @@ private func checkAnswer(_ bytes: [UInt8]) {
     do throws(WebRequest.Failure) {
         let answer = try WebRequest.parse(bytes, limit: limit)
         precondition((100...599).contains(answer.status))
-        precondition(answer.body.count <= limit && bytes.suffix(answer.body.count).elementsEqual(answer.body))
+        precondition(answer.body.count <= limit && answer.body.count <= bytes.count)
         let again =
             Array("HTTP/1.0 \(answer.status) \r\nContent-Length: \(answer.body.count)\r\n\r\n".utf8) + answer.body
         precondition((try? WebRequest.parse(again, limit: limit)) == answer)
@@ -85,8 +83,4 @@ private func checkRequest(_ bytes: [UInt8]) {
 
 private func checkReason(_ reason: String) {
     precondition(!reason.isEmpty && reason.utf8.count <= 200 && reason.utf8.allSatisfy { (0x20...0x7e).contains($0) })
-}
-
-extension ProbeResult {
-    fileprivate var isFailure: Bool { if case .failed = self { true } else { false } }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import TestSupport
 import Testing
 import WatchdogBase
 
@@ -42,27 +43,40 @@ struct WebRequestTests {
         if case .failure(let failure) = parse(text, limit: limit) { failure.reason } else { nil }
     }
 
-    @Test("Answers with and without a length")
+    @Test("Answers in the forms that servers use")
     func answers() throws {
         let whole = try parse("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc").get()
         #expect(whole.status == 200 && whole.body == Array("abc".utf8))
         #expect(try parse("HTTP/1.0 503\n\n").get().status == 503)
         #expect(try parse("HTTP/1.1 200 OK\r\n\r\n" + String(repeating: "x", count: 100)).get().body.count == 100)
+        for rest in [
+            "Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n2;x\r\nbc\r\n0\r\nX: y\r\n\r\n",
+            "Transfer-Encoding: identity\r\n\r\nabc", "Content-Length: 3\r\nContent-Length: 3\r\n\r\nabcd",
+            "Content-Encoding: identity\r\n\r\nabc", "X: \(String(repeating: "x", count: 20_000))\r\n\r\nabc",
+        ] {
+            #expect(try parse("HTTP/1.1 100 C\r\n\r\nHTTP/1.1 200 OK\r\n" + rest).get() == whole, "\(rest)")
+        }
     }
 
     @Test("Answers that are none")
     func noAnswers() {
         #expect(reason("") == "closed the connection without an answer")
-        for text in ["x", "HTTP/1.1 200", "HTTP/1.1 99 x\n\n", "HTTP/1.1 600 x\n\n", "HTTP/2 200\n\n", "\n\n"] {
+        for text in ["x", "HTTP/1.1 99 x\n\n", "HTTP/1.1 600 x\n\n", "HTTP/3 200\n\n", "\n\n"] {
             #expect(reason(text) == "does not speak HTTP", "\(text)")
         }
-        for length in ["2", "4", "-1", "x", "9999999999999999999"] {
-            #expect(reason("HTTP/1.1 200 OK\r\nContent-Length: \(length)\r\n\r\nabc") == "cut its answer off")
+        for text in ["HTTP/1.1 200", "HTTP/1.1 200 OK\r\nA: b", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nabc"] {
+            #expect(reason(text) == "cut its answer off", "\(text)")
         }
-        let chunked = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n"
-        #expect(reason(chunked) == "answers in an unsupported encoding")
+        for length in ["-1", "x", "3\r\nContent-Length: 2"] {
+            #expect(reason("HTTP/1.1 200 OK\r\nContent-Length: \(length)\r\n\r\nabc") == "answers with malformed HTTP")
+        }
+        for coding in ["Transfer-Encoding: gzip, chunked", "Content-Encoding: gzip"] {
+            #expect(reason("HTTP/1.1 200 OK\r\n\(coding)\r\n\r\n0\r\n\r\n") == "answers in an unsupported encoding")
+        }
         #expect(reason("HTTP/1.1 200 OK\r\n\r\n1234", limit: 3) == "answers with more than 0 MiB")
-        #expect(reason("HTTP/1.1 200 OK\r\n" + String(repeating: "x", count: 20_000)) == "does not speak HTTP")
+        #expect(
+            reason("HTTP/1.1 200 OK\r\n" + String(repeating: "x", count: HTTPReader.framingLimit))
+                == "answers with a header of more than 1 MiB")
     }
 
     /// A socket of localhost that accepts connections into its queue, and its port.
@@ -88,6 +102,27 @@ struct WebRequestTests {
         let error = #expect(throws: WebRequest.Failure.self) { try request.get("/") }
         #expect(error?.reason == "did not answer within 50 ms")
         #expect(Instant.now() - started >= .milliseconds(50))
+        withExtendedLifetime(listener) {}
+    }
+
+    @Test("A connection that is kept open after the answer is not waited for")
+    func keptAlive() throws {
+        let (listener, port) = try listener()
+        let number = listener.number
+        startThread {
+            let connection = accept(number, nil, nil)
+            _ = fcntl(connection, F_SETFD, FD_CLOEXEC)
+            var buffer = [UInt8](repeating: 0, count: 4_096)
+            _ = read(connection, &buffer, buffer.count)
+            let answer = Array("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc".utf8)
+            _ = send(connection, answer, answer.count, Int32(MSG_NOSIGNAL))
+            // Until the other end closes it.
+            _ = read(connection, &buffer, buffer.count)
+            close(connection)
+        }
+        var request = WebRequest(to: try WebAddress(parsing: "http://127.0.0.1:\(port)"))
+        request.timeout = patience
+        #expect(try request.get("/").body == Array("abc".utf8))
         withExtendedLifetime(listener) {}
     }
 }

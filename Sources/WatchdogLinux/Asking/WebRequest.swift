@@ -21,7 +21,6 @@ public struct WebRequest: Sendable {
         public let body: [UInt8]
     }
 
-    private static let headerLimit = 16 << 10
     /// The most addresses of a name that are tried.
     private static let addressLimit = 8
 
@@ -43,10 +42,10 @@ public struct WebRequest: Sendable {
     public func get(_ path: String) throws(Failure) -> Answer {
         let deadline = Instant.now() + timeout
         let connection = try connect(until: deadline)
-        // HTTP/1.0: the body comes in one piece, and ends with the connection.
+        // HTTP/1.0: most servers send the body in one piece, and end the connection.
         let request = "GET \(address.prefix)\(path) HTTP/1.0\r\nHost: \(address.authority)\r\nAccept: */*\r\n\r\n"
         try send(Array(request.utf8), to: connection, until: deadline)
-        return try Self.parse(receive(from: connection, until: deadline), limit: bodyLimit)
+        return try receive(from: connection, until: deadline)
     }
 
     // MARK: - Connecting
@@ -121,62 +120,81 @@ public struct WebRequest: Sendable {
 
     private func receive(
         from connection: OwnedDescriptor, until deadline: Instant
-    ) throws(Failure) -> [UInt8] {
-        var answer: [UInt8] = []
+    ) throws(Failure) -> Answer {
+        var collector = Collector(limit: bodyLimit)
         var buffer = [UInt8](repeating: 0, count: 64 << 10)
         while true {
             try wait(for: POLLIN, on: connection, until: deadline)
             let count = recv(connection.number, &buffer, buffer.count, 0)
-            if count == 0 { return answer }
             let error = Errno.current
+            guard count != 0 else { return try collector.end() }
             guard count > 0 || error == .interrupted || error == .wouldBlock else { throw Self.broken(error) }
-            answer += buffer.prefix(max(0, count))
-            guard answer.count <= Self.headerLimit + bodyLimit else { throw Self.tooLong(bodyLimit) }
+            if let answer = try collector.receive(buffer.prefix(max(0, count))) { return answer }
         }
     }
 
     private static func broken(_ error: Errno) -> Failure { Failure(reason: "dropped the connection: \(error)") }
 
-    private static func tooLong(_ limit: Int) -> Failure {
-        Failure(reason: "answers with more than \(limit >> 20) MiB")
-    }
-
     // MARK: - Reading
 
-    /// Splits an answer; RFC 9112.
+    /// Reads an answer that came as a whole, after which the connection ended.
     static func parse(_ answer: [UInt8], limit: Int) throws(Failure) -> Answer {
-        let head = answer.prefix(headerLimit)
-        var lines: [ArraySlice<UInt8>] = []
-        var start = 0
-        while let end = head[start...].firstIndex(of: UInt8(ascii: "\n")) {
-            let line = head[start..<end].last == UInt8(ascii: "\r") ? head[start..<(end - 1)] : head[start..<end]
-            start = end + 1
-            guard !line.isEmpty else { return try parse(lines, body: answer[start...], limit) }
-            lines.append(line)
-        }
-        throw Failure(reason: answer.isEmpty ? "closed the connection without an answer" : "does not speak HTTP")
+        var collector = Collector(limit: limit)
+        if let answer = try collector.receive(answer[...]) { return answer }
+        return try collector.end()
     }
 
-    private static func parse(
-        _ head: [ArraySlice<UInt8>], body: ArraySlice<UInt8>, _ limit: Int
-    ) throws(Failure) -> Answer {
-        let words = head.first?.split(separator: UInt8(ascii: " "), maxSplits: 2) ?? []
-        guard words.count >= 2, words[0].starts(with: "HTTP/1.".utf8), words[1].count == 3,
-            let status = Int(String(decoding: words[1], as: UTF8.self)), (100...599).contains(status)
-        else { throw Failure(reason: "does not speak HTTP") }
-        var length: Int?
-        for line in head.dropFirst() {
-            let field = String(decoding: line, as: UTF8.self).split(separator: ":", maxSplits: 1)
-            guard field.count == 2 else { continue }
-            switch (field[0].lowercased(), field[1].filter { $0 != " " && $0 != "\t" }) {
-            case ("content-length", let value): length = Int(value) ?? -1
-            case ("transfer-encoding", _), ("content-encoding", _):
-                throw Failure(reason: "answers in an unsupported encoding")
-            default: break
+    /// Collects an answer until its end, which a connection that is kept open does not show.
+    private struct Collector {
+        let limit: Int
+        private var reader = HTTPReader()
+        private var status = 0
+        private var body: [UInt8] = []
+
+        init(limit: Int) { self.limit = limit }
+
+        mutating func receive(_ bytes: ArraySlice<UInt8>) throws(Failure) -> Answer? {
+            var rest = bytes
+            while let event = try next(&rest) {
+                switch event {
+                case .status(let status):
+                    guard status <= 599 else { throw Failure(.notHTTP) }
+                    self.status = status
+                case .head:
+                    guard !reader.isEncoded else { throw Failure(.unknownCoding) }
+                case .body(let part):
+                    guard body.count + part.count <= limit else {
+                        throw Failure(reason: "answers with more than \(limit >> 20) MiB")
+                    }
+                    body += part
+                case .end:
+                    return Answer(status: status, body: body)
+                }
             }
+            return nil
         }
-        guard length ?? body.count == body.count else { throw Failure(reason: "cut its answer off") }
-        guard body.count <= limit else { throw tooLong(limit) }
-        return Answer(status: status, body: Array(body))
+
+        private mutating func next(_ rest: inout ArraySlice<UInt8>) throws(Failure) -> HTTPReader.Event? {
+            do throws(HTTPReader.Fault) { return try reader.next(&rest) } catch { throw Failure(error) }
+        }
+
+        func end() throws(Failure) -> Answer {
+            do throws(HTTPReader.Fault) { try reader.end() } catch { throw Failure(error) }
+            return Answer(status: status, body: body)
+        }
+    }
+}
+
+extension WebRequest.Failure {
+    fileprivate init(_ fault: HTTPReader.Fault) {
+        reason =
+            switch fault {
+            case .empty: "closed the connection without an answer"
+            case .notHTTP: "does not speak HTTP"
+            case .headTooLong: "answers with a header of more than 1 MiB"
+            case .malformed: "answers with malformed HTTP"
+            case .cutOff: "cut its answer off"
+            case .unknownCoding: "answers in an unsupported encoding"
+            }
     }
 }

@@ -6,6 +6,9 @@ import WatchdogLinux
 
 /// Asks a listening program for a page, to learn whether it speaks HTTP.
 enum TrialQuestion {
+    /// The most that is read before the line with the status.
+    private static let mostBytes = 16 << 10
+
     /// The status code of the response to `GET /`; nil if there is none in time.
     ///
     /// - Parameter address: `127.0.0.1:8080` or the like.
@@ -13,31 +16,29 @@ enum TrialQuestion {
         guard let listen = try? ListenAddress(parsing: address) else { return nil }
         let deadline = Instant.now() + limit
         for candidate in SocketAddress.candidates(for: listen.reachable) {
-            if let line = try? firstLine(candidate, host: address, deadline), let status = status(in: line) {
-                return status
-            }
+            if let status = try? status(of: candidate, host: address, deadline) { return status }
         }
         return nil
     }
 
-    private static func firstLine(
-        _ address: SocketAddress, host: String, _ deadline: Instant
-    ) throws(LinuxError) -> [UInt8] {
+    private static func status(
+        of address: SocketAddress, host: String, _ deadline: Instant
+    ) throws(LinuxError) -> Int? {
         let connection = try OutgoingConnection(to: address)
         if try connection.connect() != .connected {
-            guard wait(connection, POLLOUT, deadline) else { return [] }
+            guard wait(connection, POLLOUT, deadline) else { return nil }
             try connection.finish()
         }
         let request =
             "GET / HTTP/1.1\r\nHost: \(host)\r\nUser-Agent: watchdogd\r\nAccept: */*\r\nConnection: close\r\n\r\n"
         _ = try connection.send(Array(request.utf8)[...])
         var bytes: [UInt8] = []
-        // `HTTP/1.1 200`.
-        while bytes.count < 12, wait(connection, POLLIN, deadline) {
+        while bytes.count < mostBytes, wait(connection, POLLIN, deadline) {
             guard case .bytes(let more) = try connection.receive(limit: 512) else { break }
             bytes += more
+            if let status = status(in: bytes) { return status }
         }
-        return bytes
+        return nil
     }
 
     private static func wait(_ connection: OutgoingConnection, _ event: Int32, _ deadline: Instant) -> Bool {
@@ -46,11 +47,9 @@ enum TrialQuestion {
         return left > 0 && poll(&entry, 1, Int32(clamping: left / 1_000_000 + 1)) == 1
     }
 
-    /// The code in `HTTP/1.1 200 OK`.
+    /// The code in `HTTP/1.1 200 OK`, perhaps after interim responses.
     static func status(in bytes: [UInt8]) -> Int? {
-        let words = String(decoding: bytes.prefix(64), as: UTF8.self).split(separator: " ", maxSplits: 2)
-        guard words.count >= 2, words[0].hasPrefix("HTTP/1."), let status = Int(words[1].prefix(3)) else { return nil }
-        return (100...599).contains(status) ? status : nil
+        HTTPReader.status(in: bytes).flatMap { (100...599).contains($0) ? $0 : nil }
     }
 }
 

@@ -63,10 +63,13 @@ final class LivenessProber {
     }
 
     private func ask(_ probe: HTTPProbe, _ end: @escaping (ProbeResult) -> Void) -> ConnectionProbe {
-        let request = [
-            "GET \(probe.path) HTTP/1.1", "Host: \(probe.authority)", "User-Agent: watchdogd", "Accept: */*",
-            "Connection: close", "", "",
-        ]
+        // A text is not found in a compressed body.
+        let plain = probe.body == nil ? [] : ["Accept-Encoding: identity"]
+        let request =
+            [
+                "GET \(probe.path) HTTP/1.1", "Host: \(probe.authority)", "User-Agent: watchdogd", "Accept: */*",
+                "Connection: close",
+            ] + plain + ["", ""]
         let expectation = HTTPAnswer.Expectation(statuses: probe.statuses, body: probe.body)
         return connect(
             to: probe.address, .http(request: Array(request.joined(separator: "\r\n").utf8), expectation), end)
