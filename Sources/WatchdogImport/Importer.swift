@@ -65,7 +65,9 @@ public struct Importer<FileSystem: ConfigurationFileSystem> {
             }
             switch format {
             case .supervisord:
-                return try SupervisordImport.result(file: file, folder: parent(of: path), specifiers: specifiers)
+                return try SupervisordImport.result(
+                    source: SupervisordImport.Source(file: file, folder: parent(of: path)), specifiers: specifiers,
+                    matching: sources)
             case .monit: return try MonitImport.result(file: file, specifiers: specifiers)
             default: return try ComposeImport.result(file: file, folder: parent(of: path), specifiers: specifiers)
             }
@@ -133,7 +135,7 @@ public struct Importer<FileSystem: ConfigurationFileSystem> {
             names.append(String(unit[...at]) + String(unit[dot...]))
         }
         for name in names {
-            for folder in SystemdPaths.folders where (try? fileSystem.names(in: folder))?.contains(name) == true {
+            for folder in SystemdPaths.system where (try? fileSystem.names(in: folder))?.contains(name) == true {
                 return folder + name
             }
         }
@@ -143,20 +145,15 @@ public struct Importer<FileSystem: ConfigurationFileSystem> {
     /// The drop-ins beside a unit; if the unit is one of the system's, those that administrators have added elsewhere.
     func dropIns(of path: String) throws(ImportError) -> [ConfigurationFile] {
         let unit = Self.lastPart(path)
-        let own = String(path.dropLast(unit.count))
-        let folders = SystemdPaths.folders.contains(own) ? SystemdPaths.folders : [own]
-        var units = [unit]
-        if let at = unit.firstIndex(of: "@"), unit[unit.index(after: at)...] != ".service" {
-            units.append(unit[...at] + ".service")
-        }
+        let folders = SystemdPaths.folders(besides: String(path.dropLast(unit.count)))
+        let names = SystemdPaths.dropIns(of: unit)
+        let directories =
+            folders.flatMap { folder in names.map { folder + $0 } } + folders.map { $0 + SystemdPaths.allServices }
         // A file of the same name in an earlier folder replaces one in a later folder.
         var paths: [String: String] = [:]
-        for folder in folders {
-            for unit in units {
-                let directory = "\(folder)\(unit).d"
-                for name in (try? fileSystem.names(in: directory)) ?? [] where name.hasSuffix(".conf") {
-                    if paths[name] == nil { paths[name] = "\(directory)/\(name)" }
-                }
+        for directory in directories {
+            for name in (try? fileSystem.names(in: directory)) ?? [] where name.hasSuffix(".conf") {
+                if paths[name] == nil { paths[name] = "\(directory)/\(name)" }
             }
         }
         var files: [ConfigurationFile] = []
@@ -165,12 +162,38 @@ public struct Importer<FileSystem: ConfigurationFileSystem> {
         }
         return files
     }
-}
 
-/// Where systemd looks for the system's units, the first first: systemd.unit(5).
-private enum SystemdPaths {
-    static let folders = [
-        "/etc/systemd/system/", "/run/systemd/system/", "/usr/local/lib/systemd/system/", "/usr/lib/systemd/system/",
-        "/lib/systemd/system/",
-    ]
+    /// No pattern that people write matches more files.
+    private static var maximumCount: Int { 1_000 }
+
+    /// The files that an absolute path with wildcards names, in the order of their paths.
+    private func sources(matching pattern: String) throws(ImportError) -> [SupervisordImport.Source] {
+        var paths = [""]
+        for part in pattern.split(separator: "/") {
+            guard Wildcard.isIn(part) else {
+                paths = paths.map { "\($0)/\(part)" }
+                continue
+            }
+            paths = paths.flatMap { folder in
+                ((try? fileSystem.names(in: folder.isEmpty ? "/" : folder)) ?? [])
+                    .filter { Wildcard.matches($0, part) }.map { "\(folder)/\($0)" }
+            }
+            guard paths.count <= Self.maximumCount else {
+                throw ImportError(ImportPlace(file: pattern), "the pattern matches more than 1,000 files")
+            }
+        }
+        var sources: [SupervisordImport.Source] = []
+        for path in paths.sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
+            do throws(ConfigurationReadError) {
+                let contents = try fileSystem.contents(of: path, limit: ForeignText.maximumLength + 1)
+                let file = ConfigurationFile(path: path, contents: contents)
+                sources.append(SupervisordImport.Source(file: file, folder: parent(of: path)))
+            } catch {
+                guard error.isMissing else {
+                    throw ImportError(ImportPlace(file: path), error.description, isUnreadable: true)
+                }
+            }
+        }
+        return sources
+    }
 }

@@ -71,6 +71,31 @@ struct SystemdTests {
         #expect(result.settings.contains("UMask=0077"))
     }
 
+    @Test("Drop-ins for a prefix and for all services apply, the most specific among equal names")
+    func prefixes() throws {
+        let others = [
+            "/srv/service.d/05.conf": "[Service]\nUMask=0077\n",
+            "/srv/service.d/40.conf": "[Service]\nOOMScoreAdjust=1\n",
+            "/srv/app-.service.d/10.conf": "[Service]\nUser=svc\nNice=5\n",
+            "/srv/app-.service.d/40.conf": "[Service]\nOOMScoreAdjust=2\n",
+            "/srv/app-web-.service.d/40.conf": "[Service]\nOOMScoreAdjust=3\n",
+            "/srv/app-web-@.service.d/50.conf": "[Service]\nLimitNOFILE=5\n",
+            "/srv/app-web-blue.service.d/20.conf": "[Service]\nNice=7\n",
+            "/srv/app-web-blue@.service.d/20.conf": "[Service]\nNice=9\n",
+            "/srv/app-web.service.d/60.conf": "[Service]\nUser=nobody\n",
+            "/srv/web-.service.d/60.conf": "[Service]\nUser=nobody\n",
+        ]
+        for (name, lines) in [
+            ("app-web-blue.service", ["User=svc", "UMask=0077", "Nice=7", "OOMScoreAdjust=3"]),
+            // The prefix of an instance has its instance too.
+            ("app-web-blue@1.service", ["UMask=0077", "Nice=9", "OOMScoreAdjust=1", "LimitNOFILE=5"]),
+        ] {
+            let result = try imported("[Service]\nExecStart=/bin/a\n", as: name, others: others)
+            let keys = ["User=", "UMask=", "Nice=", "OOMScoreAdjust=", "LimitNOFILE="]
+            #expect(result.settings.filter { line in keys.contains { line.hasPrefix($0) } } == lines, "\(name)")
+        }
+    }
+
     @Test("A drop-in of an administrator applies to a unit of the distribution")
     func systemFolders() throws {
         let files = [

@@ -35,7 +35,7 @@ struct AppDraft {
         return nil
     }
 
-    /// Does the same; notes a value that the parser refuses as dropped.
+    /// Does the same; notes a value that the parser refuses as dropped, or a user as something to do.
     ///
     /// - Parameter source: the line's words, such as `Nice=5`.
     /// - Returns: whether it has been set.
@@ -44,7 +44,12 @@ struct AppDraft {
         _ key: ConfigurationKey, _ value: String, of source: String, at place: ImportPlace
     ) -> Bool {
         guard let fault = put(key, value) else { return true }
-        note(.dropped, at: place, "\(source): \(fault)")
+        // An app without it would run as watchdogd's user, who is root in most cases.
+        if key == .user {
+            note(.toDo, at: place, "\(source): \(fault); set User=")
+        } else {
+            note(.dropped, at: place, "\(source): \(fault)")
+        }
         return false
     }
 

@@ -1,15 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// `%(name)s` in supervisord's values, with the formats `s`, `d` and `02d`.
+/// `%(name)s` in supervisord's values, which Python's `%` operator replaces: docs.python.org, "printf-style String
+/// Formatting".
 struct SupervisordExpansion {
     struct Invalid: Error {
         let message: String
     }
 
     var values: [String: String]
+    /// Stands for a variable of supervisord's own environment, where that is no error: no text of people has it.
+    static let unknown = "\u{f0000}"
+
+    /// No field that people write is wider.
+    private static let maximumWidth = 200
 
     /// The value with everything expanded.
-    func expand(_ text: String) throws(Invalid) -> String {
+    ///
+    /// - Parameter marksUnknown: whether ``unknown`` replaces what only supervisord's own environment has.
+    func expand(_ text: String, marksUnknown: Bool = false) throws(Invalid) -> String {
         guard text.contains("%") else { return text }
         var result = ""
         var rest = text[...]
@@ -26,13 +34,20 @@ struct SupervisordExpansion {
             }
             let name = String(rest[rest.index(after: rest.startIndex)..<close])
             rest = rest[rest.index(after: close)...]
-            let format = rest.prefix { $0.isNumber }
-            rest = rest.dropFirst(format.count)
-            guard let kind = rest.first, kind == "s" || kind == "d" else {
-                throw Invalid(message: "%(\(Printable.text(name, limit: 40))) lacks the s or d after it")
+            let flags = rest.prefix { "#0- +".contains($0) }
+            rest = rest.dropFirst(flags.count)
+            let width = rest.prefix { $0.isASCII && $0.isNumber }
+            rest = rest.dropFirst(width.count)
+            guard let kind = rest.first, "sdiu".contains(kind), (Int(width) ?? 0) <= Self.maximumWidth else {
+                throw Invalid(
+                    message: "%(\(Printable.text(name, limit: 40))) lacks the s or d after it; write %(NAME)s")
             }
             rest = rest.dropFirst()
-            result += Self.padded(try value(of: name), format)
+            if marksUnknown, name.hasPrefix("ENV_"), values[name] == nil {
+                result += Self.unknown
+                continue
+            }
+            result += try Self.formatted(value(of: name), isNumber: kind != "s", flags, Int(width) ?? 0, name)
         }
         return result + rest
     }
@@ -46,8 +61,19 @@ struct SupervisordExpansion {
                 : "%(\(shown))s is not known here")
     }
 
-    private static func padded(_ value: String, _ format: Substring) -> String {
-        guard let width = Int(format), width <= 20, value.count < width else { return value }
-        return String(repeating: format.hasPrefix("0") ? "0" : " ", count: width - value.count) + value
+    private static func formatted(
+        _ value: String, isNumber: Bool, _ flags: Substring, _ width: Int, _ name: String
+    ) throws(Invalid) -> String {
+        guard !isNumber || Int(value) != nil else {
+            throw Invalid(message: "%(\(Printable.text(name, limit: 40)))d is not a number; write s instead of d")
+        }
+        var digits = value
+        if isNumber, flags.contains("+"), !value.hasPrefix("-") { digits = "+" + value }
+        let padding = max(0, width - digits.count)
+        if flags.contains("-") { return digits + String(repeating: " ", count: padding) }
+        // Zeros are for numbers only.
+        guard isNumber, flags.contains("0") else { return String(repeating: " ", count: padding) + digits }
+        let sign = digits.prefix { "+-".contains($0) }
+        return sign + String(repeating: "0", count: padding) + digits.dropFirst(sign.count)
     }
 }

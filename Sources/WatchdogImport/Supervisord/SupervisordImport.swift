@@ -4,34 +4,51 @@ import WatchdogConfiguration
 
 /// Makes apps of supervisord's `[program:NAME]` sections: supervisord.org, "Configuration File".
 struct SupervisordImport {
-    private let file: ConfigurationFile
+    /// A file of the configuration, and the folder that it is in.
+    struct Source {
+        let file: ConfigurationFile
+        let folder: String
+    }
+
+    private let source: Source
     private let specifiers: Specifiers
-    /// The folder of the file: `%(here)s`.
-    private let folder: String
-    /// Variables of `[supervisord]`, which every program gets.
-    private var shared: INIFile.Option?
+    private var ini = INIFile()
+    private var daemon: SupervisordDaemon?
+    /// The group of each program that is in one.
+    private var groups: [String: String] = [:]
     private var result = ImportResult()
 
+    /// Imports a file.
+    ///
+    /// - Parameter matching: the files that a pattern of `[include]` names, an absolute path with wildcards.
     static func result(
-        file: ConfigurationFile, folder: String, specifiers: Specifiers
+        source: Source, specifiers: Specifiers, matching: (String) throws(ImportError) -> [Source]
     ) throws(ImportError) -> ImportResult {
-        var reading = SupervisordImport(file: file, folder: folder, specifiers: specifiers)
-        return try reading.read()
+        var reading = SupervisordImport(source: source, specifiers: specifiers)
+        return try reading.read(matching)
     }
 
-    private init(file: ConfigurationFile, folder: String, specifiers: Specifiers) {
-        self.file = file
+    private init(source: Source, specifiers: Specifiers) {
+        self.source = source
         self.specifiers = specifiers
-        self.folder = folder
     }
 
-    private mutating func read() throws(ImportError) -> ImportResult {
-        let sections = try INIFile(file).sections
-        let daemon = sections.first { $0.name == "supervisord" }
-        shared = daemon?.options.first { $0.key == "environment" }
+    private mutating func read(
+        _ matching: (String) throws(ImportError) -> [Source]
+    ) throws(ImportError) -> ImportResult {
+        try ini.read(source.file, folder: source.folder)
+        if let include = ini.sections.first(where: { $0.name == "include" }) { try readIncluded(include, matching) }
+        result.notes += ini.notes
+        let sections = ini.sections.map(ini.complete)
+        if let section = sections.first(where: { $0.name == "supervisord" }) {
+            daemon = try SupervisordDaemon(section, expansion(of: section))
+        }
+        for section in sections where section.name.hasPrefix("group:") { importGroup(section) }
         for section in sections {
             if let name = section.name.dropping("program:") {
                 try importProgram(section, String(name.trimmed))
+            } else if section.name == "supervisord" {
+                result.notes += daemon?.notes ?? []
             } else if let reason = Self.reason(section.name) {
                 note(reason.kind, section.place, "[\(Printable.text(section.name, limit: 60))] \(reason.text)")
             }
@@ -41,10 +58,10 @@ struct SupervisordImport {
 
     private static func reason(_ name: String) -> (kind: ImportNote.Kind, text: String)? {
         switch name.prefix(while: { $0 != ":" }) {
-        case "supervisord", "unix_http_server", "inet_http_server", "supervisorctl", "rpcinterface":
+        case "unix_http_server", "inet_http_server", "supervisorctl", "rpcinterface", "ctlplugin":
             (.dropped, "is about supervisord itself")
-        case "include": (.skipped, "names more files; give them to this command too")
         case "group": (.dropped, "groups programs, and apps have no groups")
+        case "include": nil
         case "eventlistener": (.skipped, "speaks supervisord's event protocol; see 'watchdogd events'")
         case "fcgi-program": (.skipped, "gets its socket from supervisord, and an app gets no descriptors")
         default: (.skipped, "is not a section of supervisord")
@@ -55,31 +72,90 @@ struct SupervisordImport {
         result.notes.append(ImportNote(kind: kind, place: place, message: message))
     }
 
+    private mutating func importGroup(_ section: INIFile.Section) {
+        let group = String(section.name.dropFirst("group:".count).trimmed)
+        for program in (section.option("programs")?.value ?? "").split(separator: ",").map(\.trimmed) {
+            if groups[String(program)] == nil { groups[String(program)] = group }
+        }
+    }
+
+    /// What every value of a section can contain.
+    private func expansion(of section: INIFile.Section) -> SupervisordExpansion {
+        var expansion = SupervisordExpansion(values: ["here": source.folder])
+        if let host = specifiers.hostName { expansion.values["host_node_name"] = host }
+        for (name, value) in daemon?.variables ?? [] { expansion.values["ENV_\(name)"] = value }
+        return expansion
+    }
+
+    // MARK: - Included files
+
+    /// More than any directory of programs has.
+    private static let maximumCount = 1_000
+
+    private mutating func readIncluded(
+        _ include: INIFile.Section, _ matching: (String) throws(ImportError) -> [Source]
+    ) throws(ImportError) {
+        guard let files = include.option("files") else {
+            throw ImportError(include.place, "[include] names no files; write files = conf.d/*.conf")
+        }
+        let patterns = try expanded(files.value, expansion(of: include), files.place)
+        var count = 0
+        for pattern in patterns.split(whereSeparator: \.isWhitespace) {
+            let path = pattern.hasPrefix("/") ? String(pattern) : "\(source.folder)/\(pattern)"
+            let sources = try matching(path)
+            if sources.isEmpty {
+                note(.skipped, files.place, "files: no file matches \(Printable.quoted(pattern))")
+            }
+            for source in sources {
+                count += 1
+                guard count <= Self.maximumCount else {
+                    throw ImportError(files.place, "[include] names more than 1,000 files")
+                }
+                try ini.read(source.file, folder: source.folder)
+            }
+        }
+        for option in include.options where option.key != "files" {
+            note(.dropped, option.place, "\(Printable.setting(option.key, option.value)) is not a setting of [include]")
+        }
+    }
+
     // MARK: - A program
 
     private mutating func importProgram(_ section: INIFile.Section, _ name: String) throws(ImportError) {
-        let numbers = try number(section, "numprocs", 1, in: 1...100)
-        let first = try number(section, "numprocs_start", 0, in: 0...100_000)
-        let pattern = section.options.last { $0.key == "process_name" }
+        let numbers = try SupervisordValue.integer(section.option("numprocs"), 1, in: 1...100)
+        let first = try SupervisordValue.integer(section.option("numprocs_start"), 0, in: 0...100_000)
+        let pattern = section.option("process_name")
+        if numbers > 1, pattern?.value.contains("%(process_num)") != true {
+            throw ImportError(
+                pattern?.place ?? section.place,
+                "numprocs=\(numbers) gives all processes one name; write process_name=%(program_name)s_%(process_num)02d"
+            )
+        }
         var notes: [ImportNote] = []
         for index in 0..<numbers {
-            var expansion = SupervisordExpansion(values: [
-                "program_name": name, "group_name": name, "here": folder, "numprocs": String(numbers),
+            var expansion = expansion(of: section)
+            expansion.values.merge([
+                "program_name": name, "group_name": groups[name] ?? name, "numprocs": String(numbers),
                 "process_num": String(first + index),
-            ])
-            if let host = specifiers.hostName { expansion.values["host_node_name"] = host }
+            ]) { $1 }
+            var program = SupervisordProgram(section, expansion, daemon)
+            let environment = try program.takeEnvironment()
             var process = name
-            if numbers > 1 || pattern != nil {
-                let pattern = pattern?.value ?? "%(program_name)s_%(process_num)02d"
-                process = try expanded(pattern, expansion, section.place)
+            if let pattern {
+                var all = expansion
+                for (name, value) in environment { all.values["ENV_\(name)"] = value }
+                process = try expanded(pattern.value, all, pattern.place)
             }
             guard let appName = try? AppName(process) else {
                 throw ImportError(
                     section.place,
                     "\(Printable.quoted(process)) cannot be an app's name; use letters, digits, \"-\", \"_\" and \".\"")
             }
-            var draft = AppDraft(name: appName, origin: file.path, specifiers: specifiers)
-            var program = SupervisordProgram(section, expansion, folder: folder, shared: shared)
+            guard !result.apps.contains(where: { $0.name == appName }) else {
+                throw ImportError(
+                    section.place, "there is already an app \(appName); give each process another process_name=")
+            }
+            var draft = AppDraft(name: appName, origin: source.file.path, specifiers: specifiers)
             try program.put(into: &draft)
             result.apps.append(try draft.finished())
             // All instances have the same notes.
@@ -101,19 +177,6 @@ struct SupervisordImport {
         } catch {
             throw ImportError(place, error.message)
         }
-    }
-
-    private func number(
-        _ section: INIFile.Section, _ key: String, _ standard: Int, in range: ClosedRange<Int>
-    ) throws(ImportError) -> Int {
-        guard let option = section.options.last(where: { $0.key == key }) else { return standard }
-        guard let number = Int(option.value), range.contains(number) else {
-            throw ImportError(
-                option.place,
-                "\(Printable.setting(key, option.value)) is not a whole number from \(range.lowerBound) to \(range.upperBound)"
-            )
-        }
-        return number
     }
 }
 

@@ -1,15 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Splits a command as a shell would, without expanding anything: quotes and backslashes of sh(1).
+/// Splits a command into words without expanding anything.
 enum ShellWords {
     struct Invalid: Error {
         let message: String
     }
 
+    /// Whose rules for quotes and backslashes apply.
+    enum Dialect {
+        /// sh(1).
+        case shell
+        /// Python's `shlex.split`.
+        case python
+
+        /// What a backslash within double quotes takes the meaning from.
+        fileprivate var escapedInQuotes: String { self == .shell ? "\"\\$`" : "\"\\" }
+    }
+
     /// The words of a command.
     ///
     /// - Throws: ``Invalid`` for a quote that is never closed.
-    static func split(_ text: String) throws(Invalid) -> [String] {
+    static func split(_ text: String, _ dialect: Dialect = .shell) throws(Invalid) -> [String] {
         var words: [String] = []
         var word: String?
         var quote: Character?
@@ -20,15 +31,18 @@ enum ShellWords {
             case ("'", _): word = (word ?? "") + String(character)
             case ("\"", "\\"):
                 guard let next = characters.next() else { throw Invalid(message: "the quote is never closed") }
-                word = (word ?? "") + ("\"\\$`".contains(next) ? String(next) : "\\\(next)")
+                // A shell joins lines at a backslash.
+                if dialect == .shell, next == "\n" { continue }
+                word = (word ?? "") + (dialect.escapedInQuotes.contains(next) ? String(next) : "\\\(next)")
             case ("\"", _): word = (word ?? "") + String(character)
             case (_, "'"), (_, "\""):
                 quote = character
                 word = word ?? ""
             case (_, "\\"):
                 guard let next = characters.next() else { throw Invalid(message: "the command ends in a backslash") }
+                if dialect == .shell, next == "\n" { continue }
                 word = (word ?? "") + String(next)
-            case (_, " "), (_, "\t"), (_, "\n"), (_, "\r\n"):
+            case (_, " "), (_, "\t"), (_, "\n"), (_, "\r"), (_, "\r\n"):
                 if let word { words.append(word) }
                 word = nil
             default: word = (word ?? "") + String(character)
@@ -41,6 +55,6 @@ enum ShellWords {
 
     /// Whether a shell would do more with the words than run a program with arguments.
     static func needShell(_ text: String) -> Bool {
-        text.contains { "|&;<>()$`*?[#~".contains($0) }
+        text.contains { "|&;<>()$`*?[#~\n".contains($0) }
     }
 }
