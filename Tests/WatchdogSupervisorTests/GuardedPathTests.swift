@@ -162,6 +162,94 @@ struct GuardedPathTests {
         }
     }
 
+    /// What root's daemon would read of a folder of apps.
+    private func load(_ folder: String) throws -> ConfigurationListing {
+        try ConfigurationLoader(HostFileSystem.ofDaemon, specifiers: .host).load(directory: folder)
+    }
+
+    private func errors(_ listing: ConfigurationListing) -> [String] {
+        listing.allDiagnostics.filter { $0.severity == .error }.map(\.description)
+    }
+
+    /// Siblings: the folder of apps itself and the folders above it, a file of root's in a folder of others, a template's
+    /// drop-ins, links of any of these, further names of a file, an access control list (it shows in the group's bits).
+    @Test("Root's daemon runs nothing from a file that others could have written, named or put there")
+    func configuration() throws {
+        guard geteuid() == 0 else { return print("skipped: only root's daemon has more rights than others") }
+        try withPlaces { places throws in
+            let apps = "\(places.outside)/apps"
+            let dropIns = "\(apps)/web.app.d"
+            for path in [apps, dropIns] { try #require(mkdir(path, 0o755) == 0) }
+            try write("[App]\nExecStart=/bin/true\n", to: "\(apps)/web.app")
+            try write("[Watchdog]\nOnIncident=/bin/true\n", to: "\(dropIns)/1.conf")
+            #expect(errors(try load(apps)) == [])
+
+            func expectRefusal(_ path: String, _ words: String, _ change: () -> Int32, undo: () -> Int32) throws {
+                #expect(change() == 0)
+                let found = errors(try load(apps))
+                #expect(found.count == 1 && found[0].contains("cannot trust \(path), which \(words)"), "\(found)")
+                #expect(undo() == 0)
+                #expect(errors(try load(apps)) == [])
+            }
+            for path in [dropIns, "\(dropIns)/1.conf", "\(apps)/web.app"] {
+                try expectRefusal(path, "user 65534 owns", { chown(path, 65_534, 0) }, undo: { chown(path, 0, 0) })
+                let mode: mode_t = path == dropIns ? 0o755 : 0o644
+                for bits: mode_t in [0o020, 0o002] {
+                    try expectRefusal(
+                        path, "others can write", { chmod(path, mode | bits) }, undo: { chmod(path, mode) })
+                }
+            }
+            // The folder itself, by its owner and by who may rename it.
+            #expect(chown(apps, 65_534, 0) == 0)
+            #expect(throws: ConfigurationReadError.self) { try load(apps) }
+            #expect(chown(apps, 0, 0) == 0)
+            #expect(rename(apps, "\(places.home)/apps") == 0)
+            let error = #expect(throws: ConfigurationReadError.self) { try load("\(places.home)/apps") }
+            #expect(error?.description.contains("which others can replace") == true)
+            #expect(rename("\(places.home)/apps", apps) == 0)
+            // Links of root's are followed.
+            #expect(rename("\(dropIns)/1.conf", "\(places.outside)/shared") == 0)
+            #expect(symlink("\(places.outside)/shared", "\(dropIns)/1.conf") == 0)
+            #expect(errors(try load(apps)) == [])
+            // Links of others are not.
+            #expect(lchown("\(dropIns)/1.conf", 65_534, 0) == 0)
+            #expect(errors(try load(apps)).count == 1)
+        }
+    }
+
+    @Test("A user who owns a folder of drop-ins and swaps files and links in a loop has root run nothing, in 200 loads")
+    func configurationRace() throws {
+        guard geteuid() == 0 else { return print("skipped: only root can launch an attacker with another user") }
+        try withPlaces { places throws in
+            let apps = "\(places.outside)/apps"
+            let dropIns = "\(apps)/web.app.d"
+            for path in [apps, dropIns] { try #require(mkdir(path, 0o755) == 0) }
+            try write("[App]\nExecStart=/bin/true\n", to: "\(apps)/web.app")
+            // A file of root's that was never meant as a drop-in.
+            try write("[Watchdog]\nOnIncident=/bin/true\n", to: "\(places.outside)/other")
+            #expect(chown(dropIns, 65_534, 65_534) == 0)
+            let script = """
+                import ctypes, os, sys
+                os.chdir(sys.argv[1])
+                open("1.conf", "w").close()
+                os.symlink(sys.argv[2], "link")
+                exchange = ctypes.CDLL(None).renameat2
+                while True: exchange(-100, b"link", -100, b"1.conf", 2)
+                """
+            var request = SpawnRequest(
+                executable: "/usr/bin/python3",
+                arguments: ["python3", "-c", script, dropIns, "\(places.outside)/other"].map { ByteString($0) })
+            request.credentials = Credentials(user: 65_534, group: 65_534)
+            let attacker = try spawn(request).process
+            defer { attacker.killAndReap() }
+            #expect(eventually { access("\(dropIns)/link", F_OK) == 0 })
+            for _ in 0..<200 {
+                let listing = try load(apps)
+                #expect(errors(listing).count == 1 && listing.valid.isEmpty)
+            }
+        }
+    }
+
     @Test("A user who swaps a folder and a link in a loop gets nothing created elsewhere, in 200 launches")
     func race() throws {
         guard geteuid() == 0 else { return print("skipped: only root can launch an attacker with another user") }

@@ -97,6 +97,28 @@ public struct GuardedPath: Sendable {
         return file
     }
 
+    /// Opens a file or folder that decides what watchdogd does with its own rights; close-on-exec is added to the flags.
+    ///
+    /// What is opened is judged, not the name: root or watchdogd's user must own it, nobody else may write it, and nobody
+    /// else may put another one in its place. On a read-only mount, others may own it.
+    public func openTrusted(flags: Int32) throws(LinuxError) -> OwnedDescriptor {
+        let file = try open(flags: flags)
+        var status = stat()
+        _ = try check("examine \(path)") { fstat(file.number, &status) }
+        let isReadOnly = Folder.isReadOnly(file)
+        let isOwned = isReadOnly || Folder.isTrusted(status.st_uid)
+        // An access control list shows in the bits of the group, whatever the group is: acl(5).
+        let isWritable = !isReadOnly && status.st_mode & (S_IWGRP | S_IWOTH) != 0
+        let isPlaced = isMagic || folder.guarding != .none || isReadOnly && folder.isPlaced
+        guard isOwned, !isWritable, isPlaced else {
+            let who = !isOwned ? "user \(status.st_uid) owns" : isWritable ? "others can write" : "others can replace"
+            throw LinuxError(
+                "trust \(path), which \(who): let only root own and write it and its folder (chown root, chmod go-w), or "
+                    + "mount it read-only", .notPermitted)
+        }
+        return file
+    }
+
     /// In reverse order, to be taken from the end.
     private static func components(_ path: String) -> [String] {
         path.split(separator: "/").reversed().filter { $0 != "." }.map { String($0) }
@@ -151,6 +173,8 @@ private struct Folder {
 
     let descriptor: OwnedDescriptor
     let guarding: Guarding
+    /// Whether nobody else can put another folder in its place.
+    let isPlaced: Bool
     private let device: dev_t
 
     /// The root, or the working directory, whose parents are unknown.
@@ -169,8 +193,10 @@ private struct Folder {
     private init(_ entry: Entry, isPlaced: Bool) {
         descriptor = entry.descriptor
         device = entry.status.st_dev
-        // An access control list shows in the bits of the group, whatever the group is: acl(5).
-        let isWritable = entry.status.st_mode & (S_IWGRP | S_IWOTH) != 0
+        self.isPlaced = isPlaced
+        // An access control list shows in the bits of the group, whatever the group is: acl(5). The volumes of
+        // Kubernetes are writable for all, and mounted read-only.
+        let isWritable = entry.status.st_mode & (S_IWGRP | S_IWOTH) != 0 && !Self.isReadOnly(entry.descriptor)
         guarding =
             !isPlaced || !Self.isTrusted(entry.owner)
             ? .none : !isWritable ? .full : entry.status.st_mode & S_ISVTX != 0 ? .sticky : .none
@@ -187,6 +213,12 @@ private struct Folder {
     var isProcfs: Bool {
         var status = stat()
         return stat("/proc/self", &status) == 0 && status.st_dev == device
+    }
+
+    /// Whether nothing can be written on its mount.
+    static func isReadOnly(_ file: OwnedDescriptor) -> Bool {
+        var status = statvfs()
+        return fstatvfs(file.number, &status) == 0 && status.f_flag & UInt(ST_RDONLY) != 0
     }
 
     static func isTrusted(_ user: uid_t) -> Bool { user == 0 || user == geteuid() }

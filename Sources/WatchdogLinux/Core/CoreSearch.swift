@@ -114,16 +114,3 @@ extension CoreSearch.Candidate {
         return unlinkat(folder.number, name, 0) == 0
     }
 }
-
-extension OwnedDescriptor {
-    /// A stream of the directory's entries, with a descriptor of its own.
-    fileprivate func openDirectory() -> OpaquePointer? {
-        let copy = fcntl(number, F_DUPFD_CLOEXEC, 3)
-        guard copy >= 0 else { return nil }
-        guard let stream = fdopendir(copy) else {
-            close(copy)
-            return nil
-        }
-        return stream
-    }
-}

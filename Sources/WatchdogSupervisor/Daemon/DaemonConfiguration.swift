@@ -50,7 +50,7 @@ final class DaemonConfiguration {
         let directory = daemon.places.configurationDirectory
         daemon.disks.read {
             Result { () throws(ConfigurationReadError) in
-                try ConfigurationLoader(HostFileSystem(), specifiers: .host).load(directory: directory)
+                try ConfigurationLoader(HostFileSystem.ofDaemon, specifiers: .host).load(directory: directory)
             }
         } then: { [unowned self] in
             read($0, isDryRun: isDryRun, answer)

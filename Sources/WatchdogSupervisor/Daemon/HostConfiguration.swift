@@ -6,8 +6,19 @@ import WatchdogLinux
 
 /// The file system of this machine.
 public struct HostFileSystem: ConfigurationFileSystem, Sendable {
+    /// Whether what is read decides what root does.
+    private let isJudged: Bool
+
     /// Creates a file system with the rights of this process.
-    public init() {}
+    public init() { self.init(isJudged: false) }
+
+    private init(isJudged: Bool) { self.isJudged = isJudged }
+
+    /// The file system from which a daemon reads what it is to run.
+    ///
+    /// Root's daemon reads only what nobody else could have written or put there, and judges what it has opened: neither
+    /// an exchange of names in between nor a link helps who wants root to run something.
+    static var ofDaemon: HostFileSystem { HostFileSystem(isJudged: geteuid() == 0) }
 
     /// Whether there is a directory at `path`.
     public func isDirectory(_ path: String) -> Bool {
@@ -17,9 +28,12 @@ public struct HostFileSystem: ConfigurationFileSystem, Sendable {
 
     /// The bytes of a regular file, at most `limit` of them; any other file is closed once its type is known.
     public func contents(of path: String, limit: Int) throws(ConfigurationReadError) -> [UInt8] {
-        try contents(of: path, limit: limit) { flags throws(LinuxError) in
-            try OwnedDescriptor(opening: path, flags: flags)
-        }
+        try contents(of: path, limit: limit) { flags throws(LinuxError) in try open(path, flags) }
+    }
+
+    private func open(_ path: String, _ flags: Int32) throws(LinuxError) -> OwnedDescriptor {
+        isJudged
+            ? try GuardedPath(path).openTrusted(flags: flags) : try OwnedDescriptor(opening: path, flags: flags)
     }
 
     /// The same, but through no link that others than root and watchdogd's user could have made.
@@ -62,7 +76,13 @@ public struct HostFileSystem: ConfigurationFileSystem, Sendable {
 
     /// The names in a directory.
     public func names(in directory: String) throws(ConfigurationReadError) -> [String] {
-        guard let stream = opendir(directory) else {
+        let folder: OwnedDescriptor
+        do throws(LinuxError) {
+            folder = try open(directory, O_RDONLY | O_DIRECTORY | O_NONBLOCK)
+        } catch {
+            throw Self.failure(error)
+        }
+        guard let stream = folder.openDirectory() else {
             throw Self.failure(LinuxError("list \(directory)", Errno(rawValue: errno)))
         }
         defer { closedir(stream) }

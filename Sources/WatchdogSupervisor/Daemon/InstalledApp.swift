@@ -9,7 +9,7 @@ public enum InstalledApp {
     /// - Throws: ``RunError``: EX_NOINPUT with the nearest name if there is no such app, or EX_DATAERR with every
     ///   mistake if its files are invalid.
     public static func find(_ name: String, in directory: String) throws(RunError) -> AppConfiguration {
-        let loader = ConfigurationLoader(HostFileSystem(), specifiers: .host)
+        let loader = ConfigurationLoader(HostFileSystem.ofDaemon, specifiers: .host)
         let found: AppDefinition?
         do {
             found = try loader.load(app: AppName(name), in: directory)

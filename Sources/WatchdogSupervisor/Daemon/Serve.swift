@@ -83,7 +83,7 @@ public struct Serve {
     private func listing() throws(RunError) -> ConfigurationListing {
         let directory = configuration.places.configurationDirectory
         do throws(ConfigurationReadError) {
-            return try ConfigurationLoader(HostFileSystem(), specifiers: .host).load(directory: directory)
+            return try ConfigurationLoader(HostFileSystem.ofDaemon, specifiers: .host).load(directory: directory)
         } catch {
             guard error.isMissing, !configuration.isDirectoryNamed else { throw .noInput(error.description) }
             StandardError.say("\(directory) does not exist yet; apps are read from there at the next reload")
