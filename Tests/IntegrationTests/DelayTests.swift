@@ -216,13 +216,37 @@ extension EndToEnd {
             let app = "[App]\nExecStart=/bin/true\nWorkingDirectory=\(folder)\nEnabled=no\n[Restart]\nPolicy=never\n"
             try bed.start(Dictionary(uniqueKeysWithValues: names.map { ($0, app) }), isSystem: true)
             for name in names { try bed.launch(name) }
-            // Children that have not executed yet are called as their parent is.
-            let daemon = bed.service.program.pid
-            let unborn = ProcessFacts.all.filter { process in
-                guard let stat = ProcessStat.read(process), stat.state == .uninterruptible else { return false }
-                return stat.parent == daemon || ProcessStat.read(stat.parent)?.parent == daemon
+            var unborn: [Int32] = []
+            let isWaiting = eventually {
+                unborn = ProcessFacts.all.filter { Self.entersFolder($0, for: bed.service.program.pid) }
+                return !unborn.isEmpty
             }
-            for process in unborn { kill(process, SIGSTOP) }
+            try #require(isWaiting, "no child waits for the folder")
+            for process in unborn {
+                kill(process, SIGSTOP)
+                // It stops when it returns from the kernel, which is when the folder answers.
+                #expect(Self.isToldToStop(process), "\(process)")
+            }
+        }
+
+        /// Whether a process is a child of the daemon or of its launcher, and waits in chdir(2).
+        private static func entersFolder(_ process: Int32, for daemon: Int32) -> Bool {
+            guard let parent = ProcessStat.read(process)?.parent,
+                parent == daemon || ProcessStat.read(parent)?.parent == daemon,
+                let call = contents(of: "/proc/\(process)/syscall")
+            else { return false }
+            // The number of chdir(2) on x86-64.
+            return call.starts(with: "80 ".utf8)
+        }
+
+        /// Whether SIGSTOP is pending for a process, or has stopped it.
+        private static func isToldToStop(_ process: Int32) -> Bool {
+            if ProcessStat.read(process)?.state == .stopped { return true }
+            let lines = String(decoding: contents(of: "/proc/\(process)/status") ?? [], as: UTF8.self)
+            guard let line = lines.split(separator: "\n").first(where: { $0.hasPrefix("ShdPnd:") }),
+                let pending = UInt64(line.dropFirst("ShdPnd:".count).filter { !$0.isWhitespace }, radix: 16)
+            else { return false }
+            return pending & 1 << UInt64(SIGSTOP - 1) != 0
         }
     }
 }

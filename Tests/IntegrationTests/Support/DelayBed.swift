@@ -8,10 +8,13 @@ import WatchdogLinux
 
 /// A daemon with apps that are pinged, one that hangs on request, and one that answers just in time.
 final class DelayBed {
-    /// How much a turn may take on a busy machine.
+    /// How much longer the longest turn of the loop may be than without a delay.
     ///
-    /// A quiet machine needs less than 5 ms; what others delay takes several seconds.
-    static let longestTurn = Duration.seconds(1)
+    /// A quiet machine needs less than 5 ms; what others delay takes seconds.
+    private static let mostTurns = 10.0
+    /// The longest turn of the same test without a delay, of a user's daemon and of the system's.
+    private static let idleUserTurn = Result { try idleTurn(isSystem: false) }
+    private static let idleSystemTurn = Result { try idleTurn(isSystem: true) }
     private static let ping = Duration.milliseconds(100)
     private static let update = Duration.milliseconds(600)
     private static let peerCount = 50
@@ -65,11 +68,10 @@ final class DelayBed {
                 try client.list().apps.allSatisfy { !peers.contains($0.name) || $0.state == .running }
             })
         else { throw Failure("the peers do not run: \(try client.list().apps)\n\(service.program.text(.errors))") }
-        // A list that is written while apps are launched, and what the launches took, is no measure.
-        baseline = try client.describeDaemon().longestTurn.duration
+        self.isSystem = isSystem
     }
 
-    private var baseline = Duration.zero
+    private var isSystem = false
 
     func app(_ mode: String, isEnabled: Bool = true) -> String {
         """
@@ -130,6 +132,21 @@ final class DelayBed {
 
     /// Lets one app hang: it is killed in time, nobody else is, and the loop kept turning.
     func expectSupervision(_ what: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
+        let turn = try supervise(what, sourceLocation)
+        let idle = try (isSystem ? Self.idleSystemTurn : Self.idleUserTurn).get()
+        #expect(turn < idle * Self.mostTurns, "\(what): \(idle) without it", sourceLocation: sourceLocation)
+    }
+
+    private static func idleTurn(isSystem: Bool) throws -> Duration {
+        let bed = try DelayBed(Scratch())
+        try bed.start(isSystem: isSystem)
+        let turn = try bed.supervise("nothing", #_sourceLocation)
+        try bed.end()
+        return turn
+    }
+
+    /// - Returns: the longest turn of the loop.
+    private func supervise(_ what: String, _ sourceLocation: SourceLocation) throws -> Duration {
         // What was begun has to be under way.
         poll(nil, 0, 200)
         let before = try client.list().apps
@@ -150,7 +167,7 @@ final class DelayBed {
         }
         let turn = try client.describeDaemon().longestTurn.duration
         print("delay \(what): killed after \(duration.milliseconds) ms, longest iteration \(turn.seconds * 1000) ms")
-        #expect(turn < max(Self.longestTurn, baseline * 2), "\(what)", sourceLocation: sourceLocation)
+        return turn
     }
 
     /// Ends what delays, and then the daemon.
