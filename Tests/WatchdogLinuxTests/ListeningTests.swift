@@ -158,4 +158,113 @@ struct ListeningTests {
             _ = try waitForExit(spawned.process)
         }
     }
+
+    // Of the same kind: names with a NUL at the end, sockets of another root or mount namespace, systemd's own sockets.
+    @Test(
+        "a Unix listener is found by what lies at the path, whatever it was bound by",
+        arguments: [
+            ("relative", "os.chdir(path.rpartition('/')[0]); s.bind(path.rpartition('/')[2])", true),
+            ("through a link", "os.symlink('.', folder + '/link'); s.bind(folder + '/link/socket')", true),
+            ("link to it", "s.bind(folder + '/other'); os.symlink('other', path)", true),
+            ("absolute link to it", "s.bind(folder + '/other'); os.symlink(folder + '/other', path)", true),
+            ("renamed", "s.bind(path + '.1.tmp'); os.rename(path + '.1.tmp', path)", true),
+            ("second name", "s.bind(folder + '/other'); os.link(folder + '/other', path)", true),
+            ("removed", "s.bind(path); os.unlink(path)", false),
+            ("renamed away", "s.bind(path); os.rename(path, folder + '/other')", false),
+            ("not a socket", "s.bind(folder + '/other'); open(path, 'w')", false),
+            ("another's", "o = socket.socket(socket.AF_UNIX); o.bind(path); s.bind(folder + '/other')", false),
+        ])
+    func boundBy(way: String, bind: String, isFound: Bool) throws {
+        try withTemporaryDirectory { folder in
+            let path = "\(folder)/socket"
+            let listener = try Listener(bind, ByteString(path))
+            defer { listener.end() }
+            let found = ListeningSocket.find(try ListenAddress(parsing: path), inNamespaceOf: listener.pid)
+            #expect((found != nil) == isFound, "\(way)")
+            #expect(found?.isHeld(by: listener.pid) != false, "\(way)")
+        }
+    }
+
+    @Test("a path that was bound again leads to the new listener")
+    func boundAgain() throws {
+        try withTemporaryDirectory { folder in
+            let path = try ListenAddress(parsing: "\(folder)/socket")
+            let first = try Listener("s.bind(path)", ByteString("\(folder)/socket"))
+            defer { first.end() }
+            let second = try Listener("os.unlink(path); s.bind(path)", ByteString("\(folder)/socket"))
+            defer { second.end() }
+            let found = try #require(ListeningSocket.find(path, inNamespaceOf: first.pid))
+            #expect(found.isHeld(by: second.pid) && !found.isHeld(by: first.pid))
+        }
+    }
+
+    @Test("an abstract name is found if its program binds the whole address, zeros included")
+    func paddedName() throws {
+        let name = "watchdogd-test-\(getpid())"
+        let listener = try Listener("s.bind(('\\0' + path).ljust(108, '\\0'))", ByteString(name))
+        defer { listener.end() }
+        #expect(ListeningSocket.find(try ListenAddress(parsing: "@\(name)"), inNamespaceOf: listener.pid) != nil)
+        #expect(ListeningSocket.find(try ListenAddress(parsing: "@\(name)2"), inNamespaceOf: listener.pid) == nil)
+        let shorter = String(name.dropLast())
+        #expect(ListeningSocket.find(try ListenAddress(parsing: "@\(shorter)"), inNamespaceOf: listener.pid) == nil)
+    }
+
+    @Test(
+        "a listener in another root is found by its path there, and in another network by its text",
+        .enabled(if: geteuid() == 0, "needs root"))
+    func otherNamespaces() throws {
+        try withTemporaryDirectory { folder in
+            let inside = try Listener(
+                "os.symlink('/socket', folder + '/link'); os.chroot(folder); s.bind('/socket')",
+                ByteString("\(folder)/x"))
+            defer { inside.end() }
+            for path in ["/socket", "/link"] {
+                let found = ListeningSocket.find(try ListenAddress(parsing: path), inNamespaceOf: inside.pid)
+                #expect(found?.isHeld(by: inside.pid) == true)
+            }
+            let apart = try Listener(
+                "ctypes.CDLL(None).unshare(0x40000000); s = socket.socket(socket.AF_UNIX); s.bind(path)",
+                ByteString("\(folder)/apart"))
+            defer { apart.end() }
+            let address = try ListenAddress(parsing: "\(folder)/apart")
+            #expect(ListeningSocket.find(address, inNamespaceOf: apart.pid)?.isHeld(by: apart.pid) == true)
+        }
+    }
+}
+
+/// A program that binds a socket `s` in some way, given its `path` in a `folder`, and listens until it is ended.
+private final class Listener {
+    let pid: Int32
+    private let process: Pidfd
+    private let output: OwnedDescriptor
+
+    init(_ bind: String, _ path: ByteString) throws {
+        let script = """
+            import ctypes, os, signal, socket, sys
+            path = sys.argv[1]
+            folder = path.rpartition('/')[0]
+            s = socket.socket(socket.AF_UNIX)
+            \(bind)
+            s.listen()
+            os.write(1, b'x')
+            signal.pause()
+            """
+        let pipe = try OwnedDescriptor.pipe()
+        output = pipe.read
+        var request = SpawnRequest(
+            executable: "/usr/bin/python3", arguments: ["python3", "-c", ByteString(script), path])
+        request.descriptors[1].source = pipe.write.number
+        process = try spawn(request).process
+        pid = process.pid
+        var byte: UInt8 = 0
+        guard waitReadable(output), read(output.number, &byte, 1) == 1 else {
+            end()
+            throw LinuxError("listen", .noSuchFile)
+        }
+    }
+
+    func end() {
+        try? process.send(SIGKILL)
+        _ = try? waitForExit(process)
+    }
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CLinux
 import Glibc
 
-/// A socket that listens on an address, found in `/proc` without connecting to it.
+/// A socket that listens on an address, found without connecting to it.
 public struct ListeningSocket: Hashable, Sendable {
     /// The socket's inode number, which identifies it among the descriptors of processes.
     public let inode: UInt64
@@ -14,14 +15,48 @@ public struct ListeningSocket: Hashable, Sendable {
 
     /// Finds a listening socket in the network namespace of a process; nil if nothing listens there.
     ///
-    /// A socket bound to all addresses listens on each of them. ``isHeld(by:)`` says which process holds it.
+    /// A socket bound to all addresses listens on each of them. A Unix socket is found by its file: it may have been
+    /// bound by a relative path, through links, or under another name and renamed. ``isHeld(by:)`` says which process
+    /// holds it.
+    ///
+    /// May wait for file systems, and takes milliseconds on a machine with many sockets: not for the loop.
     public static func find(_ address: ListenAddress, inNamespaceOf pid: Int32) -> ListeningSocket? {
         switch address {
         case .tcp:
             find(address, in: "/proc/\(pid)/net/tcp") ?? find(address, in: "/proc/\(pid)/net/tcp6")
-        case .unix, .abstract:
-            find(address, in: "/proc/\(pid)/net/unix")
+        case .unix(let path): find(address, path, pid)
+        case .abstract(let name): find(address, name, pid)
         }
+    }
+
+    private static func find(_ address: ListenAddress, _ name: String, _ pid: Int32) -> ListeningSocket? {
+        var place = wd_listening_place()
+        if case .unix = address {
+            switch wd_listening_place_at(pid, name, &place) {
+            case WD_PLACE_SOCKET: break
+            case WD_PLACE_EMPTY: return nil
+            default: return find(address, in: "/proc/\(pid)/net/unix")
+            }
+        }
+        var inode: UInt32 = 0
+        let isOwn = sharesNetwork(with: pid)
+        if isOwn != false {
+            let isListed = name.withCString { bytes in
+                if case .abstract = address { (place.name, place.name_length) = (bytes, name.utf8.count) }
+                return wd_listening_find(&place, &inode) == 0
+            }
+            if inode != 0 { return ListeningSocket(inode: UInt64(inode)) }
+            if isListed, isOwn == true { return nil }
+        }
+        // sock_diag(7) knows only this process's namespace, and may be missing or forbidden.
+        return find(address, in: "/proc/\(pid)/net/unix")
+    }
+
+    /// Whether a process is in this network namespace; nil if that cannot be read.
+    private static func sharesNetwork(with pid: Int32) -> Bool? {
+        var (own, other) = (stat(), stat())
+        guard stat("/proc/thread-self/ns/net", &own) == 0, stat("/proc/\(pid)/ns/net", &other) == 0 else { return nil }
+        return own.st_ino == other.st_ino && own.st_dev == other.st_dev
     }
 
     /// Whether one of the process's descriptors is this socket; also false if they cannot be read.

@@ -4,19 +4,23 @@ import WatchdogBase
 import WatchdogConfiguration
 import WatchdogLinux
 import WatchdogPolicy
+import WatchdogReport
 
 /// Everything that one launch runs besides its program: preparations, readiness and liveness probes, reload commands.
 ///
 /// Isolation: the loop's thread.
 final class LaunchCommands {
-    /// A readiness command that runs longer is killed and counts as failed.
+    /// A readiness command that runs longer is killed and counts as failed, as does a search for a socket.
     private static let readinessLimit = Duration.seconds(5)
 
     @Shared private var launch: LaunchConfiguration
+    private let host: Host
     private let cgroups: CommandCgroups
     private let emit: (LaunchEvent) -> Void
     private let command: CommandSlot
     private let probe: CommandSlot
+    /// The search for a listening socket.
+    private var search: BlockingWork.Ticket?
     /// The liveness probes.
     let liveness: LivenessProber
     /// The command of the running reload.
@@ -27,6 +31,7 @@ final class LaunchCommands {
         emit: @escaping (LaunchEvent) -> Void
     ) {
         _launch = launch
+        self.host = host
         self.emit = emit
         cgroups = CommandCgroups(host, launch.wrappedValue.launchID)
         command = CommandSlot(host, .command, cgroups, emit: emit)
@@ -60,6 +65,7 @@ final class LaunchCommands {
     /// Kills all commands except that of a reload.
     func stop() {
         command.cancel()
+        if let search { host.work.cancel(search) }
         liveness.cancel()
         cgroups.stop()
     }
@@ -68,8 +74,12 @@ final class LaunchCommands {
     func probeReadiness(of process: Int32?) {
         switch launch.probe {
         case .listening(let address):
-            let socket = process.flatMap { ListeningSocket.find(address, inNamespaceOf: $0) }
-            emit(.machine(.probed(isReady: socket != nil)))
+            guard let process else { return emit(.machine(.probed(isReady: false))) }
+            search = host.work.run(in: launch.launchID.hashValue, within: Self.readinessLimit) {
+                ListeningSocket.find(address, inNamespaceOf: process) != nil
+            } then: { [emit] isListening in
+                emit(.machine(.probed(isReady: isListening ?? false)))
+            }
         case .command(let text):
             command.run(SpawnRequest(shell: text, asIn: launch), for: Self.readinessLimit) { [emit] result in
                 switch result {
