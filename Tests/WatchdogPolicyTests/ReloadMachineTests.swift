@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import FoundationEssentials
 import TestSupport
 import Testing
 import WatchdogBase
@@ -13,6 +14,8 @@ struct ReloadMachineTests {
     private struct Life {
         var machine: ReloadMachine
         var effects: [ReloadMachine.Effect] = []
+        /// What an examination finds.
+        var evidence = Evidence(state: "S")
 
         init(
             commands: Int = 1, mayAnnounce: Bool = false, fairness: Fairness = Fairness(), lastProgress: String? = nil
@@ -24,7 +27,13 @@ struct ReloadMachineTests {
         }
 
         mutating func at(_ time: Duration, _ events: ReloadMachine.Event...) {
-            for event in events { effects += machine.handle(event, at: start + time) }
+            for event in events {
+                var news = machine.handle(event, at: start + time)
+                if case .inspect(let id)? = news.last {
+                    news = machine.handle(.inspected(id: id, evidence), at: start + time)
+                }
+                effects += news
+            }
         }
 
         var nextDeadline: Duration? { machine.nextDeadline.map { $0 - start } }
@@ -187,6 +196,114 @@ struct ReloadMachineTests {
         #expect(life.effects.last == .extensionCapped)
         life.at(.seconds(80), .deadlineReached)
         #expect(life.effects.last == .finish(.commandTimedOut(0)))
+    }
+
+    // Of the same kind: an app that is frozen, traced or writing its core, and a supervisor that did not run.
+    @Test("get the time in which the app waited for a CPU, once, and not a nanosecond more")
+    func starvedApp() {
+        var life = Life(mayAnnounce: true)
+        life.at(.seconds(1), .announced, .commandEnded(isSuccess: true))
+        life.evidence.runDelay = .seconds(5)
+        life.at(.seconds(20), .deadlineReached)
+        #expect(life.effects.last == .credited(.seconds(5)))
+        #expect(life.nextDeadline == .seconds(25))
+        var late = life
+        life.at(.seconds(25) - .nanosecond, .deadlineReached, .ready)
+        #expect(life.effects.last == .finish(.done(isConfirmed: true)))
+        late.at(.seconds(25), .deadlineReached)
+        #expect(late.effects.last == .finish(.appTimedOut))
+    }
+
+    @Test("get no more credit than their allowance")
+    func creditCap() {
+        var life = Life()
+        life.evidence.runDelay = .seconds(90)
+        life.at(.seconds(20), .deadlineReached)
+        #expect(life.effects.last == .credited(.seconds(20)))
+        #expect(life.nextDeadline == .seconds(40))
+        life.at(.seconds(40), .deadlineReached)
+        #expect(life.effects.suffix(2) == [.cancel, .finish(.commandTimedOut(0))])
+    }
+
+    @Test(
+        "pause while the app is stopped, frozen or traced, and then have their whole allowance and nothing beyond",
+        arguments: [
+            (Evidence(state: "T"), Pause.stopped), (Evidence(state: "S", isFrozen: true), .frozen),
+            (Evidence(state: "S", tracer: 7), .traced(by: 7)),
+            (Evidence(state: "D", isDumpingCore: true), .dumpingCore),
+        ])
+    func pausedApp(evidence: Evidence, pause: Pause) {
+        var life = Life()
+        life.evidence = evidence
+        life.at(.seconds(20), .deadlineReached)
+        #expect(life.effects.last == .paused(pause))
+        for step in 1...400 {
+            #expect(life.nextDeadline == .seconds(20) + .milliseconds(250) * step)
+            life.at(.seconds(20) + .milliseconds(250) * step, .deadlineReached)
+        }
+        #expect(life.effects == [.run(0), .paused(pause)])
+        life.evidence = Evidence(state: "S")
+        life.at(.milliseconds(120_250), .deadlineReached)
+        #expect(life.effects.last == .resumed(after: .milliseconds(100_250)))
+        #expect(life.nextDeadline == .milliseconds(140_250))
+        var late = life
+        life.at(.milliseconds(140_250) - .nanosecond, .deadlineReached, .commandEnded(isSuccess: true))
+        #expect(life.effects.last == .finish(.done(isConfirmed: false)))
+        late.at(.milliseconds(140_250), .deadlineReached)
+        #expect(late.effects.last == .finish(.commandTimedOut(0)))
+    }
+
+    @Test("start over if the supervisor overslept their deadline by more than a moment, and only then")
+    func oversleep() {
+        var life = Life()
+        var punctual = life
+        life.at(.milliseconds(20_100) + .nanosecond, .deadlineReached)
+        #expect(life.effects.last == .overslept(by: .milliseconds(100) + .nanosecond))
+        #expect(life.nextDeadline == .milliseconds(40_100) + .nanosecond)
+        punctual.at(.milliseconds(20_100), .deadlineReached)
+        #expect(punctual.effects.last == .finish(.commandTimedOut(0)))
+    }
+
+    @Test("do not wait for an examination for ever, and end only once if its answer comes late")
+    func lostExamination() {
+        var life = Life()
+        let asked = life.machine.handle(.deadlineReached, at: Self.start + .seconds(20))
+        #expect(asked == [.inspect(id: 1)])
+        #expect(life.nextDeadline == .milliseconds(20_250))
+        var returned = life
+        life.at(.milliseconds(20_250), .deadlineReached, .inspected(id: 1, Evidence(state: "T")))
+        #expect(life.effects.suffix(2) == [.cancel, .finish(.commandTimedOut(0))])
+        #expect(returned.machine.handle(.supervisorReturned, at: Self.start + .seconds(21)) == [.inspect(id: 2)])
+    }
+
+    @Test("are saved and continued, also those of the previous version, which saved only a deadline")
+    func saving() throws {
+        var life = Life(mayAnnounce: true)
+        life.evidence = Evidence(state: "T")
+        life.at(.seconds(19), .announced, .extensionRequested(by: .seconds(10), progress: "a"))
+        life.at(.seconds(29), .deadlineReached)
+        let coded = try JSONEncoder().encode(life.machine)
+        #expect(try JSONDecoder().decode(ReloadMachine.self, from: coded) == life.machine)
+
+        let former = """
+            {"begun": \(Self.encoded(Self.start)), "allowance": \(Self.encoded(Duration.seconds(30))),
+             "commandCount": 1, "fairness": \(Self.encoded(Fairness())), "mayAnnounce": true,
+             "deadline": {"at": \(Self.encoded(Self.start + .seconds(30))), "extended": \(Self.encoded(Duration.seconds(10)))},
+             "progress": {"last": "a"}, "current": 0, "isReloading": false, "hasReloaded": false, "isOver": false}
+            """
+        life.machine = try JSONDecoder().decode(ReloadMachine.self, from: Data(former.utf8))
+        life.evidence = Evidence(state: "S")
+        #expect(life.nextDeadline == .seconds(30))
+        life.evidence.runDelay = .seconds(25)
+        life.at(.seconds(30), .deadlineReached)
+        // At most the allowance without extensions.
+        #expect(life.effects.last == .credited(.seconds(20)))
+        life.at(.seconds(50), .deadlineReached)
+        #expect(life.effects.suffix(2) == [.cancel, .finish(.commandTimedOut(0))])
+    }
+
+    private static func encoded(_ value: some Encodable) -> String {
+        (try? JSONEncoder().encode(value)).map { String(decoding: $0, as: UTF8.self) } ?? ""
     }
 
     @Test("end once, whatever comes")

@@ -74,6 +74,12 @@ struct Judgement: Hashable, Sendable {
         end = Deadline(start + allowance)
     }
 
+    /// Continues an allowance of which only the deadline is known.
+    init(_ event: WatchdogEvent, from start: Instant, allowance: Duration, deadline: Deadline) {
+        self.init(event, from: start, allowance: allowance)
+        end = deadline
+    }
+
     // MARK: - Questions
 
     var deadline: Instant { end.at }

@@ -23,6 +23,8 @@ final class AppReload {
     private let launch: AppLaunch
     private let program: ProgramSettings
     private var machine: ReloadMachine
+    /// The app's main thread when the reload began; a watchdogd that takes over has none, and grants no credit.
+    private var window: ProcessProbe.Usage?
     /// The command that is running or about to run.
     private var command: KeptCommand?
     /// The lookup of what the next command needs.
@@ -59,7 +61,10 @@ final class AppReload {
         return KeptReload(machine: machine, commands: program.reloadCommands, command: command)
     }
 
-    func begin() { handle(.begun) }
+    func begin() {
+        window = launch.shell.evidence.usage()
+        handle(.begun)
+    }
 
     /// Continues a reload of the previous watchdogd.
     ///
@@ -72,6 +77,9 @@ final class AppReload {
         command = kept
         return launch.shell.commands.reload.resume(kept) { [weak self] in self?.ended(index, $0) }
     }
+
+    /// Repeats an examination whose answer the previous watchdogd may have lost.
+    func returned() { handle(.supervisorReturned) }
 
     /// Handles the end of a command whose exit status is unknown.
     func lost() {
@@ -121,6 +129,13 @@ final class AppReload {
         switch effect {
         case .run(let index): run(index)
         case .cancel: cancelCommand()
+        case .inspect(let id): handle(.inspected(id: id, launch.shell.evidence.evidence(since: window)))
+        case .paused(let pause): tell(.paused, "\(pause.words); the allowance of its reload is paused")
+        case .resumed(let after): tell(.resumed, "is running again after \(after.brief), and reloads")
+        case .credited(let credit):
+            tell(.credited, "waited \(credit.brief) for a CPU; the allowance of its reload is extended by as much")
+        case .overslept(let late):
+            tell(.rebased, "watchdogd itself did not run for \(late.brief); the allowance of its reload restarts")
         case .extended(let gained): tell(.extended, "extended the allowance of its reload by \(gained.brief)")
         case .extensionCapped:
             tell(.extensionRefused, "asked for more time than its reload can be extended by; refused")

@@ -60,8 +60,11 @@ final class AppReloads {
                 ended(.failed("it was cancelled because its ExecReload= changed"), of: launch)
             }
         }
-        guard !reload.resume(with: kept.command) else { return }
-        app.daemon.later { [weak reload] in reload?.lost() }
+        let isRunning = reload.resume(with: kept.command)
+        app.daemon.later { [weak reload] in
+            if !isRunning { reload?.lost() }
+            reload?.returned()
+        }
     }
 
     private func begin(_ machine: ReloadMachine, _ program: ProgramSettings, of launch: AppLaunch) throws -> AppReload {

@@ -137,6 +137,19 @@ final class LaunchEvidence {
         )
     }
 
+    /// The main thread's counters now, for ``evidence(since:)``; nil if they cannot be read.
+    func usage() -> ProcessProbe.Usage? { probe?.usage() }
+
+    /// Reads what ``inspect()`` does, for a window of another allowance, and leaves what was observed for this one.
+    func evidence(since start: ProcessProbe.Usage?) -> Evidence {
+        guard let observation = probe?.observe(readsSyscall: false) else { return Evidence(state: nil) }
+        return Evidence(
+            state: observation.state.letter.first, tracer: observation.tracer, isFrozen: cgroup?.isFrozen ?? false,
+            isDumpingCore: observation.isDumpingCore,
+            runTime: difference(observation.schedule?.runTime, start?.schedule?.runTime) ?? .zero,
+            runDelay: start.flatMap { runDelay(observation, since: $0) } ?? .zero)
+    }
+
     /// Drops the last observation: what was seen of an ended process is not evidence of its end.
     func forgetObservation() {
         observation = nil
@@ -148,9 +161,13 @@ final class LaunchEvidence {
     /// The kernel adds a wait for a CPU to the run delay only when the wait is over. A thread that is runnable and has
     /// not run since the window began has waited all that time, which no counter shows.
     private func runDelay(_ observation: ProcessProbe.Observation) -> Duration? {
-        guard let window, let start = window.start.schedule, let end = observation.schedule else { return nil }
+        window.flatMap { runDelay(observation, since: $0.start) }
+    }
+
+    private func runDelay(_ observation: ProcessProbe.Observation, since usage: ProcessProbe.Usage) -> Duration? {
+        guard let start = usage.schedule, let end = observation.schedule else { return nil }
         if observation.state == .running, start.timeslices == end.timeslices, start.runTime == end.runTime {
-            return observation.at - window.start.at
+            return observation.at - usage.at
         }
         return difference(end.runDelay, start.runDelay)
     }
