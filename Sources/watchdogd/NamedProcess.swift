@@ -12,13 +12,19 @@ enum NamedProcess {
         if let pid = Int32(text) { return pid }
         guard isContainer(text) else { return nil }
         return try Failure.running { () throws(RunError) in
-            try ContainerProcess(ObservedTarget.container(in: text) ?? text).pid
+            try process(of: ObservedTarget.container(in: text) ?? text)
         }
     }
 
     /// Whether a text is a container's ID or `container:NAME`.
     static func isContainer(_ text: String) -> Bool {
         ObservedTarget.isContainerID(text) || ObservedTarget.container(in: text) != nil
+    }
+
+    private static func process(of container: String) throws(RunError) -> Int32 {
+        let found = try ContainerProcess(container)
+        if let claim = found.claim { StandardError.say(claim) }
+        return found.pid
     }
 
     /// The container with a name that the daemon does not know, or that it cannot be asked for.
@@ -30,7 +36,7 @@ enum NamedProcess {
     ) throws -> Int32 {
         guard error.mayBeNoApp else { throw daemon.report(error, printsJSON: printsJSON) }
         do throws(RunError) {
-            return try ContainerProcess(name).pid
+            return try process(of: name)
         } catch let other {
             // Not EX_NOINPUT: several containers have that name, so the error is about containers, not the daemon.
             guard other.exitCode == 66 else {

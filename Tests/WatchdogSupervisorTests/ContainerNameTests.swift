@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import Glibc
 import Testing
 
 @testable import WatchdogSupervisor
@@ -76,5 +77,63 @@ struct ContainerNameTests {
         // The monitor's, beside the container's.
         let monitor = "/machine.slice/libpod-conmon-\(Self.first).scope"
         #expect(ContainerProcess.container("aaaaaaaaaaaa", in: monitor) == nil)
+    }
+
+    /// Siblings: names in files, in command lines of monitors, in cgroups that a user or a container's root was given.
+    @Test("Root believes only files that nobody else can have written; the others only claim")
+    func claims() throws {
+        guard geteuid() == 0 else { return print("skipped: only root can give files away") }
+        try withTemporaryDirectory { root in
+            let folder = "\(root)/var/lib/docker/containers/\(Self.first)"
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            let file = "\(folder)/config.v2.json"
+            try #require(FileManager.default.createFile(atPath: file, contents: Data("{\"Name\":\"/web\"}".utf8)))
+            let names = ContainerNames(root: root, user: 0) { [] }
+            func expect(isTrusted: Bool, _ comment: Comment) {
+                let answer = names.find("web")
+                #expect(answer.ids == (isTrusted ? [Self.first] : []), comment)
+                #expect(answer.claimedIDs == (isTrusted ? [] : [Self.first]), comment)
+            }
+            expect(isTrusted: true, "root's")
+            #expect(names.haveRecord(of: Self.first) && !names.haveRecord(of: Self.second))
+            for path in [file, "\(root)/var/lib/docker/containers", "\(root)/var"] {
+                #expect(chown(path, 65_534, 0) == 0)
+                expect(isTrusted: false, "given away: \(path)")
+                #expect(chown(path, 0, 0) == 0)
+                #expect(chmod(path, 0o777) == 0)
+                expect(isTrusted: false, "for all: \(path)")
+                #expect(chmod(path, 0o755) == 0)
+            }
+            expect(isTrusted: true, "root's again")
+            #expect(chown("\(root)/var/lib/docker/containers", 65_534, 0) == 0)
+            #expect(!names.haveRecord(of: Self.first))
+            // A link of somebody else's is not even followed.
+            #expect(rename(file, "\(root)/aside") == 0)
+            #expect(symlink("\(root)/aside", file) == 0)
+            let answer = names.find("web")
+            #expect(answer.ids.isEmpty && answer.claimedIDs.isEmpty)
+            let monitors = [monitor("conmon", "-c", Self.first, "-n", "web")]
+            let podman = ContainerNames(root: root, user: 0) { monitors }
+            #expect(podman.haveRecord(of: Self.first) && podman.find("web").ids == [Self.first])
+        }
+    }
+
+    @Test("A cgroup that a user was given, or that lies in a container, only claims to be one, whatever its name")
+    func cgroupNames() throws {
+        guard geteuid() == 0 else { return print("skipped: only root can give folders away") }
+        try withTemporaryDirectory { root in
+            let name = "docker-\(Self.first).scope"
+            let folder = "\(root)/slice/\(name)"
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            #expect(ContainerProcess.isTrusted("/slice/\(name)", folder))
+            #expect(!ContainerProcess.isTrusted("/slice/\(name)", nil))
+            #expect(!ContainerProcess.isTrusted("/docker/\(Self.second)/\(name)", folder), "within another one")
+            for path in [folder, "\(root)/slice"] {
+                #expect(chown(path, 65_534, 65_534) == 0)
+                #expect(!ContainerProcess.isTrusted("/slice/\(name)", folder), "\(path)")
+                #expect(chown(path, 0, 0) == 0)
+            }
+            #expect(ContainerProcess.isTrusted("/slice/\(name)", folder))
+        }
     }
 }

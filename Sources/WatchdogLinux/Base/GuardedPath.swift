@@ -119,6 +119,11 @@ public struct GuardedPath: Sendable {
         return file
     }
 
+    /// Whether a folder exists that ``openTrusted(flags:)`` would open.
+    public static func isTrusted(folder path: String) -> Bool {
+        (try? GuardedPath(path).openTrusted(flags: wd_open_path | O_DIRECTORY)) != nil
+    }
+
     /// In reverse order, to be taken from the end.
     private static func components(_ path: String) -> [String] {
         path.split(separator: "/").reversed().filter { $0 != "." }.map { String($0) }

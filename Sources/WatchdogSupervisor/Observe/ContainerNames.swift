@@ -19,24 +19,41 @@ struct ContainerNames {
     /// What was found, and where the search looked.
     struct Answer: Equatable {
         var ids: Set<String> = []
+        /// Those of files that others than root could have written.
+        var claimedIDs: Set<String> = []
         /// As in "/var/lib/docker/containers (permission denied)".
         var places: [String] = []
+
+        mutating func insert(_ id: String, isTrusted: Bool = true) {
+            _ = isTrusted ? ids.insert(id) : claimedIDs.insert(id)
+        }
     }
 
-    /// The folder that paths are below; `/` except in tests.
-    private let root: String
-    private let user: UInt32
+    private let files: EngineFiles
     private let processes: () -> [Process]
 
-    private static let fileBytes = 1 << 20
-    private static let mostEntries = 10_000
-
+    /// - Parameter root: the folder that paths are below; empty except in tests.
     init(
         root: String = "", user: UInt32 = geteuid(), processes: @escaping () -> [Process] = ContainerNames.monitors
     ) {
-        self.root = root
-        self.user = user
+        files = EngineFiles(root: root, user: user)
         self.processes = processes
+    }
+
+    /// The monitors of podman's containers; anyone can call a process conmon.
+    private var monitors: [Process] {
+        processes().filter { $0.name == "conmon" && ($0.user == 0 || $0.user == files.user) }
+    }
+
+    private static func id(of monitor: Process) -> String? {
+        value(of: ["-c", "--cid"], in: monitor.arguments).flatMap { isID($0) ? $0 : nil }
+    }
+
+    /// Whether an engine vouches for a container.
+    ///
+    /// Only root asks: see ``EngineFiles``.
+    func haveRecord(of id: String) -> Bool {
+        files.user != 0 || files.haveRecord(of: id) || monitors.contains { Self.id(of: $0) == id }
     }
 
     /// The IDs of the containers with a name, as their engines show it; on Kubernetes, `CONTAINER`, `POD/CONTAINER` or
@@ -44,27 +61,25 @@ struct ContainerNames {
     func find(_ name: String) -> Answer {
         var answer = Answer()
         answer.places.append("the command lines of podman's monitors (conmon)")
-        // Anyone can call a process conmon.
-        for process in processes() where process.name == "conmon" && (process.user == 0 || process.user == user) {
-            guard Self.value(of: ["-n", "--name"], in: process.arguments) == name,
-                let id = Self.value(of: ["-c", "--cid"], in: process.arguments), Self.isID(id)
-            else { continue }
-            answer.ids.insert(id)
+        for process in monitors where Self.value(of: ["-n", "--name"], in: process.arguments) == name {
+            if let id = Self.id(of: process) { answer.insert(id) }
         }
         visit("/var/lib/docker/containers", &answer) { folder, id in
-            guard Self.isID(id), Self.dockerName(read("\(folder)/\(id)/config.v2.json")) == name else { return nil }
-            return id
+            guard Self.isID(id), let file = files.read("\(folder)/\(id)/config.v2.json"),
+                Self.dockerName(file.value) == name
+            else { return nil }
+            return (id, file.isTrusted)
         }
         visit("/var/log/containers", &answer) { _, file in
             guard let (path, id) = Self.kubernetes(file) else { return nil }
-            return (1...3).contains { path.suffix($0).joined(separator: "/") == name } ? id : nil
+            return (1...3).contains { path.suffix($0).joined(separator: "/") == name } ? (id, true) : nil
         }
         // nerdctl: one folder for each containerd, in it one for each namespace.
-        for store in entries("/var/lib/nerdctl") ?? [] {
-            for namespace in entries("/var/lib/nerdctl/\(store)/names") ?? [] where !name.contains("/") {
-                guard let text = read("/var/lib/nerdctl/\(store)/names/\(namespace)/\(name)") else { continue }
-                let id = String(decoding: text, as: UTF8.self).filter { !$0.isWhitespace }
-                if Self.isID(id) { answer.ids.insert(id) }
+        for store in files.entries("/var/lib/nerdctl")?.value ?? [] where !name.contains("/") {
+            for namespace in files.entries("/var/lib/nerdctl/\(store)/names")?.value ?? [] {
+                guard let file = files.read("/var/lib/nerdctl/\(store)/names/\(namespace)/\(name)") else { continue }
+                let id = String(decoding: file.value, as: UTF8.self).filter { !$0.isWhitespace }
+                if Self.isID(id) { answer.insert(id, isTrusted: file.isTrusted) }
             }
         }
         return answer
@@ -84,13 +99,13 @@ struct ContainerNames {
     }
 
     /// Docker writes `/web`.
-    private static func dockerName(_ file: [UInt8]?) -> String? {
+    private static func dockerName(_ file: [UInt8]) -> String? {
         struct Container: Decodable {
             let name: String
 
             enum CodingKeys: String, CodingKey { case name = "Name" }
         }
-        guard let file, let container = try? JSONDecoder().decode(Container.self, from: Data(file)) else { return nil }
+        guard let container = try? JSONDecoder().decode(Container.self, from: Data(file)) else { return nil }
         return container.name.hasPrefix("/") ? String(container.name.dropFirst()) : container.name
     }
 
@@ -115,31 +130,20 @@ struct ContainerNames {
     // MARK: - Files
 
     /// Adds the IDs that `body` finds in a folder, and the folder to the places if it exists.
-    private func visit(_ folder: String, _ answer: inout Answer, _ body: (_ folder: String, String) -> String?) {
-        guard let names = entries(folder) else {
+    private func visit(
+        _ folder: String, _ answer: inout Answer,
+        _ body: (_ folder: String, String) -> (id: String, isTrusted: Bool)?
+    ) {
+        guard let names = files.entries(folder) else {
             if errno == EACCES { answer.places.append("\(folder) (permission denied)") }
             return
         }
         answer.places.append(folder)
-        for name in names { if let id = body(folder, name) { answer.ids.insert(id) } }
-    }
-
-    private func entries(_ folder: String) -> [String]? {
-        guard let directory = opendir(root + folder) else { return nil }
-        defer { closedir(directory) }
-        var names: [String] = []
-        while names.count < Self.mostEntries, let entry = readdir(directory) {
-            let name = withUnsafeBytes(of: &entry.pointee.d_name) {
-                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+        for name in names.value {
+            if let found = body(folder, name) {
+                answer.insert(found.id, isTrusted: names.isTrusted && found.isTrusted)
             }
-            if !name.hasPrefix(".") { names.append(name) }
         }
-        return names
-    }
-
-    private func read(_ path: String) -> [UInt8]? {
-        guard let file = try? OwnedDescriptor.regularFile(at: ByteString(root + path)) else { return nil }
-        return try? file.contents(limit: Self.fileBytes)
     }
 
     /// The processes that are called as podman's monitor is.

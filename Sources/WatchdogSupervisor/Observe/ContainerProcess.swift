@@ -11,6 +11,15 @@ public struct ContainerProcess: Hashable, Sendable {
     let cgroup: String
     /// The ID of the container.
     let id: String
+    /// Whether the engine's files vouch for the container; otherwise anyone may have named a cgroup like one.
+    let isVouchedFor: Bool
+
+    /// What to say of a container for which nobody vouches; nil for others.
+    public var claim: String? {
+        isVouchedFor
+            ? nil
+            : "the cgroup of process \(pid) claims to be container \(id.prefix(12)), but no file of root's says so"
+    }
 
     /// Finds the process; may wait for the disk.
     ///
@@ -18,34 +27,44 @@ public struct ContainerProcess: Hashable, Sendable {
     /// - Throws: ``RunError`` (EX_NOINPUT) if there is no such container, and EX_USAGE if there are several.
     public init(_ text: String) throws(RunError) {
         let known = ProcessFacts.all.compactMap { pid in ProcessFacts.cgroup(pid).map { (pid: pid, cgroup: $0) } }
-        if ObservedTarget.isContainerID(text), let found = try Self.find(text, among: known) {
+        let names = ContainerNames()
+        if ObservedTarget.isContainerID(text), let found = try Self.find(text, among: known, names) {
             self = found
             return
         }
-        let answer = ContainerNames().find(text)
-        var running: [ContainerProcess] = []
-        for id in answer.ids.sorted() { if let found = try Self.find(id, among: known) { running.append(found) } }
-        guard running.count <= 1 else {
-            let ids = running.map { $0.id.prefix(12) }.joined(separator: ", ")
-            throw .usage("several containers are named \(text): \(ids); use an ID")
+        let answer = names.find(text)
+        // What only root can have written counts before what others say.
+        for (ids, isTrusted) in [(answer.ids, true), (answer.claimedIDs, false)] {
+            var running: [ContainerProcess] = []
+            for id in ids.sorted() {
+                if let found = try Self.find(id, among: known, names, isNamedByRoot: isTrusted) {
+                    running.append(found)
+                }
+            }
+            guard running.count <= 1 else {
+                let ids = running.map { $0.id.prefix(12) }.joined(separator: ", ")
+                throw .usage("several containers are named \(text): \(ids); use an ID")
+            }
+            if let found = running.first {
+                self = found
+                return
+            }
         }
-        guard let found = running.first else {
-            throw .noInput(Self.absence(of: text, answer))
-        }
-        self = found
+        throw .noInput(Self.absence(of: text, answer))
     }
 
-    private init(pid: Int32, cgroup: String, id: String) {
+    private init(pid: Int32, cgroup: String, id: String, isVouchedFor: Bool) {
         self.pid = pid
         self.cgroup = cgroup
         self.id = id
+        self.isVouchedFor = isVouchedFor
     }
 
     /// Why there is no such container here.
     private static func absence(of text: String, _ answer: ContainerNames.Answer) -> String {
         let hint = "'podman ps' and 'docker ps' print IDs"
         if ObservedTarget.isContainerID(text) { return "no container with the ID or name \(text) runs here; \(hint)" }
-        guard answer.ids.isEmpty else { return "the container \(text) is not running" }
+        guard answer.ids.isEmpty, answer.claimedIDs.isEmpty else { return "the container \(text) is not running" }
         return "no container named \(text) runs here; looked in \(answer.places.joined(separator: ", ")); \(hint)"
     }
 
@@ -63,20 +82,40 @@ public struct ContainerProcess: Hashable, Sendable {
         return nil
     }
 
+    /// - Parameter isNamedByRoot: whether a file that only root can have written has told the ID.
     private static func find(
-        _ prefix: String, among known: [(pid: Int32, cgroup: String)]
+        _ prefix: String, among known: [(pid: Int32, cgroup: String)], _ names: ContainerNames,
+        isNamedByRoot: Bool = true
     ) throws(RunError) -> ContainerProcess? {
         let members = known.compactMap { process in
             container(prefix, in: process.cgroup).map { (pid: process.pid, cgroup: $0.cgroup, id: $0.id) }
         }
-        guard Set(members.map(\.cgroup)).count <= 1 else {
+        let all = Dictionary(members.map { ($0.cgroup, String($0.id)) }, uniquingKeysWith: { first, _ in first })
+        let vouched = all.filter {
+            isNamedByRoot && isTrusted(String($0.key), Cgroup.directory(of: String($0.key)))
+                && names.haveRecord(of: $0.value)
+        }
+        // A name that anyone can give does not hide a container.
+        let candidates = vouched.isEmpty ? all : vouched
+        guard candidates.count <= 1 else {
             throw .usage("several containers begin with \(prefix); use more of the ID")
         }
+        guard let (cgroup, id) = candidates.first else { return nil }
         // The first process of a container is the one whose parent is outside: the runtime or its monitor.
-        let pids = Set(members.map(\.pid))
-        let first = members.first { member in
-            ProcessStat.read(member.pid).map { !pids.contains($0.parent) } ?? false
+        let pids = Set(members.lazy.filter { $0.cgroup == cgroup }.map(\.pid))
+        let first = pids.sorted().first { pid in ProcessStat.read(pid).map { !pids.contains($0.parent) } ?? false }
+        return first.map {
+            ContainerProcess(pid: $0, cgroup: String(cgroup), id: id, isVouchedFor: !vouched.isEmpty)
         }
-        return first.map { ContainerProcess(pid: $0.pid, cgroup: String($0.cgroup), id: String($0.id)) }
+    }
+
+    /// Whether only root, or this user, can have made a cgroup.
+    ///
+    /// Others name cgroups as they like where they have been given a part of the tree, and so does root of a container
+    /// below the container's own.
+    static func isTrusted(_ cgroup: String, _ directory: String?) -> Bool {
+        let outer = cgroup.split(separator: "/").dropLast().joined(separator: "/")
+        guard container("", in: outer) == nil, let directory else { return false }
+        return GuardedPath.isTrusted(folder: directory)
     }
 }

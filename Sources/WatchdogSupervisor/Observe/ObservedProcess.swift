@@ -134,9 +134,10 @@ struct ObservedProcess: Sendable {
     private init(container text: String) throws(RunError) {
         let container = try ContainerProcess(text)
         let id = container.id.prefix(12)
+        let name = container.id.hasPrefix(text) ? "\(id)" : "\(text) (\(id))"
         try self.init(
             container.pid,
-            owner: container.id.hasPrefix(text) ? "in container \(id)" : "in container \(text) (\(id))")
+            owner: "in \(container.isVouchedFor ? "" : "a cgroup that claims to be ")container \(name)")
         let own = ProcessFacts.cgroup(container.pid).flatMap { ContainerProcess.container(container.id, in: $0) }
         guard own.map({ String($0.cgroup) }) == container.cgroup else {
             throw .unavailable("process \(container.pid) ended before it could be observed")
