@@ -78,6 +78,33 @@ struct BlockingTests {
         gate.open()
     }
 
+    /// Siblings: several users that do so, a user with one lane, and lanes that belong to nobody.
+    @Test("a user whose many apps are stuck leaves threads to others, and so do several such users")
+    func owners() throws {
+        let threads = BlockingThreads(.init(threads: 64, threadsPerLane: 2, callsPerLane: 16))
+        let gate = Gate()
+        let done = Tally()
+        var stuck = 0
+        for (number, most) in [32, 16, 8, 4].enumerated() {
+            let owner = "user \(number)"
+            // 32 apps, two calls each.
+            for call in 0..<64 {
+                threads.run(in: 1_000 * number + call / 2, of: owner) { gate.pass() }
+            }
+            try gate.awaitEntry(most)
+            stuck += most
+            #expect(threads.run(in: -1 - number, of: "another \(number)") { done.signal() })
+            try done.wait()
+            #expect(threads.run(in: -100) { done.signal() }, "of nobody in particular")
+            try done.wait()
+        }
+        #expect(stuck == 60)
+        // Those that wait run when others return.
+        gate.open(4 * 64)
+        try gate.awaitEntry(4 * 64 - stuck)
+        #expect(eventually { threads.callCount == 0 })
+    }
+
     @Test("each of many calls runs once")
     func many() throws {
         let threads = BlockingThreads(.init(threads: 4, threadsPerLane: 2, callsPerLane: 1_000))

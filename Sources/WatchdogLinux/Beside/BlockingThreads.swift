@@ -3,7 +3,8 @@
 /// Threads for calls that may never return.
 ///
 /// Calls belong to lanes, such as one per app. A lane has few threads, so a party that makes one lane's calls hang
-/// holds up no other lane. Threads start when there is work and exit when there is none, except for two that stay: each
+/// holds up no other lane. Lanes belong to owners, such as the users of apps: an owner takes a thread only as long as more
+/// are left than it has, so an owner of many lanes holds up no other owner. Threads start when there is work and exit when there is none, except for two that stay: each
 /// launch makes two calls, and starting a thread takes the caller longer than waking one.
 ///
 /// Isolation: may be used from any thread; nothing here waits for a call.
@@ -21,6 +22,8 @@ final class BlockingThreads: Sendable {
     }
 
     fileprivate struct Lane {
+        /// Nil for a lane that no limit of an owner concerns.
+        var owner: String?
         var waiting: [@Sendable () -> Void] = []
         var running = 0
     }
@@ -29,6 +32,9 @@ final class BlockingThreads: Sendable {
         var lanes: [Int: Lane] = [:]
         /// Lanes with waiting calls, in the order in which they get a thread.
         var turns: [Int] = []
+        /// The calls that run, of each owner and in all.
+        var runningByOwner: [String: Int] = [:]
+        var running = 0
         var threads = 0
         var idle = 0
     }
@@ -53,14 +59,18 @@ final class BlockingThreads: Sendable {
 
     /// Runs a call as soon as its lane and the pool have a thread for it.
     ///
-    /// - Parameter isRefusable: whether the call may be refused when the lane is full.
+    /// - Parameters:
+    ///   - owner: who can make the lane's calls hang; nil if that is nobody in particular.
+    ///   - isRefusable: whether the call may be refused when the lane is full.
     /// - Returns: false when it was refused; then the call never runs.
     @discardableResult
-    func run(in lane: Int, isRefusable: Bool = true, _ call: @escaping @Sendable () -> Void) -> Bool {
+    func run(
+        in lane: Int, of owner: String? = nil, isRefusable: Bool = true, _ call: @escaping @Sendable () -> Void
+    ) -> Bool {
         enum Need { case nothing, wakeUp, thread, refused }
         let need: Need = state.withLock { state in
             guard !isRefusable || state.hasRoom(in: lane, limits) else { return .refused }
-            state.lanes[lane, default: Lane()].waiting.append(call)
+            state.lanes[lane, default: Lane(owner: owner)].waiting.append(call)
             state.turns.append(lane)
             if state.idle > 0 {
                 state.idle -= 1
@@ -108,7 +118,10 @@ extension BlockingThreads.State {
     }
 
     private func isReady(_ lane: Int, _ limits: BlockingThreads.Limits) -> Bool {
-        lanes[lane].map { !$0.waiting.isEmpty && $0.running < limits.threadsPerLane } ?? false
+        guard let lane = lanes[lane], !lane.waiting.isEmpty, lane.running < limits.threadsPerLane else { return false }
+        guard let owner = lane.owner else { return true }
+        // Each owner leaves as many threads to others as it takes, however many lanes it has.
+        return runningByOwner[owner, default: 0] < limits.threads - running
     }
 
     fileprivate func hasWork(_ limits: BlockingThreads.Limits) -> Bool {
@@ -125,11 +138,20 @@ extension BlockingThreads.State {
         let call = lane.waiting.removeFirst()
         lane.running += 1
         lanes[number] = lane
+        count(1, of: lane.owner)
         return (number, call)
+    }
+
+    private mutating func count(_ change: Int, of owner: String?) {
+        running += change
+        guard let owner else { return }
+        let number = runningByOwner[owner, default: 0] + change
+        runningByOwner[owner] = number == 0 ? nil : number
     }
 
     fileprivate mutating func finish(_ lane: Int) {
         lanes[lane]?.running -= 1
+        count(-1, of: lanes[lane]?.owner)
         if let rest = lanes[lane], rest.running == 0, rest.waiting.isEmpty { lanes[lane] = nil }
     }
 }

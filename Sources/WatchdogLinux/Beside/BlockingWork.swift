@@ -55,17 +55,18 @@ public final class BlockingWork {
     ///
     /// - Parameters:
     ///   - lane: groups calls, such as those of one app, that share few threads.
+    ///   - owner: groups lanes, such as those of one user, that leave threads to others; nil for watchdogd's own.
     ///   - limit: how long the call may take, including the wait for a thread.
     ///   - call: the work that may block.
     ///   - end: gets the result on the loop, later; nil when the call did not finish in time.
     @discardableResult
     public func run<Value: Sendable>(
-        in lane: Int, within limit: Duration, _ call: @escaping @Sendable () -> Value,
+        in lane: Int, of owner: String? = nil, within limit: Duration, _ call: @escaping @Sendable () -> Value,
         then end: @escaping (Value?) -> Void
     ) -> Ticket {
         lastID += 1
         let id = lastID
-        let isAccepted = threads.run(in: lane) { [mailbox] in mailbox.post(Result(id: id, value: call())) }
+        let isAccepted = threads.run(in: lane, of: owner) { [mailbox] in mailbox.post(Result(id: id, value: call())) }
         let deadline = isAccepted ? loop.now + limit : loop.now
         pending[id] = Pending(deadline: deadline) { end($0 as? Value) }
         // It may fire for a call that has ended since; then it is armed for the others.

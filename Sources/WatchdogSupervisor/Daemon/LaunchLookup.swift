@@ -39,7 +39,7 @@ struct LaunchLookup: Sendable {
         then end: @escaping (Result<LaunchLookup, LaunchRefusal>) -> Void
     ) -> BlockingWork.Ticket {
         let step = BlockingStep("the configuration")
-        return host.work.run(in: lane, within: limit) {
+        return host.work.run(in: lane, of: "user \(app.program.user ?? "")", within: limit) {
             Result { try LaunchLookup(app, scope, store, step) }.mapError { LaunchRefusal("\($0)") }
         } then: {
             end($0 ?? .failure(LaunchRefusal("\(step.description) did not answer within \(limit.brief)")))
@@ -56,7 +56,9 @@ struct LaunchLookup: Sendable {
         then end: @escaping (Result<SpawnRequest, LaunchRefusal>) -> Void
     ) -> BlockingWork.Ticket {
         typealias Found = (request: SpawnRequest, streams: StandardStreams?)
-        return host.work.run(in: launch.launchID.hashValue, within: limit) { () -> Result<Found, LaunchRefusal> in
+        let user = launch.credentials?.user
+        return host.work.run(in: launch.launchID.hashValue, of: user.map(String.init), within: limit) {
+            () -> Result<Found, LaunchRefusal> in
             Result {
                 var launch = launch
                 if let plan { launch.streams = try StandardStreams(opening: plan, identifier: launch.name) }
