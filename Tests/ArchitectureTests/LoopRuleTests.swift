@@ -90,6 +90,21 @@ private struct BlockingCall: CustomTestStringConvertible, Sendable {
                 "WatchdogLinux/Examining/ExaminerSource.swift", "WatchdogControl/Client/ControlClient+Messages.swift",
             ]),
         BlockingCall(
+            what: "a wait for a reader of standard error",
+            pattern: #"\bStandardError\.(?:say|print|list)\s*\((?!.*within: \.zero)"#,
+            allowed: [
+                // Before the loop turns, or when the program has ended.
+                "WatchdogSupervisor/Run/Run.swift", "WatchdogSupervisor/Run/RunSession.swift",
+                "WatchdogSupervisor/Run/TerminationMessageFile.swift", "WatchdogSupervisor/Run/TraceFile.swift",
+                "WatchdogSupervisor/Survival/Survival.swift", "WatchdogSupervisor/Daemon/InstalledApp.swift",
+                "WatchdogSupervisor/Daemon/Serve.swift",
+                "WatchdogSupervisor/Launch/LaunchConfiguration+Resolution.swift",
+                // On the thread that writes reports.
+                "WatchdogSupervisor/Reports/ReportWriter.swift",
+                // As long as its caller has.
+                "WatchdogSupervisor/Journal/EventLog.swift",
+            ]),
+        BlockingCall(
             what: "a wait for a thread", pattern: #"\.join\s*\(\s*\)"#, allowed: []),
     ]
 }

@@ -113,7 +113,7 @@ final class ObservedApp {
         launch.shell.incidents.onReport = { [unowned self, unowned launch] incident, report in
             host.log.tell(
                 JournalEntry(incident, report, about: launch.shell.subject),
-                line: narration.lines(of: incident, pid: launch.pid, report), within: .seconds(1))
+                line: narration.lines(of: incident, pid: launch.pid, report))
             reported(launch)
             if self.launch === launch { act() }
         }

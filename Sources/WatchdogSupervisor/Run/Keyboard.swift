@@ -32,7 +32,7 @@ final class Keyboard {
         settings.c_lflag &= ~tcflag_t(ICANON | ECHO)
         tcsetattr(STDIN_FILENO, TCSANOW, &settings)
         source = try loop.onReadable(terminal) { [unowned self] in read() }
-        StandardError.say(Self.help)
+        StandardError.mention(Self.help)
     }
 
     /// Restores the terminal.

@@ -25,7 +25,7 @@ struct TerminationMessageFile {
         do throws(LinuxError) {
             try AtomicFile.write(Array(message.utf8), to: path)
         } catch {
-            StandardError.say("the termination message could not be written: \(error)")
+            StandardError.mention("the termination message could not be written: \(error)")
         }
     }
 }

@@ -94,7 +94,7 @@ final class FaultInjector {
         shell.evidence.faults.append(fault.description)
         if !isQuiet {
             let means = limits.means[fault.kind].map { ", as \($0)" } ?? ""
-            StandardError.say("injects the fault \(fault)\(means)", as: .info)
+            StandardError.mention("injects the fault \(fault)\(means)", as: .info)
         }
         switch fault.kind {
         case .stop: shell.tree.pause()
@@ -170,7 +170,7 @@ final class FaultInjector {
     private func fail(_ index: Int, _ reason: String) {
         let fault = schedule.faults[index]
         failures[index] = reason
-        StandardError.say("the fault \(fault) is incomplete: \(reason)", as: .error)
+        StandardError.mention("the fault \(fault) is incomplete: \(reason)", as: .error)
         remote?.tell(.limited(reason: "the fault \(fault) is incomplete: \(reason)"))
     }
 }
