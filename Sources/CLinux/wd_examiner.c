@@ -19,6 +19,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "wd_close_range.h"
 #include "wd_scheduling.h"
 #include "wd_seccomp.h"
 
@@ -28,7 +29,7 @@ static void close_others(int kept) {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (kept != KEPT) dup2(kept, KEPT);
     for (int stream = 0; stream < 3 && null >= 0; stream++) dup2(null, stream);
-    syscall(SYS_close_range, KEPT + 1, ~0U, 0);
+    wd_close_range(KEPT + 1, ~0U);
 }
 
 static bool is_permitted(int capability) {

@@ -5,7 +5,6 @@
 #include <asm/unistd.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <linux/prctl.h>
 #include <linux/sched.h>
 #include <signal.h>
@@ -14,6 +13,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
+#include "wd_close_range.h"
 #include "wd_scheduling.h"
 #include "wd_spawn_child.h"
 
@@ -231,13 +231,13 @@ WD_CHILD void wd_launcher_serve(const struct wd_launcher_birth *parent) {
     /* This also unmaps the caller's frame. */
     shrink(&parent->memory);
     if (socket != SOCKET) CALL(__NR_dup3, socket, SOCKET, O_CLOEXEC, 0, 0);
-    CALL(__NR_close_range, SOCKET + 1, ~0U, 0, 0, 0);
+    wd_close_range(SOCKET + 1, ~0U);
 
     struct wd_launcher_request request;
     struct passed passed;
     while (receive(&request, &passed)) {
         if (passed.count >= PASSED) launch(&request, &passed, &scheduling);
-        CALL(__NR_close_range, SOCKET + 1, ~0U, 0, 0, 0);
+        wd_close_range(SOCKET + 1, ~0U);
     }
     for (;;) CALL(__NR_exit_group, 0, 0, 0, 0, 0);
 }

@@ -11,10 +11,10 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "wd_close_range.h"
 #include "wd_link.h"
 
 /* MARK: libslirp */
@@ -349,7 +349,7 @@ void wd_link_relay(int control) {
         dup2(control, CONTROL);
         control = CONTROL;
     }
-    syscall(SYS_close_range, CONTROL + 1, ~0U, 0);
+    wd_close_range(CONTROL + 1, ~0U);
     char answer = load() ? 1 : 0;
     if (send(control, &answer, 1, MSG_NOSIGNAL) != 1 || !answer) _exit(0);
     device = receive_device(control);

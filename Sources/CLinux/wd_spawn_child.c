@@ -8,12 +8,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
-#include <linux/close_range.h>
 #include <linux/prctl.h>
 #include <linux/sched.h>
 #include <stddef.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+
+#include "wd_close_range.h"
 
 enum { POLICY_OTHER = 0, POLICY_FIFO = 1, POLICY_RR = 2, PASSED = 2 };
 
@@ -141,14 +142,14 @@ WD_CHILD static void place_descriptors(struct wd_launch *launch) {
     }
 }
 
-WD_CHILD static void close_others(struct wd_launch *launch) {
+WD_CHILD static void close_others(const struct wd_launch *launch) {
     unsigned first = 0;
     for (size_t i = 0; i < launch->descriptor_count; i++) {
         unsigned target = (unsigned)launch->sorted_targets[i];
-        if (first < target) check(launch, CALL(__NR_close_range, first, target - 1, 0, 0, 0));
+        if (first < target) wd_close_range(first, target - 1);
         first = target + 1;
     }
-    check(launch, CALL(__NR_close_range, first, ~0U, 0, 0, 0));
+    wd_close_range(first, ~0U);
 }
 
 WD_CHILD static void set_limits(struct wd_launch *launch) {

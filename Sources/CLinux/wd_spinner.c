@@ -5,8 +5,9 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
+
+#include "wd_close_range.h"
 
 /* Only async-signal-safe calls: the calling process has threads that may hold locks. */
 pid_t wd_fork_spinner(void) {
@@ -15,7 +16,7 @@ pid_t wd_fork_spinner(void) {
     if (child != 0) return child;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(70);
-    syscall(SYS_close_range, 0, ~0U, 0);
+    wd_close_range(0, ~0U);
     setsid();
     struct sched_param parameters = {.sched_priority = 0};
     sched_setscheduler(0, SCHED_OTHER, &parameters);

@@ -19,6 +19,7 @@
 #include "wd_link.h"
 #include "wd_listening.h"
 #include "wd_memory.h"
+#include "wd_needed_calls.h"
 #include "wd_network.h"
 #include "wd_page_cache.h"
 #include "wd_path_call.h"

@@ -83,8 +83,14 @@ private func obstacle(_ file: String, in directory: String?) -> ExecutableLookup
         return Errno.current == .permissionDenied ? .permissionDenied : .notFound
     }
     switch information.st_mode & S_IFMT {
-    case S_IFREG: return faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) == 0 ? nil : .permissionDenied
+    case S_IFREG: return isExecutable(path) ? nil : .permissionDenied
     case S_IFDIR: return .isDirectory
     default: return .notARegularFile
     }
+}
+
+private func isExecutable(_ path: String) -> Bool {
+    if faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) == 0 { return true }
+    // The file is not to blame: glibc uses faccessat2(2), which the seccomp profiles of older container engines refuse.
+    return Errno.current.rawValue == EPERM && access(path, X_OK) == 0
 }

@@ -47,16 +47,26 @@ final class LaunchAttempt {
             var ends: [Int32] = [-1, -1]
             _ = try check("create a pair of sockets") { wd_launcher_status_pair(&ends) }
             (status, remote) = (OwnedDescriptor(taking: ends[0]), OwnedDescriptor(taking: ends[1]))
-            let memory = OwnedDescriptor(taking: try check("create a file in memory") { wd_launcher_file() })
-            let written = write(memory.number, contents, length)
+            let memory = try Self.memory()
+            let written = memory.map { write($0.number, contents, contents.count) } ?? 0
             isPipe = written >= 0 ? written < length : Errno.current.rawValue == EFBIG
-            guard isPipe || written == length else { throw LinuxError("write a file in memory", .current) }
-            file =
-                isPipe
-                ? OwnedDescriptor(taking: try check("fill a pipe") { wd_launcher_pipe(contents, contents.count) })
-                : memory
+            if let memory, !isPipe {
+                guard written == length else { throw LinuxError("write a file in memory", .current) }
+                file = memory
+            } else {
+                file = OwnedDescriptor(taking: try check("fill a pipe") { wd_launcher_pipe(contents, contents.count) })
+            }
         } catch {
             throw SpawnError(stage: .clone, errno: error.errno, operation: "create a process")
+        }
+    }
+
+    /// A file in memory; nil if the kernel or a seccomp filter refuses to make one.
+    private static func memory() throws(LinuxError) -> OwnedDescriptor? {
+        do throws(LinuxError) {
+            return OwnedDescriptor(taking: try check("create a file in memory") { wd_launcher_file() })
+        } catch  where [ENOSYS, EPERM].contains(error.errno.rawValue) {
+            return nil
         }
     }
 

@@ -31,6 +31,7 @@ public struct Serve {
         ProcessMemory.protect()
         StandardStreams.openMissing()
         StandardError.use(configuration.logFormat, app: nil)
+        if let obstacle = Machine.obstacle { throw RunError.systemFailure(obstacle) }
         // Fork before there is a second thread or much memory to copy.
         let examinerSource = ExaminerSource.start()
         // Block before the first thread starts: the kernel delivers a signal to any thread that does not block it.

@@ -28,6 +28,7 @@ public struct Observe {
         ProcessMemory.protect()
         StandardStreams.openMissing()
         StandardError.use(configuration.logFormat, app: nil)
+        if let obstacle = Machine.obstacle { throw RunError.systemFailure(obstacle) }
         let examinerSource = ExaminerSource.start()
         SignalSource.block(Self.signals + [SIGCHLD])
         signal(SIGPIPE, SIG_IGN)

@@ -33,6 +33,7 @@ public struct Run {
         ProcessMemory.protect()
         StandardStreams.openMissing()
         StandardError.use(configuration.logFormat, app: configuration.spec.name)
+        if let obstacle = Machine.obstacle { throw RunError.systemFailure(obstacle) }
         // Before a fault gives the run a network of its own, where nobody could reach the port.
         let listener = try configuration.metrics.listen()
         // Before all that reads files, which may lie there.

@@ -22,6 +22,8 @@ public struct RunError: Error, Equatable, Sendable, CustomStringConvertible {
     static func noUser(_ description: String) -> RunError { RunError(description, exitCode: 67) }
     /// EX_UNAVAILABLE.
     static func unavailable(_ description: String) -> RunError { RunError(description, exitCode: 69) }
+    /// EX_OSERR.
+    static func systemFailure(_ description: String) -> RunError { RunError(description, exitCode: 71) }
     /// EX_CANTCREAT.
     static func cannotCreate(_ description: String) -> RunError { RunError(description, exitCode: 73) }
     /// EX_NOPERM.
