@@ -94,26 +94,11 @@ static enum outlook outlook(struct wd_snapshot_arena *arena, size_t count) {
 }
 
 /* A thread that was killed while stopped cannot be detached: wait for it. */
-static void let_go(struct wd_slot *slot) {
+void wd_let_go(struct wd_slot *slot) {
+    wd_spare_call(slot->thread.tid);
     if (ptrace(PTRACE_DETACH, slot->thread.tid, NULL, (void *)(intptr_t)slot->pending_signal) == 0)
         slot->trace = WD_UNTRACED;
-}
-
-/* Whether the thread has ended, or stopped late and was released. */
-static bool poll_end(struct wd_snapshot_arena *arena, struct wd_slot *slot) {
-    if (slot->trace == WD_TRACED && !arena->result->killed && poll_stop(arena, slot) && slot->trace == WD_STOPPED)
-        let_go(slot);
-    if (slot->trace != WD_TRACED && slot->trace != WD_STOPPED) return true;
-    if (is_own_leader(arena, slot)) {
-        if (arena->result->killed) return true;
-        char state = wd_thread_state(arena, slot->thread.tid);
-        return state == 'Z' || state == 'X';
-    }
-    siginfo_t info = {.si_pid = 0};
-    int error = waitid(P_PID, (id_t)slot->thread.tid, &info, WEXITED | WNOHANG | __WALL | __WNOTHREAD);
-    if (error == 0 && (info.si_pid == 0 || info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED)) return false;
-    slot->trace = WD_GONE;
-    return true;
+    slot->pending_signal = 0;
 }
 
 /* A thread stops only on a CPU. One that gets none has real-time priority until it stops, as far as permitted: it runs
@@ -130,8 +115,29 @@ static void hasten(struct wd_slot *slot) {
 static void stop_hastening(struct wd_slot *slot) {
     if (!slot->hastened) return;
     struct sched_param parameter = {.sched_priority = 0};
-    sched_setscheduler(slot->thread.tid, slot->policy, &parameter);
+    /* Without CAP_SYS_NICE, SCHED_RESET_ON_FORK stays: sched(7). */
+    if (sched_setscheduler(slot->thread.tid, slot->policy, &parameter) != 0)
+        sched_setscheduler(slot->thread.tid, slot->policy | SCHED_RESET_ON_FORK, &parameter);
     slot->hastened = false;
+}
+
+/* Whether the thread has ended, or stopped late and was released. */
+static bool poll_end(struct wd_snapshot_arena *arena, struct wd_slot *slot) {
+    if (slot->trace == WD_TRACED && !arena->result->killed && poll_stop(arena, slot) && slot->trace == WD_STOPPED) {
+        stop_hastening(slot);
+        wd_let_go(slot);
+    }
+    if (slot->trace != WD_TRACED && slot->trace != WD_STOPPED) return true;
+    if (is_own_leader(arena, slot)) {
+        if (arena->result->killed) return true;
+        char state = wd_thread_state(arena, slot->thread.tid);
+        return state == 'Z' || state == 'X';
+    }
+    siginfo_t info = {.si_pid = 0};
+    int error = waitid(P_PID, (id_t)slot->thread.tid, &info, WEXITED | WNOHANG | __WALL | __WNOTHREAD);
+    if (error == 0 && (info.si_pid == 0 || info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED)) return false;
+    slot->trace = WD_GONE;
+    return true;
 }
 
 static void wait_for_stops(struct wd_snapshot_arena *arena, uint64_t deadline) {
@@ -206,11 +212,16 @@ static size_t seize_from(struct wd_snapshot_arena *arena, size_t seen) {
     return seen;
 }
 
-void wd_freeze(struct wd_snapshot_arena *arena) {
+/* How long to wait for threads to stop, in nanoseconds. */
+uint64_t wd_stop_timeout(const struct wd_snapshot_arena *arena) {
     uint32_t timeout = arena->request->stop_timeout_us;
     if (timeout == 0) timeout = 100000;
     if (timeout > 1000000) timeout = 1000000;
-    uint64_t deadline = wd_now() + (uint64_t)timeout * 1000;
+    return (uint64_t)timeout * 1000;
+}
+
+void wd_freeze(struct wd_snapshot_arena *arena) {
+    uint64_t deadline = wd_now() + wd_stop_timeout(arena);
     size_t interrupted = 0;
     /* A thread that was still running may have created another one between the last listing and its stop. */
     for (int round = 0; round < 16; round++) {
@@ -228,12 +239,12 @@ void wd_freeze(struct wd_snapshot_arena *arena) {
         struct wd_slot *slot = &arena->slots[i];
         if (slot->trace == WD_TRACED) arena->not_stopped++;
         /* A thread id that was freed and given to another process between listing and seizing. */
-        if (slot->trace == WD_STOPPED && !slot->listed) let_go(slot);
+        if (slot->trace == WD_STOPPED && !slot->listed) wd_let_go(slot);
     }
 }
 
-/* Stops one thread and reads its registers. Returns 0 or an errno. After 0 and after ETIMEDOUT, release the thread with
- * wd_release_thread. */
+/* Stops one thread and reads its registers. Returns 0 or an errno. After 0, release it with wd_let_go; after ETIMEDOUT, it
+ * runs on, but is still asked to stop: wd_settle releases it when it does. */
 int wd_stop_thread(struct wd_snapshot_arena *arena, struct wd_slot *slot, uint64_t deadline) {
     arena->seize_error = 0;
     /* One that did not stop in time is still traced, and still asked to stop. */
@@ -243,20 +254,55 @@ int wd_stop_thread(struct wd_snapshot_arena *arena, struct wd_slot *slot, uint64
         if (slot->trace != WD_TRACED) return arena->seize_error != 0 ? arena->seize_error : ESRCH;
         ptrace(PTRACE_INTERRUPT, slot->thread.tid, NULL, NULL);
     }
-    uint64_t began = wd_now();
-    while (!poll_stop(arena, slot)) {
-        if (wd_now() >= deadline) return ETIMEDOUT;
-        wait_since(began);
+    uint64_t began = wd_now(), now = began;
+    bool hastened = false;
+    int error = 0;
+    arena->stopped_since = began;
+    while (error == 0 && !poll_stop(arena, slot)) {
+        arena->stopped_since = now; /* it ran when this poll began */
+        now = wd_now();
+        if (now >= deadline) error = ETIMEDOUT;
+        if (now >= began + patience_with_sleep && wd_thread_state(arena, slot->thread.tid) == 'D') error = ETIMEDOUT;
+        if (!hastened && now >= began + patience) {
+            hasten(slot);
+            hastened = true;
+        }
+        if (error == 0) wait_since(began);
+        now = wd_now();
     }
-    return slot->trace == WD_STOPPED ? 0 : ESRCH;
+    stop_hastening(slot);
+    return error != 0 || slot->trace == WD_STOPPED ? error : ESRCH;
 }
 
-/* A thread that has not stopped by the deadline stays traced until the calling thread ends, and runs on meanwhile. */
-void wd_release_thread(struct wd_snapshot_arena *arena, struct wd_slot *slot, uint64_t deadline) {
+/* Waits for the traced threads to end, or to stop late, which releases them. Returns how many are left. */
+static size_t wait_for_the_rest(struct wd_snapshot_arena *arena, uint64_t deadline, bool hastens) {
+    size_t count = 0;
+    for (size_t i = 0; i < arena->thread_count; i++) {
+        const struct wd_slot *slot = &arena->slots[i];
+        if (slot->trace == WD_TRACED || slot->trace == WD_STOPPED) arena->waiting[count++] = (uint16_t)i;
+    }
     uint64_t began = wd_now();
-    while (slot->trace == WD_TRACED && !poll_stop(arena, slot) && wd_now() < deadline) wait_since(began);
-    if (slot->trace == WD_STOPPED) let_go(slot);
-    slot->pending_signal = 0;
+    for (bool hastened = false;;) {
+        size_t left = 0;
+        for (size_t i = 0; i < count; i++)
+            if (!poll_end(arena, &arena->slots[arena->waiting[i]])) arena->waiting[left++] = arena->waiting[i];
+        bool progress = left < count;
+        count = left;
+        if (count == 0 || wd_now() >= deadline) break;
+        if (hastens && !hastened && wd_now() >= began + patience) {
+            for (size_t i = 0; i < count; i++) hasten(&arena->slots[arena->waiting[i]]);
+            hastened = true;
+        }
+        if (!progress) wait_since(began);
+    }
+    for (size_t i = 0; i < count; i++) stop_hastening(&arena->slots[arena->waiting[i]]);
+    return count;
+}
+
+/* Waits for threads that were asked to stop, and releases each at once. One that is left then runs on, but would stay
+ * stopped from when it stops until the calling thread ends. Returns their number. */
+size_t wd_settle(struct wd_snapshot_arena *arena, uint64_t deadline) {
+    return wait_for_the_rest(arena, deadline, true);
 }
 
 void wd_release(struct wd_snapshot_arena *arena) {
@@ -264,7 +310,7 @@ void wd_release(struct wd_snapshot_arena *arena) {
     for (size_t i = 0; i < arena->thread_count; i++) {
         struct wd_slot *slot = &arena->slots[i];
         if (slot->trace == WD_TRACED) poll_stop(arena, slot);
-        if (slot->trace == WD_STOPPED) let_go(slot);
+        if (slot->trace == WD_STOPPED) wd_let_go(slot);
         if (slot->trace == WD_TRACED || slot->trace == WD_STOPPED) all = false;
     }
     if (!all) wd_reap(arena, wd_now() + release_budget);
@@ -273,20 +319,5 @@ void wd_release(struct wd_snapshot_arena *arena) {
 /* Waits for the traced threads of a process that was killed. Until then, the kernel does not report the death of the
  * group to anybody. */
 void wd_reap(struct wd_snapshot_arena *arena, uint64_t deadline) {
-    size_t count = 0;
-    for (size_t i = 0; i < arena->thread_count; i++) {
-        const struct wd_slot *slot = &arena->slots[i];
-        if (slot->trace == WD_TRACED || slot->trace == WD_STOPPED) arena->waiting[count++] = (uint16_t)i;
-    }
-    uint64_t began = wd_now();
-    for (;;) {
-        size_t left = 0;
-        for (size_t i = 0; i < count; i++)
-            if (!poll_end(arena, &arena->slots[arena->waiting[i]])) arena->waiting[left++] = arena->waiting[i];
-        bool progress = left < count;
-        count = left;
-        if (count == 0 || wd_now() >= deadline) break;
-        if (!progress) wait_since(began);
-    }
-    arena->result->lingering = (uint32_t)count;
+    arena->result->lingering = (uint32_t)wait_for_the_rest(arena, deadline, false);
 }

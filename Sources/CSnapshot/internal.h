@@ -128,6 +128,8 @@ struct wd_snapshot_arena {
     bool denied_stack;   /* /proc/.../stack is for CAP_SYS_ADMIN */
     bool denied_syscall;
     int seize_error;
+    uint64_t stopped_since;     /* no earlier than that: of the thread that was stopped alone */
+    uint64_t stop_deadline;     /* a thread is stopped briefly until then; 0: none is */
     uint32_t foreign_registers; /* threads of another machine mode, such as 32-bit */
     uint32_t not_stopped;
     char truncated[192];
@@ -215,12 +217,24 @@ void wd_unpin_modules(struct wd_snapshot_arena *arena);
 /* registers.c */
 int wd_read_registers(struct wd_slot *slot);
 
+/* The state and the wait channel of a thread. */
+void wd_read_wait(struct wd_snapshot_arena *arena, struct wd_thread *thread);
+
 /* freeze.c */
+uint64_t wd_stop_timeout(const struct wd_snapshot_arena *arena);
 void wd_freeze(struct wd_snapshot_arena *arena);
 void wd_release(struct wd_snapshot_arena *arena);
 void wd_reap(struct wd_snapshot_arena *arena, uint64_t deadline);
 int wd_stop_thread(struct wd_snapshot_arena *arena, struct wd_slot *slot, uint64_t deadline);
-void wd_release_thread(struct wd_snapshot_arena *arena, struct wd_slot *slot, uint64_t deadline);
+void wd_let_go(struct wd_slot *slot);
+size_t wd_settle(struct wd_snapshot_arena *arena, uint64_t deadline);
+
+/* restart.c */
+void wd_spare_call(pid_t tid);
+
+/* brief.c */
+int wd_look_at_running(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t cap, uint64_t deadline,
+                       uint64_t *stopped_ns);
 
 /* take.c */
 int wd_open_capture(struct wd_snapshot_arena *arena, const struct wd_snapshot_request *request,
@@ -232,6 +246,8 @@ void wd_close_capture(struct wd_snapshot_arena *arena);
 void wd_read_stacks(struct wd_snapshot_arena *arena);
 void wd_read_unstopped_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t cap);
 void wd_copy_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t cap);
+bool wd_copy_resident_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t cap);
+void wd_forget_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t mark);
 size_t wd_stack_cap(size_t threads);
 
 /* contexts.c */
@@ -247,6 +263,7 @@ void wd_find_interpreter(struct wd_snapshot_arena *arena);
 /* python_frames.c */
 void wd_read_python_stacks(struct wd_snapshot_arena *arena);
 void wd_read_python_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot);
+void wd_find_python_lock_holder(struct wd_snapshot_arena *arena);
 void wd_forget_python_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot);
 
 /* kill.c */

@@ -164,6 +164,18 @@ char wd_thread_state(struct wd_snapshot_arena *arena, pid_t tid) {
     return close != NULL && close[1] == ' ' ? close[2] : '?';
 }
 
+void wd_read_wait(struct wd_snapshot_arena *arena, struct wd_thread *thread) {
+    char path[32], text[512];
+    snprintf(path, sizeof path, "%d/stat", thread->tid);
+    if (wd_read_at(arena->task_directory, path, text, sizeof text) > 0) {
+        const char *close = strrchr(text, ')');
+        if (close != NULL && close[1] == ' ') thread->state = (uint8_t)close[2];
+    }
+    snprintf(path, sizeof path, "%d/wchan", thread->tid);
+    wd_read_at(arena->task_directory, path, thread->wait_channel, sizeof thread->wait_channel);
+    if (strcmp(thread->wait_channel, "0") == 0) thread->wait_channel[0] = '\0';
+}
+
 uint64_t wd_count_blocks(struct wd_snapshot_arena *arena, pid_t tid) {
     char name[32];
     snprintf(name, sizeof name, "%d/status", tid);

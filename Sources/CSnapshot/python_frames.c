@@ -239,6 +239,13 @@ static struct wd_slot *find_thread(struct wd_snapshot_arena *arena, const uint8_
     return NULL;
 }
 
+/* The thread with this id in its own PID namespace. */
+static const struct wd_slot *find_own_thread(const struct wd_snapshot_arena *arena, uint64_t tid) {
+    for (size_t i = 0; i < arena->thread_count; i++)
+        if (arena->slots[i].own_tid != 0 && (uint64_t)arena->slots[i].own_tid == tid) return &arena->slots[i];
+    return NULL;
+}
+
 static void find_lock_holder(struct wd_snapshot_arena *arena, uint64_t interpreter) {
     const struct wd_python_layout *layout = arena->interpreter.layout;
     uint64_t lock = (layout->lock_in_runtime ? arena->interpreter.runtime : interpreter) + layout->lock;
@@ -251,6 +258,7 @@ static void find_lock_holder(struct wd_snapshot_arena *arena, uint64_t interpret
         || !read_all(arena, holder, thread, sizeof thread))
         return;
     const struct wd_slot *slot = find_thread(arena, thread);
+    if (slot == NULL && layout->tid != UINT32_MAX) slot = find_own_thread(arena, word(thread, layout->tid));
     if (slot != NULL) arena->interpreter.python.lock_holder = slot->thread.tid;
 }
 
@@ -302,6 +310,19 @@ void wd_read_python_stacks(struct wd_snapshot_arena *arena) {
     copy_stacks(arena, NULL);
 }
 
+/* Of a process that runs: who held the interpreter's lock when this was read. */
+void wd_find_python_lock_holder(struct wd_snapshot_arena *arena) {
+    const struct wd_interpreter *interpreter = &arena->interpreter;
+    uint64_t next;
+    if (interpreter->layout == NULL
+        || !read_all(arena, interpreter->runtime + interpreter->layout->interpreters, &next, sizeof next))
+        return;
+    for (int i = 0; i < most_interpreters && next != 0 && interpreter->python.lock_holder == 0; i++) {
+        find_lock_holder(arena, next);
+        if (!read_all(arena, next + interpreter->layout->next_interpreter, &next, sizeof next)) return;
+    }
+}
+
 /* Of the slot that was read last. */
 void wd_forget_python_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot) {
     if (slot->python_count > 0) arena->interpreter.frame_count = slot->python_first;
@@ -318,6 +339,8 @@ void wd_read_python_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot)
     }
     uint64_t began = wd_now();
     interpreter->deadline = began + sample_budget;
+    if (arena->stop_deadline != 0 && arena->stop_deadline < interpreter->deadline)
+        interpreter->deadline = arena->stop_deadline;
     interpreter->changes = true;
     if (slot->own_tid == 0) slot->own_tid = wd_own_tid(arena, slot->thread.tid);
     uint8_t block[WD_PYTHON_THREAD];

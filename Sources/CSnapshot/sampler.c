@@ -12,8 +12,11 @@
 
 static const size_t sample_cap = (size_t)64 << 10;
 static const size_t least_room = (size_t)8 << 10;
-/* Longer than any stop that is not the machine's fault. */
+/* Longer than any thread takes to stop that has a CPU. */
 static const uint64_t stop_limit = 5000000;
+
+/* How long a look waits for a thread that was asked to stop, and has not. */
+static const uint64_t settle_limit = 50000000;
 
 enum { accounting_size = 64 };
 
@@ -31,6 +34,7 @@ struct wd_sampler {
     struct wd_snapshot_arena *arena;
     struct wd_sampling_request request;
     struct wd_snapshot_request snapshot;
+    struct wd_snapshot_result result; /* until the sampling is finished */
     struct wd_sampling_totals totals;
     uint32_t stack_count;
     uint64_t hashes[WD_SAMPLER_MAX_STACKS];
@@ -58,7 +62,11 @@ struct wd_sampler *wd_sampler_begin(const struct wd_sampling_request *request, s
         .method = WD_METHOD_PROCFS_REGISTERS, .end = WD_END_RELEASE, .cgroup_kill = -1,
         .module_capacity = request->module_capacity, .module_fds = request->module_fds,
     };
-    if (wd_open_capture(sampler->arena, &sampler->snapshot, result) == 0) return sampler;
+    if (wd_open_capture(sampler->arena, &sampler->snapshot, result) == 0) {
+        sampler->result = *result;
+        sampler->arena->result = &sampler->result;
+        return sampler;
+    }
     wd_close_capture(sampler->arena);
     munmap(sampler, sizeof *sampler);
     return NULL;
@@ -105,18 +113,6 @@ static void read_name(struct wd_sampler *sampler, pid_t tid, char *name) {
     if (length > 0 && name[length - 1] == '\n') name[length - 1] = '\0';
 }
 
-static void read_wait(struct wd_sampler *sampler, struct wd_thread *thread) {
-    char path[32], text[512];
-    snprintf(path, sizeof path, "%d/stat", thread->tid);
-    if (wd_read_at(sampler->arena->task_directory, path, text, sizeof text) > 0) {
-        const char *close = strrchr(text, ')');
-        if (close != NULL && close[1] == ' ') thread->state = (uint8_t)close[2];
-    }
-    snprintf(path, sizeof path, "%d/wchan", thread->tid);
-    wd_read_at(sampler->arena->task_directory, path, thread->wait_channel, sizeof thread->wait_channel);
-    if (strcmp(thread->wait_channel, "0") == 0) thread->wait_channel[0] = '\0';
-}
-
 /* The number of the stack, which is kept if it is new; 0 when there is no room. */
 static uint32_t keep(struct wd_sampler *sampler, struct wd_slot *slot, const char *name, size_t mark) {
     struct wd_snapshot_arena *arena = sampler->arena;
@@ -133,7 +129,7 @@ static uint32_t keep(struct wd_sampler *sampler, struct wd_slot *slot, const cha
         wd_forget_python_stack(arena, slot);
         return 0;
     }
-    if (slot->thread.state == '?') read_wait(sampler, &slot->thread);
+    if (slot->thread.state == '?') wd_read_wait(arena, &slot->thread);
     memcpy(slot->thread.name, name, sizeof slot->thread.name);
     uint32_t index = sampler->stack_count++;
     sampler->hashes[index] = hash;
@@ -210,29 +206,29 @@ static bool look_at_sleeper(struct wd_sampler *sampler, struct wd_slot *slot, st
     return false;
 }
 
-static void look_at_runner(struct wd_sampler *sampler, struct wd_slot *slot, struct track *track) {
-    struct wd_snapshot_arena *arena = sampler->arena;
-    struct wd_thread *thread = &slot->thread;
+static void mark_running(struct wd_thread *thread) {
     snprintf(thread->syscall_text, sizeof thread->syscall_text, "running");
     thread->state = 'R';
-    thread->register_source = WD_REGISTERS_NONE;
-    if (!sampler->request.stop_running || sampler->totals.refusal != 0) return;
-    uint64_t began = wd_now();
-    int error = wd_stop_thread(arena, slot, began + stop_limit);
-    if (error == 0 && thread->register_source == WD_REGISTERS_PTRACE) {
-        wd_copy_stack(arena, slot, sample_cap);
-        wd_read_python_stack(arena, slot);
+}
+
+/* Returns false for a thread that sleeps by now. */
+static bool look_at_runner(struct wd_sampler *sampler, struct wd_slot *slot, struct track *track) {
+    struct wd_snapshot_arena *arena = sampler->arena;
+    struct wd_thread *thread = &slot->thread;
+    if (sampler->request.stop_running && sampler->totals.refusal == 0) {
+        uint64_t length;
+        int error = wd_look_at_running(arena, slot, sample_cap, wd_now() + stop_limit, &length);
+        if (error == EAGAIN) return false;
+        if (length > 0) {
+            sampler->totals.stops++;
+            sampler->totals.stopped_ns += length;
+            track->stopped_ns += length;
+            if (length > sampler->totals.longest_stop_ns) sampler->totals.longest_stop_ns = length;
+        }
+        if (error != 0 && error != ETIMEDOUT && error != ESRCH) sampler->totals.refusal = error;
     }
-    if (error == 0 || error == ETIMEDOUT) {
-        wd_release_thread(arena, slot, wd_now() + stop_limit);
-        uint64_t length = wd_now() - began;
-        sampler->totals.stops++;
-        sampler->totals.stopped_ns += length;
-        track->stopped_ns += length;
-        if (length > sampler->totals.longest_stop_ns) sampler->totals.longest_stop_ns = length;
-    } else if (error != ESRCH) {
-        sampler->totals.refusal = error;
-    }
+    mark_running(thread);
+    return true;
 }
 
 static void look_at(struct wd_sampler *sampler, struct wd_slot *slot, struct track *track) {
@@ -263,7 +259,9 @@ static void look_at(struct wd_sampler *sampler, struct wd_slot *slot, struct tra
     slot->thread.tid = tid;
     slot->thread.state = '?';
     bool slept = look_at_sleeper(sampler, slot, track, &mark);
-    if (!slept) look_at_runner(sampler, slot, track);
+    for (int round = 0; !slept && round < 3 && !look_at_runner(sampler, slot, track); round++)
+        slept = look_at_sleeper(sampler, slot, track, &mark);
+    if (!slept && slot->thread.state == '?') mark_running(&slot->thread);
     track->slept = slept && slot->thread.register_source != WD_REGISTERS_NONE;
     if (slot->stack_length == 0) arena->stacks_used = mark;
     uint32_t stack = keep(sampler, slot, track->name, mark);
@@ -290,7 +288,12 @@ int wd_sampler_look(struct wd_sampler *sampler) {
         return error == ENOENT ? ESRCH : error;
     }
     sampler->totals.samples++;
+    wd_settle(arena, wd_now() + settle_limit);
     return 0;
+}
+
+uint32_t wd_sampler_settle(struct wd_sampler *sampler, uint64_t deadline_ns) {
+    return (uint32_t)wd_settle(sampler->arena, deadline_ns);
 }
 
 void wd_sampler_stop_running(struct wd_sampler *sampler, uint32_t stop_running) {

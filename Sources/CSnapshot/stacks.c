@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "internal.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const size_t largest_cap = (size_t)256 << 10;
 static const size_t crowd_cap = (size_t)64 << 10;
 static const size_t least_cap = (size_t)4 << 10;
 static const size_t crowd = 200;
+static const uint64_t page = 4096;
+enum { largest_pages = 65 }; /* of largest_cap, wherever it begins */
 
 /* The part of the stack that is worth copying: from the red zone (System V psABI 3.2.2) below the stack pointer to
  * the mapping's end, without the arguments and the environment. A pointer into no known mapping belongs to a stack
@@ -48,15 +52,53 @@ static size_t total(const struct wd_snapshot_arena *arena, size_t cap) {
     return sum;
 }
 
-void wd_copy_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t cap) {
-    uint64_t start = 0;
-    size_t length = extent(arena, slot->thread.registers[WD_RSP], cap, &start);
+static void copy(struct wd_snapshot_arena *arena, struct wd_slot *slot, uint64_t start, size_t length) {
     if (length > WD_STACKS_CAPACITY - arena->stacks_used) length = WD_STACKS_CAPACITY - arena->stacks_used;
     length = wd_read_memory(arena, start, arena->stacks + arena->stacks_used, length);
     slot->stack_address = start;
     slot->stack_offset = arena->stacks_used;
     slot->stack_length = (uint32_t)length;
     arena->stacks_used += (length + 15) & ~(size_t)15;
+}
+
+void wd_copy_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t cap) {
+    uint64_t start = 0;
+    size_t length = extent(arena, slot->thread.registers[WD_RSP], cap, &start);
+    copy(arena, slot, start, length);
+}
+
+/* How many bytes from an address on are in memory: reading them waits for nothing. */
+static size_t resident_length(struct wd_snapshot_arena *arena, uint64_t start, size_t length) {
+    static const uint64_t present = UINT64_C(1) << 63; /* proc_pid_pagemap(5) */
+    uint64_t entries[largest_pages], first = start / page;
+    size_t count = length == 0 ? 0 : (size_t)((start + length - 1) / page - first) + 1;
+    if (count > largest_pages) count = largest_pages;
+    char name[32];
+    snprintf(name, sizeof name, "%d/pagemap", arena->memory_tid);
+    int file = openat(arena->task_directory, name, O_RDONLY | O_CLOEXEC);
+    ssize_t got = file < 0 ? -1 : pread(file, entries, count * sizeof *entries, (off_t)(first * sizeof *entries));
+    if (file >= 0) close(file);
+    if (got < 0) return length;
+    size_t pages = 0;
+    while (pages < (size_t)got / sizeof *entries && (entries[pages] & present) != 0) pages++;
+    uint64_t end = (first + pages) * page;
+    if (end <= start) return 0;
+    return end - start < length ? (size_t)(end - start) : length;
+}
+
+/* As wd_copy_stack, but never waits for a page. Returns whether the stack is complete. */
+bool wd_copy_resident_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t cap) {
+    uint64_t start = 0;
+    size_t length = extent(arena, slot->thread.registers[WD_RSP], cap, &start);
+    size_t resident = resident_length(arena, start, length);
+    uint64_t pointer_page = slot->thread.registers[WD_RSP] & ~(page - 1);
+    if (resident == 0 && start < pointer_page && pointer_page - start < length) { /* nothing is in the red zone */
+        length -= (size_t)(pointer_page - start);
+        start = pointer_page;
+        resident = resident_length(arena, start, length);
+    }
+    copy(arena, slot, start, resident);
+    return resident == length;
 }
 
 void wd_read_stacks(struct wd_snapshot_arena *arena) {
@@ -88,7 +130,7 @@ static bool read_position(struct wd_snapshot_arena *arena, pid_t tid, char *sche
     return true;
 }
 
-static void forget_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t mark) {
+void wd_forget_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t mark) {
     arena->stacks_used = mark;
     slot->stack_length = 0;
     wd_forget_python_stack(arena, slot);
@@ -109,7 +151,7 @@ static bool read_starved_stack(struct wd_snapshot_arena *arena, struct wd_slot *
     read_position(arena, thread->tid, schedstat, text);
     if (schedstat[0] != '\0' && strtoull(schedstat, NULL, 10) == thread->run_ns) return true;
     if (wd_count_blocks(arena, thread->tid) == thread->voluntary_switches) return true;
-    forget_stack(arena, slot, mark);
+    wd_forget_stack(arena, slot, mark);
     return false;
 }
 
@@ -132,7 +174,7 @@ void wd_read_unstopped_stack(struct wd_snapshot_arena *arena, struct wd_slot *sl
             memcpy(thread->syscall_text, text[0], sizeof thread->syscall_text);
             return;
         }
-        forget_stack(arena, slot, mark);
+        wd_forget_stack(arena, slot, mark);
         memcpy(accounting[0], accounting[1], sizeof accounting[0]);
         memcpy(text[0], text[1], sizeof text[0]);
     }

@@ -145,9 +145,17 @@ static void explain_late_stop(struct wd_snapshot_arena *arena) {
     else give_reason(arena, "no thread stopped in time: the main thread is in state %c", state);
 }
 
+static void explain_brief_stops(struct wd_snapshot_arena *arena) {
+    give_reason(arena, "it runs on");
+    if (arena->seize_error == EPERM && arena->tracer != 0) give_reason(arena, "process %d is tracing it", arena->tracer);
+    else if (arena->seize_error == EPERM) explain_refusal(arena);
+    else if (arena->seize_error != 0) give_reason(arena, "tracing failed: %s", strerrorname_np(arena->seize_error));
+}
+
 static void explain_missing_stop(struct wd_snapshot_arena *arena) {
     if (arena->request->method != WD_METHOD_PTRACE) {
-        give_reason(arena, "that was asked for");
+        if (arena->request->stop_running) explain_brief_stops(arena);
+        else give_reason(arena, "that was asked for");
     } else if (arena->tracer != 0) {
         give_reason(arena, "process %d is tracing it", arena->tracer);
     } else if (arena->foreign_registers > 0) {
@@ -163,33 +171,77 @@ static void explain_missing_stop(struct wd_snapshot_arena *arena) {
     }
 }
 
+/* The stacks of threads that are not stopped. */
+static void read_blocked_threads(struct wd_snapshot_arena *arena) {
+    size_t cap = wd_stack_cap(arena->thread_count);
+    for (size_t i = 0; i < arena->thread_count; i++) {
+        struct wd_slot *slot = &arena->slots[i];
+        if (slot->thread.register_source == WD_REGISTERS_PTRACE || slot->trace == WD_GONE) continue;
+        wd_read_unstopped_stack(arena, slot, cap);
+    }
+}
+
+/* One thread of a process that must not notice. It may go to sleep or wake up at any time: the other way is tried then. */
+static void read_undisturbed(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t cap, uint64_t deadline) {
+    struct wd_thread *thread = &slot->thread;
+    char before[sizeof thread->syscall_text];
+    memcpy(before, thread->syscall_text, sizeof before);
+    for (int round = 0; round < 3; round++) {
+        wd_read_unstopped_stack(arena, slot, cap);
+        if (thread->register_source != WD_REGISTERS_NONE) break;
+        if (!arena->request->stop_running || arena->seize_error != 0 || wd_now() >= deadline) break;
+        uint64_t stopped;
+        int error = wd_look_at_running(arena, slot, cap, deadline, &stopped);
+        if (thread->register_source == WD_REGISTERS_PTRACE) {
+            snprintf(thread->syscall_text, sizeof thread->syscall_text, "running");
+            thread->state = 'R';
+            thread->wait_channel[0] = thread->kernel_stack[0] = '\0';
+        }
+        if (error != EAGAIN) break;
+    }
+    if (thread->register_source != WD_REGISTERS_SYSCALL_FILE || strcmp(before, thread->syscall_text) == 0) return;
+    thread->kernel_stack[0] = '\0'; /* of another call */
+    wd_read_wait(arena, thread);
+}
+
+static void read_all_undisturbed(struct wd_snapshot_arena *arena) {
+    size_t cap = wd_stack_cap(arena->thread_count);
+    uint64_t deadline = wd_now() + wd_stop_timeout(arena);
+    for (size_t i = 0; i < arena->thread_count; i++) {
+        struct wd_slot *slot = &arena->slots[i];
+        if (slot->thread.state != 'Z' && slot->thread.state != 'X') read_undisturbed(arena, slot, cap, deadline);
+    }
+    wd_settle(arena, wd_now() + wd_stop_timeout(arena));
+    if (wd_may_run_swift_tasks(arena)) wd_read_contexts(arena);
+    wd_find_python_lock_holder(arena);
+}
+
+static void freeze_and_read(struct wd_snapshot_arena *arena) {
+    bool contexts = wd_may_run_swift_tasks(arena), stopped = false;
+    arena->result->times.facts_read = wd_now();
+    wd_freeze(arena);
+    for (size_t i = 0; i < arena->thread_count; i++)
+        if (arena->slots[i].thread.register_source == WD_REGISTERS_PTRACE) stopped = true;
+    wd_read_stacks(arena);
+    arena->result->times.stacks_read = wd_now();
+    if (contexts && stopped) wd_read_contexts(arena);
+    if (stopped) wd_read_python_stacks(arena);
+    read_blocked_threads(arena);
+}
+
 static void read_memory(struct wd_snapshot_arena *arena) {
     struct wd_snapshot_result *result = arena->result;
-    bool stopped = false, blocked = false;
-    if (arena->request->method == WD_METHOD_PTRACE) {
-        bool contexts = wd_may_run_swift_tasks(arena);
-        result->times.facts_read = wd_now();
-        wd_freeze(arena);
-        for (size_t i = 0; i < arena->thread_count; i++)
-            if (arena->slots[i].thread.register_source == WD_REGISTERS_PTRACE) stopped = true;
-        wd_read_stacks(arena);
-        result->times.stacks_read = wd_now();
-        if (contexts && stopped) wd_read_contexts(arena);
-        if (stopped) wd_read_python_stacks(arena);
-    } else {
-        result->times.facts_read = wd_now();
-    }
-    if (arena->request->method != WD_METHOD_PROCFS) {
-        size_t cap = wd_stack_cap(arena->thread_count);
-        for (size_t i = 0; i < arena->thread_count; i++) {
-            struct wd_slot *slot = &arena->slots[i];
-            if (slot->thread.register_source == WD_REGISTERS_PTRACE || slot->trace == WD_GONE) continue;
-            wd_read_unstopped_stack(arena, slot, cap);
-            if (slot->thread.register_source == WD_REGISTERS_SYSCALL_FILE) blocked = true;
-        }
+    bool freezes = arena->request->method == WD_METHOD_PTRACE, stopped = false, read = false;
+    result->times.facts_read = wd_now();
+    if (freezes) freeze_and_read(arena);
+    else if (arena->request->method == WD_METHOD_PROCFS_REGISTERS) read_all_undisturbed(arena);
+    for (size_t i = 0; i < arena->thread_count; i++) {
+        uint8_t source = arena->slots[i].thread.register_source;
+        if (source != WD_REGISTERS_NONE) read = true;
+        if (source == WD_REGISTERS_PTRACE && freezes) stopped = true;
     }
     result->times.memory_read = wd_now();
-    result->method = stopped ? WD_METHOD_PTRACE : blocked ? WD_METHOD_PROCFS_REGISTERS : WD_METHOD_PROCFS;
+    result->method = stopped ? WD_METHOD_PTRACE : read ? WD_METHOD_PROCFS_REGISTERS : WD_METHOD_PROCFS;
     if (!stopped) explain_missing_stop(arena);
     if (result->method == WD_METHOD_PROCFS && arena->request->method != WD_METHOD_PROCFS)
         give_reason(arena, "no thread shows where it is blocked");

@@ -104,7 +104,8 @@ public final class CaptureThread: Sendable {
         _ process: Int32, with members: TreeMembers, preferring preferred: [Int32], _ options: SnapshotOptions,
         completion: @escaping TreeCompletion
     ) -> Bool {
-        let request = TreeCapture.Request(members: members, main: process, preferred: preferred)
+        let request = TreeCapture.Request(
+            members: members, main: process, preferred: preferred, kills: options.ending != .release)
         let others = TreeCapture(request, configuration.scheduling, treeThreads, limits: configuration.treeLimits)
         return enqueue(Job(process: process, options: options, others: others, completion: completion))
     }

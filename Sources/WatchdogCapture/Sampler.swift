@@ -60,6 +60,11 @@ final class Sampler {
         return isThere
     }
 
+    /// Waits for threads that stop late, and releases each of them at once; returns immediately if there are none.
+    func settle(until moment: Instant) {
+        _ = wd_sampler_settle(sampler, UInt64(clamping: moment.nanoseconds))
+    }
+
     /// Ends the sampling; call it once.
     func finish() throws(SnapshotError) -> Sampling {
         var totals = wd_sampling_totals()
@@ -153,7 +158,9 @@ extension Sampling {
             while sampler.look() {
                 // A late sample does not make the following ones come faster.
                 next = max(next + options.interval, .now())
-                guard next <= end, pause(next) else { break }
+                guard next <= end else { break }
+                sampler.settle(until: next)
+                guard pause(next) else { break }
             }
             let sampling = try sampler.finish()
             guard sampling.sampleCount > 0 else {

@@ -98,7 +98,11 @@ public final class SamplingSession: Sendable {
 
     private func firstLook(_ sampler: Sampler, of process: Int32) throws(SnapshotError) -> Bool {
         let look = FirstLook(sampler: sampler)
-        let worker = try CaptureWorker.start { look.succeeded = look.sampler.look() }
+        let worker = try CaptureWorker.start {
+            look.succeeded = look.sampler.look()
+            // Only this thread can release one that stops late.
+            look.sampler.settle(until: .now() + Self.firstLookLimit / 2)
+        }
         // The kernel may block the thread indefinitely; the sampler then belongs to that thread.
         guard worker.join(until: .now() + Self.firstLookLimit) else {
             throw SnapshotError("sample", of: process, .timedOut)

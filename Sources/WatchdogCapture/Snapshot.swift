@@ -31,6 +31,8 @@ public final class Snapshot: Sendable {
     public let threadCount: Int
     /// How long each part of the capture took.
     public let timings: SnapshotTimings
+    /// How often a thread on a CPU was stopped alone, and for how long at most.
+    let briefStops: (count: Int, longest: Duration)
     /// What happened to the process.
     public let end: SnapshotEnd
 
@@ -46,6 +48,7 @@ public final class Snapshot: Sendable {
         methodReason = reason.isEmpty ? nil : reason
         threadCount = Int(result.thread_count)
         timings = SnapshotTimings(result.times, kill: request.end == WD_END_KILL.rawValue, method: method)
+        briefStops = (Int(result.brief_stops), .nanoseconds(Int64(clamping: result.longest_stop_ns)))
         end = SnapshotEnd(result, request)
     }
 
@@ -61,6 +64,7 @@ public final class Snapshot: Sendable {
         methodReason = nil
         self.threadCount = threadCount
         self.timings = timings
+        briefStops = (0, .zero)
         self.end = end
     }
 
@@ -73,6 +77,7 @@ public final class Snapshot: Sendable {
         methodReason = original.methodReason
         threadCount = original.threadCount
         timings = original.timings
+        briefStops = original.briefStops
         end = original.end
     }
 

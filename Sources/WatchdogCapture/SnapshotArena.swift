@@ -39,6 +39,7 @@ final class SnapshotArena: @unchecked Sendable {
         request.pidfd = options.pidfd ?? -1
         request.start_time = options.startTime ?? 0
         request.method = options.method.rawMethod
+        request.stop_running = options.stopsRunning ? 1 : 0
         request.cgroup_kill = -1
         request.stop_timeout_us = UInt32(clamping: max(options.stopTimeout, .microseconds(1)).nanoseconds / 1000)
         if case .kill(let controlGroup, let processGroup) = options.ending {

@@ -6,7 +6,7 @@ public import WatchdogVerdict
 public struct SnapshotOptions: Sendable, Equatable {
     /// What happens to the process once its memory is copied.
     public enum Ending: Sendable, Equatable {
-        /// It resumes as before; a process that was stopped by a signal stays stopped.
+        /// It continues as before; a process that was stopped by a signal stays stopped.
         case release
         /// It is killed with SIGKILL while still frozen.
         ///
@@ -24,8 +24,15 @@ public struct SnapshotOptions: Sendable, Equatable {
     public var startTime: UInt64?
     /// The best method to try.
     ///
-    /// ``CapturedProcess/Method/procfsRegisters`` stops nothing and interrupts no system call.
+    /// ``CapturedProcess/Method/ptrace`` ends system calls of threads that sleep, which some programs take for an error:
+    /// it is for processes that are about to be killed. ``CapturedProcess/Method/procfsRegisters`` does not stop a thread
+    /// that sleeps.
     public var method: CapturedProcess.Method
+    /// Whether ``CapturedProcess/Method/procfsRegisters`` may stop threads that are on a CPU, one at a time and for tens of
+    /// microseconds; their stacks cannot be read otherwise.
+    ///
+    /// No system call fails because of that.
+    public var stopsRunning: Bool
     /// What happens to the process afterward.
     public var ending: Ending
     /// How long to wait for the threads to stop; at most one second.
@@ -34,17 +41,22 @@ public struct SnapshotOptions: Sendable, Equatable {
     /// that get no CPU or run in the kernel is 400 ms longer.
     public var stopTimeout: Duration
 
-    /// Creates options; by default, the process is stopped for a moment and released.
+    /// Creates options; by default, the process runs on and notices nothing.
+    ///
+    /// - Parameter method: nil for ``CapturedProcess/Method/ptrace`` before a kill, and
+    ///   ``CapturedProcess/Method/procfsRegisters`` otherwise.
     public init(
         pidfd: Int32? = nil,
         startTime: UInt64? = nil,
-        method: CapturedProcess.Method = .ptrace,
+        method: CapturedProcess.Method? = nil,
+        stopsRunning: Bool = true,
         ending: Ending = .release,
         stopTimeout: Duration = .milliseconds(100)
     ) {
         self.pidfd = pidfd
         self.startTime = startTime
-        self.method = method
+        self.method = method ?? (ending == .release ? .procfsRegisters : .ptrace)
+        self.stopsRunning = stopsRunning
         self.ending = ending
         self.stopTimeout = stopTimeout
     }

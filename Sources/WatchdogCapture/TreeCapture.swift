@@ -4,6 +4,7 @@ import Glibc
 import Synchronization
 import WatchdogBase
 import WatchdogLinux
+import WatchdogVerdict
 
 /// Captures the processes of an app other than its main process, one after the other.
 ///
@@ -20,6 +21,8 @@ final class TreeCapture: Sendable {
         let main: Int32
         /// Processes that come first.
         let preferred: [Int32]
+        /// Whether the app is killed afterward; otherwise its processes must not notice that they are captured.
+        var kills = false
     }
 
     /// Counts the threads that have not ended; a few may be stuck for good.
@@ -152,7 +155,8 @@ final class TreeCapture: Sendable {
             return (nil, "the stacks of the processes take too much memory")
         }
         let options = SnapshotOptions(
-            pidfd: member.process.descriptor.number, startTime: member.stat.startTime, stopTimeout: limits.stopTimeout)
+            pidfd: member.process.descriptor.number, startTime: member.stat.startTime,
+            method: request.kills ? .ptrace : .procfsRegisters, stopTimeout: limits.stopTimeout)
         switch arena.take(of: member.stat.id, options).0 {
         case .failure(let error):
             return (nil, "\(error)")

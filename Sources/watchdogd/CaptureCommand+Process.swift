@@ -12,7 +12,7 @@ extension CaptureCommand {
         let report: Report
         do {
             report = try LongCall.show("capturing process \(process) and naming its functions") {
-                try ProcessCapture(of: process, stopsThreads: stop).report()
+                try ProcessCapture(of: process, stopsRunning: stop).report()
             }
         } catch let error as RunError {
             StandardError.say(error.description)

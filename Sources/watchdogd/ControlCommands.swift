@@ -128,16 +128,16 @@ struct CaptureCommand: ParsableCommand {
         abstract: "Capture the stacks of a running app or process, and let it continue.",
         discussion: """
             For an app, has the daemon write a report, and prints its path; 'watchdogd report show' shows it. For any \
-            other process, prints the stacks in the same form without stopping it: sleeping threads are not disturbed, \
-            and threads on a CPU have no stack. With --stop, all threads are stopped at the same instant, for about a \
-            millisecond, and each gets a stack; a blocked system call may then return early with EINTR.
+            other process, prints the stacks in the same form without stopping it: threads on a CPU have no stack. \
+            With --stop, these are stopped too, one after another, each for tens of microseconds. Sleeping threads are \
+            never disturbed, and no system call fails because of a capture.
             """
     )
 
     @OptionGroup var daemon: ControlOptions
     @OptionGroup var output: OutputOptions
 
-    @Flag(help: "For a process: stop all its threads briefly.")
+    @Flag(help: "For a process: stop threads on a CPU briefly, so that they have stacks.")
     var stop = false
 
     @Option(

@@ -94,7 +94,7 @@ extension EndToEnd {
             #expect(report.body.linux?.kind == .capture)
             #expect(report.metadata.linux?.event == "capture")
             #expect(report.body.isSimulated == 1)
-            #expect(report.body.linux?.capture?.method == .ptrace)
+            #expect(report.body.linux?.capture?.method == .procfsRegisters)
             #expect(report.body.termination == nil)
             #expect(kill(app.pid, 0) == 0, "it runs on")
         }

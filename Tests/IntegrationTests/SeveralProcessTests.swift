@@ -57,7 +57,7 @@ extension EndToEnd {
             #expect(reader.waits?.first?.subject?.contains("pipe") == true, "\(reader)")
             // The main process has what it has without workers.
             #expect(report.faultingStack?.systemCall?.name == "wait4")
-            #expect(linux.capture?.method == .ptrace)
+            #expect(linux.capture?.method == (enforcement == "kill" ? .ptrace : .procfsRegisters))
             #expect(linux.kill.outcome == (enforcement == "kill" ? "verified" : "none"))
         }
 

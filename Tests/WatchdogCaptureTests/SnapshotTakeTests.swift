@@ -312,7 +312,7 @@ struct SnapshotTakeTests {
     func impatient() throws {
         let subject = try Subject("threads", "8")
         for byte in UInt8(0)..<50 {
-            let snapshot = try Snapshot.take(of: subject.process, SnapshotOptions(stopTimeout: .zero))
+            let snapshot = try Snapshot.take(of: subject.process, SnapshotOptions(method: .ptrace, stopTimeout: .zero))
             let contents = try snapshot.contents()
             #expect(contents.threads.count == 8)
             for thread in contents.threads where thread.stack != nil {
@@ -405,7 +405,7 @@ struct SnapshotTakeTests {
         for thread in subject.markers.map(\.thread) {
             try subject.waitForState("S", of: thread)
         }
-        let snapshot = try Snapshot.take(of: subject.process, SnapshotOptions.patient(method: .procfsRegisters))
+        let snapshot = try Snapshot.take(of: subject.process, SnapshotOptions(method: .procfsRegisters, stopsRunning: false))
         let contents = try snapshot.contents()
         #expect(snapshot.method == .procfsRegisters)
         #expect(snapshot.methodReason == "that was asked for")

@@ -114,7 +114,7 @@ final class OpenWatch {
 
 extension SnapshotOptions {
     /// Waits for threads as long as a capture can, which is a second: the machine may be busy with other tests.
-    static let patient = SnapshotOptions(stopTimeout: patience)
+    static let patient = SnapshotOptions(method: .ptrace, stopTimeout: patience)
 
     static func patient(
         startTime: UInt64? = nil,

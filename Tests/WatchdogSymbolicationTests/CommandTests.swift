@@ -15,7 +15,7 @@ struct CommandTests {
     @Test("prints what the library finds, as one line of JSON with sorted keys")
     func result() throws {
         let process = try Subject.serviceWithLines.start("2", threads: 3)
-        let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(stopTimeout: patience))
+        let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(method: .ptrace, stopTimeout: patience))
         let helper = try Helper(["--budget", "\(patience.components.seconds)s"], snapshot: snapshot)
         #expect(helper.exitCode == 0)
         #expect(helper.errors == "")
@@ -74,7 +74,7 @@ struct CommandTests {
     @Test("with hardly any time there is still a report of all threads")
     func tinyBudget() throws {
         let process = try Subject.serviceStatic.start("30", threads: 31)
-        let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(stopTimeout: patience))
+        let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(method: .ptrace, stopTimeout: patience))
         for budget in ["20ms", "60ms", "150ms"] {
             let helper = try Helper(["--budget", budget], snapshot: snapshot)
             // A machine under load may not even get so far in this time; it must say so then.

@@ -17,7 +17,7 @@ struct HostileTests {
     @Test("in the snapshot: a report or exit code 65, never a crash or a hang")
     func snapshot() throws {
         let process = try Subject.tasks.start(threads: 2)
-        let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(stopTimeout: patience))
+        let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(method: .ptrace, stopTimeout: patience))
         let original = try bytes(behind: snapshot.memory)
         var generator = SeededGenerator(seed: 1)
         var codes: [Int32: Int] = [:]
@@ -44,7 +44,7 @@ struct HostileTests {
     @Test("in the registers and stacks: frames that lie in the process or none")
     func stacks() throws {
         let process = try Subject.chain.start(threads: 2)
-        let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(stopTimeout: patience))
+        let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(method: .ptrace, stopTimeout: patience))
         let contents = try snapshot.contents()
         var generator = SeededGenerator(seed: 2)
         for _ in 0..<300 {
@@ -75,7 +75,7 @@ struct HostileTests {
     @Test("in a module: the other modules' frames stay as they are", arguments: [Subject.chainWithLines, .inlined])
     func module(subject: Subject) throws {
         let process = try subject.start("inlined", threads: subject.source == "chain.c" ? 2 : 1)
-        let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(stopTimeout: patience))
+        let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(method: .ptrace, stopTimeout: patience))
         let whole = try symbolicate(try snapshot.contents(), modules: snapshot.modules)
         let original = try bytes(behind: snapshot.modules[0])
         var generator = SeededGenerator(seed: 5)
@@ -102,7 +102,7 @@ struct HostileTests {
     @Test("instead of modules: empty files, text, directories, pipes and devices")
     func notModules() throws {
         let process = try Subject.chain.start(threads: 2)
-        let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(stopTimeout: patience))
+        let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(method: .ptrace, stopTimeout: patience))
         var ends: [Int32] = [-1, -1]
         #expect(wd_pipe(&ends, 0) == 0)
         let directory = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -135,7 +135,7 @@ struct HostileTests {
         let process = try Process([path])
         try process.waitUntilReady()
         try process.waitUntilAsleep(threads: 2)
-        let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(stopTimeout: patience))
+        let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(method: .ptrace, stopTimeout: patience))
         let helper = try Helper(["--budget", "10s"], snapshot: snapshot)
         #expect(helper.exitCode == 0, "\(helper.errors)")
         let captured = try helper.captured()

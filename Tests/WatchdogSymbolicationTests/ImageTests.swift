@@ -63,7 +63,7 @@ struct ImageTests {
         let process = try Process([path])
         try process.waitUntilReady()
         try process.waitUntilAsleep(threads: 2)
-        let contents = try Snapshot.take(of: process.id, SnapshotOptions(stopTimeout: patience)).contents()
+        let contents = try Snapshot.take(of: process.id, SnapshotOptions(method: .ptrace, stopTimeout: patience)).contents()
         let opened = try symbolicate(contents, modules: [])
         #expect(try opened.main.frames.contain(chain: ["innermost", "middle", "outer", "main"]))
         #expect(opened.notes.contains { $0.hasPrefix("\(path): opened by its path") })

@@ -72,7 +72,7 @@ struct RecoveryTests {
     @Test("begin at the caller when a call went to a wild address")
     func wildCall() throws {
         let process = try Subject.chain.start(threads: 2)
-        let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(stopTimeout: patience))
+        let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(method: .ptrace, stopTimeout: patience))
         var contents = try snapshot.contents()
         let expected = try symbolicate(contents, modules: snapshot.modules).main.frames
         // As if `middle` had called address 16 instead of `innermost`: its return address is on top of the stack.
@@ -91,7 +91,7 @@ struct RecoveryTests {
 
     /// Unwinds every thread twice: with all information, and without that of some images.
     private func score(of process: Process, ignoring names: [String]) throws -> Score {
-        let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(stopTimeout: patience))
+        let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(method: .ptrace, stopTimeout: patience))
         let contents = try snapshot.contents()
         let list = Image.images(of: contents.mappings)
         var files = ImageFiles(contents, modules: snapshot.modules)

@@ -29,7 +29,7 @@ struct WorkerTests {
     @Test("cannot be created: libdw sees no file, and the report says why", arguments: ["pipe", "fork"])
     func missing(call: String) throws {
         let process = try Subject.chainWithLines.start(threads: 2)
-        let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(stopTimeout: patience))
+        let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(method: .ptrace, stopTimeout: patience))
         let contents = try snapshot.contents()
         var job = SymbolicationJob()
         let failure: () -> Int32 = {
@@ -63,7 +63,7 @@ struct WorkerTests {
         .enabled(if: geteuid() == 0))
     func processLimit() throws {
         let process = try Subject.chainWithLines.start(threads: 2)
-        let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(stopTimeout: patience))
+        let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(method: .ptrace, stopTimeout: patience))
         let program = "\(try Subject.buildDirectory())/watchdogd-symbolicate"
         var limits = Symbolicator.Limits()
         limits.work = patience / 2

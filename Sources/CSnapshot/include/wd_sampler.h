@@ -62,6 +62,10 @@ struct wd_sampler *wd_sampler_begin(const struct wd_sampling_request *request, s
 /* Samples every thread once. 0, or an errno after which no further sample is possible. */
 int wd_sampler_look(struct wd_sampler *sampler);
 
+/* A thread may stop late: only wd_sampler_look and this release it at once. Waits for such threads until `deadline_ns` on
+ * CLOCK_MONOTONIC, and returns how many are left: 0 at once, unless one sleeps uninterruptibly or gets no CPU. */
+uint32_t wd_sampler_settle(struct wd_sampler *sampler, uint64_t deadline_ns);
+
 /* Sets whether the following samples stop threads on a CPU; request->stop_running does so for the first. */
 void wd_sampler_stop_running(struct wd_sampler *sampler, uint32_t stop_running);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Stage 1: stop a process for about a millisecond, copy what its stacks are made of, then release or kill it.
+ * Stage 1: copy what the stacks of a process are made of, then leave it alone or kill it. Before a kill, all threads are
+ * stopped at one instant. A process that lives on must not notice: its sleeping threads are read from outside.
  *
  * No function here exits, aborts, logs or allocates in proportion to the target; every byte from the target is bounded.
  */
@@ -18,7 +19,7 @@ void wd_snapshot_arena_destroy(struct wd_snapshot_arena *arena);
 
 enum wd_snapshot_method {
     WD_METHOD_PTRACE = 0,           /* all threads stopped at one instant */
-    WD_METHOD_PROCFS_REGISTERS = 1, /* blocked threads only, from /proc/PID/task/TID/syscall; stops nothing */
+    WD_METHOD_PROCFS_REGISTERS = 1, /* blocked threads from /proc/PID/task/TID/syscall, without stopping them */
     WD_METHOD_PROCFS = 2,           /* no stacks */
 };
 
@@ -34,6 +35,7 @@ struct wd_snapshot_request {
     uint64_t start_time;      /* /proc/PID/stat field 22; 0: not compared */
     uint32_t method;          /* enum wd_snapshot_method: the best to try */
     uint32_t end;             /* enum wd_snapshot_end */
+    uint32_t stop_running;    /* WD_METHOD_PROCFS_REGISTERS: 1: threads on a CPU are stopped briefly, one at a time */
     int32_t cgroup_kill;      /* WD_END_KILL: "1" is written to this descriptor of a cgroup.kill file; -1: none */
     int32_t process_group;    /* WD_END_KILL: this process group is killed too; 0: none */
     uint32_t stop_timeout_us; /* how long to wait for threads to stop; 0: 100 ms; at most 1 s. WD_END_KILL: 400 ms more
@@ -71,6 +73,8 @@ struct wd_snapshot_result {
     uint32_t thread_count;
     uint32_t stack_bytes;
     uint32_t lingering;      /* threads still traced by the calling thread, see below */
+    uint32_t brief_stops;    /* threads on a CPU that were stopped one at a time */
+    uint64_t longest_stop_ns; /* of these, at most */
     struct wd_snapshot_times times;
     char operation[64]; /* what failed when error != 0 */
     char reason[256];   /* why not a better method; empty for WD_METHOD_PTRACE */

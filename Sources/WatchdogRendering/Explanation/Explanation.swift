@@ -162,7 +162,9 @@ public struct Explanation: Equatable, Sendable {
         case .ptrace: lines.append("All threads were stopped at one instant: the stacks are consistent.")
         case .procfsRegisters:
             let why = linux.capture?.methodReason.map { " (\($0))" } ?? ""
-            lines.append("Stacks were read without stopping the process\(why): those of running threads are missing.")
+            let isComplete = body.threads.allSatisfy { !$0.frames.isEmpty }
+            let missing = isComplete ? "" : ": those of running threads are missing"
+            lines.append("Stacks were read without stopping the process\(why)\(missing).")
         case .procfs:
             let why = linux.capture?.methodReason.map { " (\($0))" } ?? ""
             lines.append("There are no stacks, only what the kernel reports for each thread\(why).")

@@ -8,19 +8,19 @@ import WatchdogPolicy
 public import WatchdogReport
 import WatchdogVerdict
 
-/// All stacks of a running process at one instant: `watchdogd capture`.
+/// All stacks of a running process, which does not notice: `watchdogd capture`.
 public struct ProcessCapture {
     private let process: Int32
-    private let stopsThreads: Bool
+    private let stopsRunning: Bool
 
     /// Prepares the capture of a process.
     ///
     /// - Parameters:
     ///   - process: its id.
-    ///   - stopsThreads: whether to stop all threads at one instant; otherwise threads that are on a CPU have no stack.
-    public init(of process: Int32, stopsThreads: Bool) {
+    ///   - stopsRunning: whether threads that are on a CPU may be stopped briefly; otherwise they have no stack.
+    public init(of process: Int32, stopsRunning: Bool) {
         self.process = process
-        self.stopsThreads = stopsThreads
+        self.stopsRunning = stopsRunning
     }
 
     /// Captures the stacks; the process keeps running.
@@ -30,7 +30,7 @@ public struct ProcessCapture {
         let target = try ForeignProcess(process)
         let options = SnapshotOptions(
             pidfd: target.pidfd.descriptor.number, startTime: target.startTime,
-            method: stopsThreads ? .ptrace : .procfsRegisters)
+            stopsRunning: stopsRunning)
         let facts = facts(target)
         do {
             let snapshot = try Snapshot.take(of: process, options)
