@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Synchronization
+import TestSupport
+import Testing
+import WatchdogBase
+import WatchdogVerdict
+
+@testable import WatchdogCapture
+
+/// What else belongs to the kind: every look that does not end in a kill, by whichever command (`EndToEnd/UndisturbedTests`),
+/// every call of signal(7), threads that sleep all the time and threads that go to sleep while they are looked at, and stops
+/// that come late (`impatient` of `SnapshotTakeTests`).
+@Suite("A look at a process that lives on", .reapsChildren)
+struct UndisturbedTests {
+    /// A program that takes EINTR for an error.
+    private static func start(_ mode: String) throws -> Subject {
+        let folder = "\(#filePath)".split(separator: "/").dropLast(2).reduce("") { "\($0)/\($1)" }
+        let path = "\(folder)/IntegrationTests/Subjects/interruptible.c"
+        let source = String(decoding: try bytes(of: path), as: UTF8.self)
+        let seconds = String(Int(patience / .seconds(1)))
+        let subject = try Subject(
+            try Compiler.shared.executable(source, name: "interruptible"), [mode, seconds], environment: ["TMPDIR=/tmp"]
+        )
+        try subject.waitUntilReady()
+        return subject
+    }
+
+    private static func threads(of process: Int32) -> [Int32] {
+        (try? Snapshot.take(of: process, SnapshotOptions(method: .procfs)).contents().threads.map(\.id)) ?? []
+    }
+
+    /// Ends it; returns what it says of its calls.
+    private static func verdict(of subject: Subject) throws -> String {
+        try subject.send(1)
+        let line = try subject.line()
+        _ = try subject.reap()
+        return line
+    }
+
+    @Test("stops no thread that sleeps, and reads the stack of each")
+    func sleepers() throws {
+        let subject = try Self.start("sleep")
+        for thread in Self.threads(of: subject.process) { try subject.waitForState("S", of: thread) }
+        for _ in 0..<20 {
+            let snapshot = try Snapshot.take(of: subject.process)
+            #expect(snapshot.method == .procfsRegisters)
+            #expect(snapshot.briefStops.count == 0)
+            let contents = try snapshot.contents()
+            #expect(contents.threads.count > 30)
+            #expect(
+                contents.threads.allSatisfy { $0.registerSource == .syscallFile && $0.stack?.bytes.isEmpty == false })
+        }
+        #expect(try Self.verdict(of: subject) == "0 interrupted")
+    }
+
+    @Test("lets a call be repeated that a thread enters when it is stopped")
+    func entering() throws {
+        let subject = try Self.start("enter")
+        // Until some threads were on a CPU, and then as often again: a call must have been entered meanwhile.
+        let stops = Mutex(0)
+        let areStopped = try eventually {
+            for _ in 0..<50 {
+                let snapshot = try Snapshot.take(of: subject.process)
+                stops.withLock { $0 += snapshot.briefStops.count }
+            }
+            return stops.withLock { $0 } > 200
+        }
+        #expect(areStopped)
+        let sampling = try Sampling.take(
+            of: subject.process, SamplingOptions(interval: .milliseconds(1), duration: .milliseconds(500)))
+        #expect(sampling.sampleCount > 0)
+        #expect(try Self.verdict(of: subject) == "0 interrupted")
+    }
+
+    @Test("stops a thread on a CPU for its stack, and leaves it as it was")
+    func runner() throws {
+        let subject = try Subject("spin")
+        let marker = try #require(subject.markers.first)
+        let isRead = try eventually {
+            let snapshot = try Snapshot.take(of: subject.process, SnapshotOptions(stopTimeout: patience))
+            let thread = try #require(try snapshot.contents().threads.first)
+            guard thread.registerSource == .ptrace else { return false }
+            #expect(snapshot.briefStops.count > 0)
+            #expect(snapshot.method == .procfsRegisters)
+            #expect(snapshot.methodReason == "it runs on")
+            #expect(thread.state == "R" && thread.systemCall == "running")
+            return thread.stack?.word(at: marker.address) == marker.value
+        }
+        #expect(isRead)
+        #expect(textOfFile("/proc/\(subject.process)/status")?.contains("TracerPid:\t0\n") == true)
+        try subject.waitForState("R")
+    }
+
+    @Test("says why threads on a CPU have no stack if it may not stop them")
+    func refused() throws {
+        let subject = try Subject("spin")
+        let process = subject.process
+        let tracer = try Subject("trace", "\(process)")
+        let snapshot = try Snapshot.take(of: process)
+        #expect(snapshot.briefStops.count == 0)
+        #expect(snapshot.methodReason?.contains("process \(tracer.process) is tracing it") == true)
+        #expect(try snapshot.contents().threads.first?.registerSource == SnapshotThread.RegisterSource.none)
+    }
+
+    @Test("is chosen by whether a kill follows")
+    func choice() {
+        #expect(SnapshotOptions().method == .procfsRegisters)
+        #expect(SnapshotOptions(ending: .kill()).method == .ptrace)
+        #expect(SnapshotOptions(method: .procfs, ending: .kill()).method == .procfs)
+    }
+}
