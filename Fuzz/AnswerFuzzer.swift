@@ -70,7 +70,7 @@ private func checkRequest(_ bytes: [UInt8]) {
     let request = HTTPRequest(input, limit: limit)
     switch request {
     case .incomplete: precondition(input.count < limit)
-    case .get(let path):
+    case .get(let path), .head(let path):
         precondition(path.first == "/" && path.utf8.allSatisfy { (0x21...0x7e).contains($0) && $0 != 0x3f })
     case .refused(let status): precondition([.badRequest, .methodNotAllowed, .headTooLarge].contains(status))
     }

@@ -17,9 +17,16 @@ struct HTTPRequestTests {
             ("", .incomplete), ("GET /metrics HTTP/1.1\r\n", .incomplete),
             ("GET /metrics HTTP/1.1\r\nHost: x\r\n", .incomplete), ("\r\n\r\n", .incomplete),
             ("POST /metrics HTTP/1.1\r\n\r\n", .refused(.methodNotAllowed)),
-            ("HEAD /metrics HTTP/1.1\r\n\r\n", .refused(.methodNotAllowed)),
+            ("HEAD /metrics?a HTTP/1.1\r\n\r\n", .head(path: "/metrics")),
             ("get /metrics HTTP/1.1\r\n\r\n", .refused(.methodNotAllowed)),
-            ("GET http://x/metrics HTTP/1.1\r\n\r\n", .refused(.badRequest)),
+            ("GET http://x/metrics?a HTTP/1.1\r\n\r\n", .get(path: "/metrics")),
+            ("HEAD HTTPS://[::1]:80/metrics HTTP/1.1\r\n\r\n", .head(path: "/metrics")),
+            ("GET http://x HTTP/1.1\r\n\r\n", .get(path: "/")), ("GET http://x?a HTTP/1.1\r\n\r\n", .get(path: "/")),
+            ("GET http:///metrics HTTP/1.1\r\n\r\n", .refused(.badRequest)),
+            ("GET http:/metrics HTTP/1.1\r\n\r\n", .refused(.badRequest)),
+            ("GET ftp://x/metrics HTTP/1.1\r\n\r\n", .refused(.badRequest)),
+            ("GET * HTTP/1.1\r\n\r\n", .refused(.badRequest)), ("GET x HTTP/1.1\r\n\r\n", .refused(.badRequest)),
+            ("CONNECT x:80 HTTP/1.1\r\n\r\n", .refused(.badRequest)),
             ("GET  /metrics HTTP/1.1\r\n\r\n", .refused(.badRequest)),
             ("GET /metrics\r\n\r\n", .refused(.badRequest)), ("GET /metrics HTTP/2\r\n\r\n", .refused(.badRequest)),
             ("GET /m\u{0}etrics HTTP/1.1\r\n\r\n", .refused(.badRequest)),
@@ -43,7 +50,7 @@ struct HTTPRequestTests {
             let head = String(decoding: status.head(contentType: "text/plain", length: 12), as: UTF8.self)
             #expect(head.hasPrefix("HTTP/1.1 \(status.rawValue)\r\n") && head.hasSuffix("\r\n\r\n"))
             #expect(head.contains("\r\nContent-Length: 12\r\n") && head.contains("\r\nConnection: close\r\n"))
-            #expect(head.contains("Allow: GET") == (status == .methodNotAllowed))
+            #expect(head.contains("Allow: GET, HEAD\r\n") == (status == .methodNotAllowed))
         }
     }
 }

@@ -13,6 +13,8 @@ struct TextServerTests {
     private static let unhurried: TextServer.Limits = {
         var limits = TextServer.Limits()
         limits.patience = TestSupport.patience
+        (limits.firstByte, limits.request, limits.stall) = (limits.patience, limits.patience, limits.patience)
+        limits.connectionsPerPeer = limits.connections
         return limits
     }()
     private static let request = "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -121,6 +123,10 @@ struct TextServerTests {
         let answer = try Client(station).get()
         #expect(answer.hasPrefix("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 4\r\n"))
         #expect(answer.hasSuffix("\r\n\r\na 1\n"))
+        let head = try Client(station).get(Self.request.replacing("GET", with: "HEAD"))
+        #expect(answer == head + "a 1\n", "the same without the body")
+        #expect(try Client(station).get("GET http://x/metrics HTTP/1.1\r\n\r\n") == answer)
+        #expect(try Client(station).get("HEAD / HTTP/1.1\r\n\r\n").hasSuffix("\r\n\r\n"))
         #expect(try Client(station).get("GET / HTTP/1.1\r\n\r\n").hasPrefix("HTTP/1.1 404 "))
         #expect(try Client(station).get("PUT /metrics HTTP/1.1\r\n\r\n").hasPrefix("HTTP/1.1 405 "))
         #expect(try Client(station).get("nonsense\r\n\r\n").hasPrefix("HTTP/1.1 400 "))
@@ -149,6 +155,7 @@ struct TextServerTests {
     func patience() throws {
         var limits = TextServer.Limits()
         (limits.patience, limits.connections) = (.milliseconds(700), 2)
+        (limits.firstByte, limits.stall) = (limits.patience, limits.patience)
         let station = try Station(limits, text: [UInt8](repeating: UInt8(ascii: "a"), count: 16 << 20))
         let start = Instant.now()
         let deaf = try Client(station, room: 4_096)
@@ -195,20 +202,31 @@ struct TextServerTests {
         #expect(try Client(station).get().hasPrefix("HTTP/1.1 200 "))
     }
 
-    @Test("as many clients as the limit allows are served beside each other, and one more is refused")
+    @Test("as many clients as the limit allows are served beside each other; one more has the place of the oldest")
     func connections() throws {
         var limits = Self.unhurried
-        limits.connections = 3
+        (limits.connections, limits.connectionsPerPeer) = (3, 3)
         let station = try Station(limits)
         var held: [Client] = []
-        for _ in 0..<3 {
+        for _ in 0..<4 {
             held.append(try Client(station))
             held.last?.say("GET ")
         }
-        // Which of them were accepted is known once one more is refused.
-        #expect(try Client(station).readAll().hasPrefix("HTTP/1.1 503 "))
-        for client in held { client.say("/metrics HTTP/1.1\r\n\r\n") }
-        for client in held { #expect(client.readAll().hasPrefix("HTTP/1.1 200 ")) }
+        #expect(held[0].readAll().hasPrefix("HTTP/1.1 503 "))
+        for client in held.dropFirst() { client.say("/metrics HTTP/1.1\r\n\r\n") }
+        for client in held.dropFirst() { #expect(client.readAll().hasPrefix("HTTP/1.1 200 ")) }
+    }
+
+    @Test("a scraper is served at once beside any number of clients that say nothing, or a byte now and then")
+    func starved() throws {
+        let station = try Station()
+        let silent = try (0..<40).map { index in
+            let client = try Client(station)
+            if index.isMultiple(of: 2) { client.say("G") }
+            return client
+        }
+        #expect(try Client(station).get().hasPrefix("HTTP/1.1 200 "))
+        #expect(silent.count == 40)
     }
 
     @Test("at most two versions of the text are kept, however slowly they are read")

@@ -6,6 +6,8 @@ public enum HTTPRequest: Hashable, Sendable {
     case incomplete
     /// A GET of this path, without the query.
     case get(path: String)
+    /// A HEAD of this path: the answer to a GET without its body.
+    case head(path: String)
     /// Something else; the status to answer with.
     case refused(HTTPStatus)
 
@@ -22,16 +24,31 @@ public enum HTTPRequest: Hashable, Sendable {
         let words = line.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
         let isWord = { (word: ArraySlice<UInt8>) in !word.isEmpty && word.allSatisfy { (0x21...0x7e).contains($0) } }
         guard words.count == 3, words.allSatisfy(isWord), words[2].starts(with: "HTTP/1.".utf8),
-            words[1].first == UInt8(ascii: "/")
+            let path = Self.path(of: words[1])
         else {
             self = .refused(.badRequest)
             return
         }
-        guard words[0].elementsEqual("GET".utf8) else {
-            self = .refused(.methodNotAllowed)
-            return
+        switch String(decoding: words[0], as: UTF8.self) {
+        case "GET": self = .get(path: path)
+        case "HEAD": self = .head(path: path)
+        default: self = .refused(.methodNotAllowed)
         }
-        self = .get(path: String(decoding: words[1].prefix { $0 != UInt8(ascii: "?") }, as: UTF8.self))
+    }
+
+    /// The path of `/path?query`, or of `http://host/path?query`, as clients of a proxy ask: RFC 9112, 3.2.
+    private static func path(of target: ArraySlice<UInt8>) -> String? {
+        let slash = UInt8(ascii: "/")
+        var path = target.prefix { $0 != UInt8(ascii: "?") }
+        if path.first != slash {
+            let colon = path.firstIndex(of: UInt8(ascii: ":")) ?? path.endIndex
+            let scheme = String(decoding: path[..<colon], as: UTF8.self).lowercased()
+            guard ["http", "https"].contains(scheme), path[colon...].starts(with: "://".utf8) else { return nil }
+            let rest = path[colon...].dropFirst(3)
+            guard let first = rest.first, first != slash else { return nil }
+            path = rest.drop { $0 != slash }
+        }
+        return path.isEmpty ? "/" : String(decoding: path, as: UTF8.self)
     }
 
     /// The first line, once the empty line that ends the head has come; lines may end without a carriage return.
@@ -64,7 +81,7 @@ public enum HTTPStatus: String, Hashable, Sendable, CaseIterable {
     /// The head of an answer after which the connection is closed.
     func head(contentType: String, length: Int) -> [UInt8] {
         var head = "HTTP/1.1 \(rawValue)\r\nContent-Type: \(contentType)\r\nContent-Length: \(length)\r\n"
-        if self == .methodNotAllowed { head += "Allow: GET\r\n" }
+        if self == .methodNotAllowed { head += "Allow: GET, HEAD\r\n" }
         return Array((head + "X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n").utf8)
     }
 }

@@ -19,9 +19,11 @@ final class TextConnection {
     }
 
     let descriptor: OwnedDescriptor
-    /// When it is closed, whatever it is doing.
-    let deadline: Instant
+    /// The place that it takes.
+    private(set) var seat: TextSeats.Seat
     private(set) var phase = Phase.reading
+    /// Whether the client wants no body.
+    private var isHead = false
     /// The text that is being sent.
     private(set) var generation: Int?
     private var input: [UInt8] = []
@@ -29,9 +31,29 @@ final class TextConnection {
     private var body: [UInt8] = []
     private var sent = 0
 
-    init(_ descriptor: OwnedDescriptor, deadline: Instant) {
+    /// Takes over a connection that was accepted at `now`.
+    init(_ descriptor: OwnedDescriptor, at now: Instant) {
         self.descriptor = descriptor
-        self.deadline = deadline
+        seat = TextSeats.Seat(TextSeats.Peer(Self.address(descriptor)), at: now)
+    }
+
+    /// The bytes of the client's address.
+    private static func address(_ descriptor: OwnedDescriptor) -> [UInt8]? {
+        var storage = sockaddr_storage()
+        var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        return withUnsafeMutablePointer(to: &storage) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                guard getpeername(descriptor.number, address, &size) == 0 else { return nil }
+                let bytes = UnsafeRawBufferPointer(start: address, count: Int(size))
+                return switch Int32(address.pointee.sa_family) {
+                case AF_INET:
+                    MemoryLayout<sockaddr_in>.offset(of: \.sin_addr).map { Array(bytes.dropFirst($0).prefix(4)) }
+                case AF_INET6:
+                    MemoryLayout<sockaddr_in6>.offset(of: \.sin6_addr).map { Array(bytes.dropFirst($0).prefix(16)) }
+                default: nil
+                }
+            }
+        }
     }
 
     /// What poll(2) waits for.
@@ -59,25 +81,30 @@ final class TextConnection {
             if length == 0 || (error != EAGAIN && error != EINTR) { phase = .done }
             return .incomplete
         }
-        return HTTPRequest(input, limit: limit)
+        seat.stage = .asking
+        let request = HTTPRequest(input, limit: limit)
+        if case .head = request { isHead = true }
+        return request
     }
 
     /// Waits for the text.
     func wait() {
         phase = .waiting
+        seat.stage = .waiting
         input = []
     }
 
     /// Begins the answer.
-    func answer(_ head: [UInt8], _ body: [UInt8], generation: Int? = nil) {
-        (self.head, self.body, self.generation) = (head, body, generation)
+    func answer(_ head: [UInt8], _ body: [UInt8], generation: Int? = nil, at now: Instant) {
+        (self.head, self.body, self.generation) = (head, isHead ? [] : body, generation)
         phase = .writing
+        (seat.stage, seat.movedAt) = (.answered, now)
         input = []
-        send()
+        send(at: now)
     }
 
     /// Sends as much as fits without waiting.
-    func send() {
+    func send(at now: Instant) {
         while case .writing = phase {
             let isHead = sent < head.count
             let bytes = isHead ? head : body
@@ -92,6 +119,7 @@ final class TextConnection {
             }
             if length > 0 {
                 sent += length
+                seat.movedAt = now
             } else if length < 0, errno == EINTR {
                 continue
             } else {

@@ -13,10 +13,18 @@ import WatchdogBase
 public final class TextServer: Sendable {
     /// The limits on clients.
     public struct Limits: Hashable, Sendable {
-        /// Connections at a time; further ones are answered with 503.
+        /// Connections at a time; a further one takes the place of an idle one, or is answered with 503.
         public var connections = 16
+        /// Connections of one peer at a time: an IPv4 address, or a network of IPv6 (/64).
+        public var connectionsPerPeer = 8
         /// The length of a request's head in bytes.
         public var requestBytes = 8_192
+        /// From the connection to the first byte of the request.
+        public var firstByte = Duration.seconds(2)
+        /// From the connection to the end of the request.
+        public var request = Duration.seconds(5)
+        /// How long a client may read nothing of its answer before another one may have its place.
+        public var stall = Duration.seconds(2)
         /// From the connection to the end of the answer.
         public var patience = Duration.seconds(10)
         /// How old a text may be to be sent again.

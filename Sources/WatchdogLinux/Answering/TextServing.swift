@@ -19,6 +19,7 @@ final class TextServing {
     private let path: String
     private let contentType: String
     private let limits: TextServer.Limits
+    private let seats: TextSeats
     private let ask: () -> Void
     private var connections: [TextConnection] = []
     private var latest: (text: [UInt8], head: [UInt8], generation: Int, since: Instant)?
@@ -31,7 +32,7 @@ final class TextServing {
         _ limits: TextServer.Limits, ask: @escaping () -> Void
     ) {
         (self.listener, self.wakeUp, self.path, self.contentType) = (listener, wakeUp, path, contentType)
-        (self.limits, self.ask) = (limits, ask)
+        (self.limits, self.ask, seats) = (limits, ask, TextSeats(limits: limits))
     }
 
     /// Waits for something to do, and does it.
@@ -57,15 +58,15 @@ final class TextServing {
 
     /// Until the next deadline, rounded up.
     private func milliseconds(from now: Instant) -> Int32 {
-        var next = Instant.earliest(connections.map(\.deadline).min(), acceptAgainAt)
+        var next = Instant.earliest(connections.map { seats.deadline(of: $0.seat) }.min(), acceptAgainAt)
         if let latest { next = .earliest(next, latest.since + limits.freshness) }
         guard let next else { return -1 }
         return Int32(clamping: (max(.zero, next - now).nanoseconds + 999_999) / 1_000_000)
     }
 
     private func expire(at now: Instant) {
-        for connection in connections where connection.deadline <= now { connection.end() }
-        connections.removeAll { if case .done = $0.phase { true } else { false } }
+        for connection in connections where seats.deadline(of: connection.seat) <= now { connection.end() }
+        forgetEnded()
         // A text that nobody wants now is not kept.
         if let latest, latest.since + limits.freshness <= now, !isSent(latest.generation) { self.latest = nil }
     }
@@ -77,13 +78,25 @@ final class TextServing {
                 if ![EAGAIN, ECONNABORTED].contains(errno) { acceptAgainAt = .now() + Self.pause }
                 return
             }
-            let connection = TextConnection(OwnedDescriptor(taking: number), deadline: .now() + limits.patience)
-            if connections.count < limits.connections {
-                connections.append(connection)
-            } else {
-                refuse(connection, .unavailable)
-            }
+            admit(TextConnection(OwnedDescriptor(taking: number), at: .now()))
         }
+    }
+
+    private func admit(_ connection: TextConnection) {
+        let arrival = seats.place(for: connection.seat.peer, among: connections.map(\.seat), at: connection.seat.since)
+        switch arrival {
+        case .admitted: break
+        case .instead(of: let index): refuse(connections.remove(at: index), .unavailable)
+        case .refused: return refuse(connection, .unavailable)
+        }
+        connections.append(connection)
+        // Its request may have come with it; then nobody who arrives in the same turn takes its place.
+        serve(connection, Int16(POLLIN))
+        forgetEnded()
+    }
+
+    private func forgetEnded() {
+        connections.removeAll { if case .done = $0.phase { true } else { false } }
     }
 
     private func serve(_ connection: TextConnection, _ events: Int16) {
@@ -92,19 +105,19 @@ final class TextServing {
             switch connection.receive(limit: limits.requestBytes) {
             case .incomplete: break
             case .refused(let status): refuse(connection, status)
-            case .get(let path) where path == self.path: request(connection)
-            case .get: refuse(connection, .notFound)
+            case .get(path: self.path), .head(path: self.path): request(connection)
+            case .get, .head: refuse(connection, .notFound)
             }
         // Nothing else is polled for.
         case .waiting: connection.end()
-        case .writing: connection.send()
+        case .writing: connection.send(at: .now())
         case .done: break
         }
     }
 
     private func refuse(_ connection: TextConnection, _ status: HTTPStatus) {
         let body = Array("\(status.rawValue.dropFirst(4)); the metrics are at \(path)\n".utf8)
-        connection.answer(status.head(contentType: Self.plain, length: body.count), body)
+        connection.answer(status.head(contentType: Self.plain, length: body.count), body, at: .now())
     }
 
     // MARK: - The text
@@ -118,7 +131,7 @@ final class TextServing {
 
     private func request(_ connection: TextConnection) {
         if let latest, .now() - latest.since < limits.freshness || isOlderSent {
-            connection.answer(latest.head, latest.text, generation: latest.generation)
+            connection.answer(latest.head, latest.text, generation: latest.generation, at: .now())
             return
         }
         connection.wait()
@@ -133,7 +146,9 @@ final class TextServing {
         let head = HTTPStatus.okay.head(contentType: contentType, length: text.count)
         latest = (text, head, lastGeneration, .now())
         for connection in connections {
-            if case .waiting = connection.phase { connection.answer(head, text, generation: lastGeneration) }
+            if case .waiting = connection.phase {
+                connection.answer(head, text, generation: lastGeneration, at: .now())
+            }
         }
     }
 }
