@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 static int open_path(int directory, const char *name, int beneath) {
@@ -42,4 +43,11 @@ int wd_open_regular(int directory, const char *name, int beneath) {
 bool wd_is_mount_point(const char *path) {
     struct statx status;
     return statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, 0, &status) == 0 && (status.stx_attributes & STATX_ATTR_MOUNT_ROOT);
+}
+
+bool wd_may_have_access_list(int descriptor) {
+    /* fgetxattr(2) refuses descriptors of O_PATH. */
+    char link[32];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+    return getxattr(link, "system.posix_acl_access", NULL, 0) >= 0 || (errno != ENODATA && errno != EOPNOTSUPP);
 }

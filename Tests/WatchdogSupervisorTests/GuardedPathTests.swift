@@ -194,10 +194,12 @@ struct GuardedPathTests {
             for path in [dropIns, "\(dropIns)/1.conf", "\(apps)/web.app"] {
                 try expectRefusal(path, "user 65534 owns", { chown(path, 65_534, 0) }, undo: { chown(path, 0, 0) })
                 let mode: mode_t = path == dropIns ? 0o755 : 0o644
-                for bits: mode_t in [0o020, 0o002] {
-                    try expectRefusal(
-                        path, "others can write", { chmod(path, mode | bits) }, undo: { chmod(path, mode) })
-                }
+                try expectRefusal(
+                    path, "others can write", { chmod(path, mode | 0o002) }, undo: { chmod(path, mode) })
+                try expectRefusal(
+                    path, "others can write", { chown(path, 0, 65_534) | chmod(path, mode | 0o020) },
+                    undo: { chown(path, 0, 0) })
+                #expect(chmod(path, mode) == 0)
             }
             // The folder itself, by its owner and by who may rename it.
             #expect(chown(apps, 65_534, 0) == 0)

@@ -14,3 +14,7 @@ int wd_open_regular(int directory, const char *name, int beneath);
 /* Whether something is mounted on this very path, which then cannot be renamed or replaced: STATX_ATTR_MOUNT_ROOT,
  * statx(2). Does not follow a link at the end of the path. */
 bool wd_is_mount_point(const char *path);
+
+/* Whether a file or folder, perhaps opened with O_PATH, may have an access control list: acl(5). True if nobody knows, as
+ * without /proc. */
+bool wd_may_have_access_list(int descriptor);

@@ -107,8 +107,7 @@ public struct GuardedPath: Sendable {
         _ = try check("examine \(path)") { fstat(file.number, &status) }
         let isReadOnly = Folder.isReadOnly(file)
         let isOwned = isReadOnly || Folder.isTrusted(status.st_uid)
-        // An access control list shows in the bits of the group, whatever the group is: acl(5).
-        let isWritable = !isReadOnly && status.st_mode & (S_IWGRP | S_IWOTH) != 0
+        let isWritable = Folder.isWritableByOthers(status, file)
         let isPlaced = isMagic || folder.guarding != .none || isReadOnly && folder.isPlaced
         guard isOwned, !isWritable, isPlaced else {
             let who = !isOwned ? "user \(status.st_uid) owns" : isWritable ? "others can write" : "others can replace"
@@ -199,9 +198,7 @@ private struct Folder {
         descriptor = entry.descriptor
         device = entry.status.st_dev
         self.isPlaced = isPlaced
-        // An access control list shows in the bits of the group, whatever the group is: acl(5). The volumes of
-        // Kubernetes are writable for all, and mounted read-only.
-        let isWritable = entry.status.st_mode & (S_IWGRP | S_IWOTH) != 0 && !Self.isReadOnly(entry.descriptor)
+        let isWritable = Self.isWritableByOthers(entry.status, entry.descriptor)
         guarding =
             !isPlaced || !Self.isTrusted(entry.owner)
             ? .none : !isWritable ? .full : entry.status.st_mode & S_ISVTX != 0 ? .sticky : .none
@@ -218,6 +215,16 @@ private struct Folder {
     var isProcfs: Bool {
         var status = stat()
         return stat("/proc/self", &status) == 0 && status.st_dev == device
+    }
+
+    /// Whether others than root and watchdogd's user can write to it.
+    ///
+    /// The volumes of Kubernetes are writable for all, and mounted read-only.
+    static func isWritableByOthers(_ status: stat, _ file: OwnedDescriptor) -> Bool {
+        guard status.st_mode & (S_IWGRP | S_IWOTH) != 0, !isReadOnly(file) else { return false }
+        // An access control list shows in the bits of the group, whatever the group is: acl(5).
+        let isOfRoot = status.st_mode & S_IWOTH == 0 && status.st_gid == 0 && !wd_may_have_access_list(file.number)
+        return !isOfRoot
     }
 
     /// Whether nothing can be written on its mount.
