@@ -80,9 +80,11 @@ static int query(int socket, struct wd_internet_socket *found) {
     int protocol = 0;
     length = sizeof protocol;
     if (getsockopt(socket, SOL_SOCKET, SO_PROTOCOL, &protocol, &length) < 0) return -1;
-    found->is_tcp = protocol == IPPROTO_TCP;
+    found->is_tcp = protocol == IPPROTO_TCP || protocol == IPPROTO_MPTCP;
     switch (protocol) {
     case IPPROTO_TCP:
+    /* Of its first subflow, which is a TCP socket with the same inode, also in sock_diag(7): mptcp_getsockopt(), Linux 5.16. */
+    case IPPROTO_MPTCP:
         return read_tcp(socket, found);
     case IPPROTO_UDP:
         return read_udp(socket, found);

@@ -198,6 +198,8 @@ struct WaitLookTests {
         for (how, pattern) in [
             ("tcp", "^fd \\d+: TCP \(address) → \(address), ESTABLISHED, nothing to read$"),
             ("accept", "^fd \\d+: TCP \(address), LISTEN, no connection to accept$"),
+            ("mptcp", "^fd \\d+: TCP \(address) → \(address), ESTABLISHED, nothing to read$"),
+            ("mptcpaccept", "^fd \\d+: TCP \(address), LISTEN, no connection to accept$"),
             ("udp", "^fd \\d+: UDP \(address) → \(address), nothing to read$"),
             ("unix", "^fd \\d+: Unix socket, other end in pid \\d+ \"kid\", nothing to read$"),
         ] {

@@ -224,9 +224,12 @@ extension WaitLook {
         var name = [CChar](repeating: 0, count: 32)
         guard wd_socket_protocol(path, &name, UInt(name.count)) == 0 else { return ("socket", []) }
         let text = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        let tables = ["TCP": "tcp", "TCPv6": "tcp6", "UDP": "udp", "UDPv6": "udp6"]
+        // The first subflow of Multipath TCP is in the tables of TCP, with the same inode.
+        let tables = [
+            "TCP": "tcp", "TCPv6": "tcp6", "MPTCP": "tcp", "MPTCPv6": "tcp6", "UDP": "udp", "UDPv6": "udp6",
+        ]
         if let table = tables[text] {
-            return internet(inode, String(text.prefix(3)), "/proc/\(process)/net/\(table)", for: purpose)
+            return internet(inode, table.prefix(3).uppercased(), "/proc/\(process)/net/\(table)", for: purpose)
         }
         if text.hasPrefix("UNIX") { return unix(inode, of: process, for: purpose) }
         return ("\(text) socket", ["system.sockprotoname of \(path)"])

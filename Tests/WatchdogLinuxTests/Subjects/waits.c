@@ -85,7 +85,9 @@ static void child(void) {
 
 static int bound(int type) {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
-    int s = socket(AF_INET, type, 0);
+    /* A kernel without Multipath TCP has TCP. */
+    int s = socket(AF_INET, type, strncmp(how, "mptcp", 5) == 0 ? IPPROTO_MPTCP : 0);
+    if (s < 0) s = socket(AF_INET, type, 0);
     bind(s, (void *)&address, sizeof address);
     return s;
 }
@@ -173,11 +175,11 @@ int main(int argc, char **argv) {
     } else if (is("fifo")) {
         mkfifo(argv[2], 0600);
         read(open(argv[2], O_RDWR), &byte, 1);
-    } else if (is("tcp")) {
+    } else if (is("tcp") || is("mptcp")) {
         int server = bound(SOCK_STREAM);
         listen(server, 1);
         recv(connected(SOCK_STREAM, server), &byte, 1, 0);
-    } else if (is("accept")) {
+    } else if (is("accept") || is("mptcpaccept")) {
         int server = bound(SOCK_STREAM);
         listen(server, 1);
         accept(server, 0, 0);
