@@ -40,6 +40,7 @@ public struct Serve {
         _ = Reexecution.program
         let passed = PassedDescriptors.take()
         let listing = try listing()
+        if let shortcomings = Shortcomings.here.words { StandardError.say(shortcomings) }
         let store = ReportStore(directory: configuration.places.reportsDirectory)
         do {
             try store.prepare()

@@ -50,6 +50,7 @@ public struct Run {
         if let warning = configuration.spec.warning(ofGracePeriod: configuration.gracePeriod) {
             StandardError.say(warning)
         }
+        if let shortcomings = Shortcomings.here.words { StandardError.say(shortcomings) }
         var launch = try LaunchConfiguration.resolving(configuration)
         try surroundings.disks.check(
             outputs: configuration.outputs + (configuration.printsReports ? [] : [launch.store.directory]))
