@@ -102,6 +102,14 @@ public struct RuntimeDirectory: Hashable, Sendable {
         throw LinuxError("create a directory \(name) in \(base ?? temporary)", .current)
     }
 
+    /// A folder of this user's alone, `watchdogd-UID`, made if need be; nil if somebody else has taken the name.
+    ///
+    /// - Parameter place: a folder like `/tmp`, in which others can create, but not exchange, names.
+    public static func ownFolder(in place: String) -> String? {
+        let path = "\(place)/watchdogd-\(geteuid())"
+        return prepare(path, mode: 0o700) ? path : nil
+    }
+
     /// Removes the directory and the sockets in it.
     public func remove() { Self.remove(path) }
 

@@ -70,6 +70,6 @@ public struct DaemonPlaces: Hashable, Sendable {
 
     private static func directory(_ variable: String, _ standard: String, _ environment: Environment) -> String {
         if let path = environment[variable], path.hasPrefix("/") { return path }
-        return "\(environment["HOME"] ?? "/tmp")/\(standard)"
+        return "\(environment.home)/\(standard)"
     }
 }

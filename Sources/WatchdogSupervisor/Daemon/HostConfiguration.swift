@@ -104,6 +104,19 @@ public struct HostFileSystem: ConfigurationFileSystem, Sendable {
     }
 }
 
+extension Environment {
+    /// The folder below which a user's files are: `HOME`, or what the user database has, or else a folder of this user's
+    /// alone in `/tmp`.
+    ///
+    /// Nothing can be made below the last resort, `/dev/null`. What others can put in place is never used: they would
+    /// choose what runs, and read the reports.
+    var home: String {
+        if let home = self["HOME"], home.hasPrefix("/") { return home }
+        if let home = try? UserAccount.find(user: String(geteuid())).home, home.hasPrefix("/") { return home }
+        return RuntimeDirectory.ownFolder(in: "/tmp") ?? "/dev/null"
+    }
+}
+
 extension Specifiers {
     /// The values of specifiers on this machine: those of a system daemon for root, otherwise those of a user's daemon.
     public static var host: Specifiers {

@@ -116,7 +116,9 @@ extension ReportStore {
         do {
             try store.prepare()
         } catch {
-            throw RunError.cannotCreate("--reports: \(error)")
+            let isHomeless = store.directory.hasPrefix("/dev/null/")
+            let hint = isHomeless ? "; HOME is not set, so name a folder that only you can write" : ""
+            throw RunError.cannotCreate("--reports: \(error)\(hint)")
         }
         return store
     }
@@ -130,6 +132,6 @@ extension Run {
         if let named = environment["WATCHDOGD_REPORTS"], !named.isEmpty { return named }
         if geteuid() == 0 { return "/var/log/watchdogd/reports" }
         if let state = environment["XDG_STATE_HOME"], state.hasPrefix("/") { return "\(state)/watchdogd/reports" }
-        return "\(environment["HOME"] ?? "/tmp")/.local/state/watchdogd/reports"
+        return "\(environment.home)/.local/state/watchdogd/reports"
     }
 }
