@@ -405,7 +405,8 @@ struct SnapshotTakeTests {
         for thread in subject.markers.map(\.thread) {
             try subject.waitForState("S", of: thread)
         }
-        let snapshot = try Snapshot.take(of: subject.process, SnapshotOptions(method: .procfsRegisters, stopsRunning: false))
+        let snapshot = try Snapshot.take(
+            of: subject.process, SnapshotOptions(method: .procfsRegisters, stopsRunning: false))
         let contents = try snapshot.contents()
         #expect(snapshot.method == .procfsRegisters)
         #expect(snapshot.methodReason == "that was asked for")
