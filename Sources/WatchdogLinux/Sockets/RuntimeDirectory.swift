@@ -113,7 +113,7 @@ public struct RuntimeDirectory: Hashable, Sendable {
     /// Removes the directory and the sockets in it.
     public func remove() { Self.remove(path) }
 
-    private static func prepare(_ path: String) -> Bool {
+    private static func prepare(_ path: String, mode: mode_t = Self.mode) -> Bool {
         guard mkdir(path, 0o700) == 0 || Errno.current == .fileExists,
             let directory = try? OwnedDescriptor(opening: path, flags: O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
         else { return false }
