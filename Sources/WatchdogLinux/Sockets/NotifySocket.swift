@@ -58,6 +58,18 @@ public final class NotifySocket {
         }
     }
 
+    /// Whether ``init(in:name:)`` could have chosen an address, or an earlier version.
+    ///
+    /// What a process says of its address may be the path of any file, which binding it would replace.
+    public static func canHave(_ address: String, in directory: RuntimeDirectory, name: String) -> Bool {
+        let path = "\(directory.path)/\(name)"
+        guard address.hasPrefix("/") else { return address.hasPrefix("@watchdogd-") }
+        guard address != path else { return true }
+        guard address.hasPrefix("\(path)\(separator)") else { return false }
+        let number = address.dropFirst(path.count + 1)
+        return !number.isEmpty && number.count <= 16 && number.allSatisfy { $0.isASCII && $0.isHexDigit }
+    }
+
     /// The path that is bound before it is renamed; addresses of earlier versions were not renamed.
     private static func boundPath(of address: String) -> String {
         let name = address[(address.lastIndex(of: "/") ?? address.startIndex)...]

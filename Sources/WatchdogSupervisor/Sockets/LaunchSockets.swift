@@ -44,7 +44,7 @@ final class LaunchSockets {
         self.mainUser = mainUser
         self.emit = emit
         users = Set([0, host.userID, launch.credentials?.user].compactMap(\.self))
-        notifySocket = try host.system.bindNotifySocket("notify-\(launch.launchID)", in: host.runtimeDirectory)
+        notifySocket = try host.system.bindNotifySocket(Self.name(launch), in: host.runtimeDirectory)
         let pair = try host.system.socketPair()
         (channel, appEnd) = (pair.supervisor, pair.app)
         notifySocket.keepsAddress = host.survival != nil
@@ -65,12 +65,17 @@ final class LaunchSockets {
             let socket = NotifySocket(inherited.descriptor, boundTo: notifyAddress)
         {
             notifySocket = socket
-        } else {
+        } else if NotifySocket.canHave(notifyAddress, in: host.runtimeDirectory, name: Self.name(launch)) {
             notifySocket = try host.system.bindNotifySocket(at: notifyAddress)
+        } else {
+            // The process was not launched by watchdogd, or it has changed its environment.
+            notifySocket = try host.system.bindNotifySocket(Self.name(launch), in: host.runtimeDirectory)
         }
         notifySocket.keepsAddress = true
         channel = descriptors.channel.map { Channel($0) }
     }
+
+    private static func name(_ launch: LaunchConfiguration) -> String { "notify-\(launch.launchID)" }
 
     /// The value of the app's `NOTIFY_SOCKET`.
     var notifyAddress: String { notifySocket.address }
