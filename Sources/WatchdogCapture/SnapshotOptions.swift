@@ -22,12 +22,17 @@ public struct SnapshotOptions: Sendable, Equatable {
     public var pidfd: Int32?
     /// The value that `/proc/PID/stat` field 22 must have, in clock ticks; nil to skip the check.
     public var startTime: UInt64?
-    /// The best method to try.
+    /// The best method to try; by default ``CapturedProcess/Method/ptrace`` before a kill, and
+    /// ``CapturedProcess/Method/procfsRegisters`` otherwise.
     ///
     /// ``CapturedProcess/Method/ptrace`` ends system calls of threads that sleep, which some programs take for an error:
     /// it is for processes that are about to be killed. ``CapturedProcess/Method/procfsRegisters`` does not stop a thread
     /// that sleeps.
-    public var method: CapturedProcess.Method
+    public var method: CapturedProcess.Method {
+        get { chosenMethod ?? (ending == .release ? .procfsRegisters : .ptrace) }
+        set { chosenMethod = newValue }
+    }
+    private var chosenMethod: CapturedProcess.Method?
     /// Whether ``CapturedProcess/Method/procfsRegisters`` may stop threads that are on a CPU, one at a time and for tens of
     /// microseconds; their stacks cannot be read otherwise.
     ///
@@ -43,8 +48,7 @@ public struct SnapshotOptions: Sendable, Equatable {
 
     /// Creates options; by default, the process runs on and notices nothing.
     ///
-    /// - Parameter method: nil for ``CapturedProcess/Method/ptrace`` before a kill, and
-    ///   ``CapturedProcess/Method/procfsRegisters`` otherwise.
+    /// - Parameter method: nil for the default of ``method``.
     public init(
         pidfd: Int32? = nil,
         startTime: UInt64? = nil,
@@ -55,7 +59,7 @@ public struct SnapshotOptions: Sendable, Equatable {
     ) {
         self.pidfd = pidfd
         self.startTime = startTime
-        self.method = method ?? (ending == .release ? .procfsRegisters : .ptrace)
+        chosenMethod = method
         self.stopsRunning = stopsRunning
         self.ending = ending
         self.stopTimeout = stopTimeout

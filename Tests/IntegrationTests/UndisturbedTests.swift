@@ -40,7 +40,7 @@ extension EndToEnd {
             let program = try Program([path, mode, "1000"], streams: .pipesAndInput)
             try program.line("ready")
             let observer = try Program([
-                product("watchdogd"), "observe", "\(program.pid)", "--probe", "tcp://127.0.0.1:1", "--probe-interval",
+                product("watchdogd"), "observe", "\(program.pid)", "--probe", "tcp:127.0.0.1:1", "--probe-interval",
                 "200ms", "--probe-timeout", "400ms", "--probe-threshold", "2", "--reports", scratch.path,
             ])
             try observer.line("reported: ", on: .errors)

@@ -108,6 +108,9 @@ struct UndisturbedTests {
     func choice() {
         #expect(SnapshotOptions().method == .procfsRegisters)
         #expect(SnapshotOptions(ending: .kill()).method == .ptrace)
+        var options = SnapshotOptions()
+        options.ending = .kill()
+        #expect(options.method == .ptrace)
         #expect(SnapshotOptions(method: .procfs, ending: .kill()).method == .procfs)
     }
 }
