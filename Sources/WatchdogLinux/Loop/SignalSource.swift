@@ -2,6 +2,7 @@
 
 import CLinux
 import CSystemd
+import WatchdogBase
 
 /// Signals that a loop handles like any other event.
 public final class SignalSource: EventSource {
@@ -55,6 +56,13 @@ public final class SignalSource: EventSource {
     /// not block it, and the loop would never see it.
     public static func block(_ signals: [Int32]) {
         wd_signals_block(signals, signals.count)
+    }
+
+    /// Waits for one of these signals, which must be blocked, and takes it; false if none came in time.
+    ///
+    /// Not for the loop's thread.
+    public static func wait(for signals: [Int32], atMost limit: Duration) -> Bool {
+        wd_signals_wait(signals, signals.count, limit.nanoseconds)
     }
 }
 

@@ -105,17 +105,6 @@ public struct ProcessSampling {
 
     /// Waits; false if SIGINT or SIGTERM arrived.
     private static func pause(until moment: Instant) -> Bool {
-        var signals = sigset_t()
-        sigemptyset(&signals)
-        sigaddset(&signals, SIGINT)
-        sigaddset(&signals, SIGTERM)
-        while true {
-            let left = max(0, (moment - .now()).nanoseconds)
-            var time = timespec()
-            time.tv_sec = Int(left / 1_000_000_000)
-            time.tv_nsec = Int(left % 1_000_000_000)
-            if sigtimedwait(&signals, nil, &time) > 0 { return false }
-            if errno != EINTR { return true }
-        }
+        !SignalSource.wait(for: [SIGINT, SIGTERM], atMost: max(.zero, moment - .now()))
     }
 }
