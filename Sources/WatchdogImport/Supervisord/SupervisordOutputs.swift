@@ -65,13 +65,7 @@ struct SupervisordOutputs {
             if value.hasPrefix("~") {
                 return draft.note(.dropped, at: option.place, "\(option.shown): write the path of the home directory")
             }
-            var path = option.value
-            if !path.hasPrefix("/") {
-                path = "\(option.folder)/\(path)"
-                draft.note(
-                    .changed, at: option.place,
-                    "\(option.shown) is relative to where supervisord is started; it became \(Printable.text(path))")
-            }
+            let path = option.absolutePath(&draft)
             draft.carry(key, "append:" + UnitText.escapedSpecifiers(path), of: option.shown, at: option.place)
         }
     }

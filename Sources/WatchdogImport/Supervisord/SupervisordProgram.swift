@@ -149,13 +149,8 @@ struct SupervisordProgram {
     private mutating func putDirectory(_ draft: inout AppDraft) {
         let own = take("directory")
         guard let option = own ?? (section.option("directory") == nil ? daemon?.directory : nil) else { return }
-        var path = option.value
-        if !path.hasPrefix("/") {
-            path = "\(option.folder)/\(path)"
-            draft.note(
-                .changed, at: option.place,
-                "\(option.shown) is relative to where supervisord is started; it became \(Printable.text(path))")
-        } else if own == nil {
+        let path = option.absolutePath(&draft)
+        if own == nil, path == option.value {
             draft.note(.changed, at: option.place, "\(option.shown) of [supervisord] became WorkingDirectory=")
         }
         draft.carry(.workingDirectory, UnitText.escapedSpecifiers(path), of: option.shown, at: option.place)

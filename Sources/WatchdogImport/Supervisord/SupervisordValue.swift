@@ -48,6 +48,16 @@ enum SupervisordValue {
 extension INIFile.Option {
     /// `key=value`, cut for a message.
     var shown: String { Printable.setting(key, value) }
+
+    /// Its path; one that is relative becomes one in the folder of its file, with a note.
+    func absolutePath(_ draft: inout AppDraft) -> String {
+        guard !value.hasPrefix("/") else { return value }
+        let path = "\(folder)/\(value)"
+        draft.note(
+            .changed, at: place,
+            "\(shown) is relative to where supervisord is started; it became \(Printable.text(path))")
+        return path
+    }
 }
 
 /// What programs inherit from `[supervisord]`.
