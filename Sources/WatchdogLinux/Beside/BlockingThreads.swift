@@ -3,9 +3,10 @@
 /// Threads for calls that may never return.
 ///
 /// Calls belong to lanes, such as one per app. A lane has few threads, so a party that makes one lane's calls hang
-/// holds up no other lane. Lanes belong to owners, such as the users of apps: an owner takes a thread only as long as more
-/// are left than it has, so an owner of many lanes holds up no other owner. Threads start when there is work and exit when there is none, except for two that stay: each
-/// launch makes two calls, and starting a thread takes the caller longer than waking one.
+/// holds up no other lane. Lanes belong to owners, such as the users of apps: an owner takes a thread only as long as
+/// more are left than it has, so an owner of many lanes holds up no other owner. Threads start when there is work and
+/// exit when there is none, except for two that stay: each launch makes two calls, and starting a thread takes the
+/// caller longer than waking one.
 ///
 /// Isolation: may be used from any thread; nothing here waits for a call.
 final class BlockingThreads: Sendable {

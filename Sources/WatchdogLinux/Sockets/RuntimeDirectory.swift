@@ -151,11 +151,7 @@ public struct RuntimeDirectory: Hashable, Sendable {
         else { return }
         var information = stat()
         guard fstat(descriptor.number, &information) == 0, information.st_uid == geteuid() else { return }
-        let copy = fcntl(descriptor.number, F_DUPFD_CLOEXEC, 0)
-        guard let directory = fdopendir(copy) else {
-            close(copy)
-            return
-        }
+        guard let directory = descriptor.openDirectory() else { return }
         defer {
             closedir(directory)
             rmdir(path)

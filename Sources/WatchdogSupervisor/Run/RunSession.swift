@@ -181,8 +181,7 @@ final class RunSession {
             incidents.append(incident)
         case .launched, .adopted, .channelLost, .slow, .hung, .starvationCredit, .overslept, .machineResumed, .paused,
             .resumed, .extended, .extensionRefused, .messageRefused, .terminating, .captureTimedOut, .exited,
-            .unkillable,
-            .lifecycle, .probe:
+            .unkillable, .lifecycle, .probe:
             break
         }
     }

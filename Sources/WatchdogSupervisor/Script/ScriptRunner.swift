@@ -66,8 +66,7 @@ final class ScriptRunner {
         case .lifecycle(.refused(let request, let reason)): refusal = refusal ?? (request, reason)
         case .launched, .ready, .slow, .hung, .starvationCredit, .overslept, .machineResumed, .paused, .resumed,
             .extended, .extensionRefused, .messageRefused, .terminating, .captureTimedOut, .exited, .unkillable,
-            .lifecycle,
-            .adopted, .channelLost, .probe, .marked:
+            .lifecycle, .adopted, .channelLost, .probe, .marked:
             break
         }
         awaken()
