@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Testing
+import WatchdogLinux
 
 @testable import WatchdogSupervisor
 
@@ -18,11 +19,20 @@ struct ShortcomingsTests {
             #expect(words?.contains("\n") != true)
             #expect(words?.hasPrefix("Yama's ptrace_scope is \(scope)") != false)
         }
-        #expect(Shortcomings(hasProcfs: false).words?.hasPrefix("/proc is not mounted") == true)
     }
 
-    @Test("is nothing where these tests run: they need /proc themselves")
+    @Test("is what this machine's files say")
     func here() {
-        #expect(Shortcomings.here.hasProcfs)
+        func text(_ path: String) -> String {
+            Procfs.read(path).map { String(decoding: $0, as: UTF8.self) } ?? ""
+        }
+        // There is no such file without Yama.
+        let scope = Int(text("/proc/sys/kernel/yama/ptrace_scope").filter(\.isNumber)) ?? 0
+        #expect(Shortcomings.here.ptraceScope == scope)
+        // The right number 19, as capsh(1) shows it.
+        let line = text("/proc/self/status").split(separator: "\n").first { $0.hasPrefix("CapEff:") }?.split(
+            separator: "\t"
+        ).last
+        #expect(UInt64(line ?? "", radix: 16).map { $0 >> 19 & 1 == 1 } == Shortcomings.here.mayTraceAnything)
     }
 }

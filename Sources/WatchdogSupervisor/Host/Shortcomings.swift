@@ -3,10 +3,8 @@
 import Glibc
 import WatchdogLinux
 
-/// What this machine or container withholds, and what reports lack because of it.
+/// What this machine or container withholds, and what reports lack because of it; without `/proc`, watchdogd does not start.
 struct Shortcomings: Hashable, Sendable {
-    /// Whether `/proc` shows this process.
-    var hasProcfs = true
     /// Yama's `ptrace_scope`; 0 without Yama.
     var ptraceScope = 0
     /// Whether this process has CAP_SYS_PTRACE.
@@ -14,9 +12,6 @@ struct Shortcomings: Hashable, Sendable {
 
     /// What `run` and `serve` say at their start, in one line; nil if nothing is missing.
     var words: String? {
-        if !hasProcfs {
-            return "/proc is not mounted: watchdogd still kills what hangs, but its reports have no stacks"
-        }
         // ptrace(2): 2 is for CAP_SYS_PTRACE only, and 3 for nobody.
         guard ptraceScope >= 3 || ptraceScope == 2 && !mayTraceAnything else { return nil }
         return
@@ -27,8 +22,7 @@ struct Shortcomings: Hashable, Sendable {
     /// What this process finds.
     static var here: Shortcomings {
         func read(_ path: String) -> String? { Procfs.read(path).map { String(decoding: $0, as: UTF8.self) } }
-        guard let status = read("/proc/self/status") else { return Shortcomings(hasProcfs: false) }
-        let field = status.split(separator: "\n").first { $0.hasPrefix("CapEff:") }
+        let field = (read("/proc/self/status") ?? "").split(separator: "\n").first { $0.hasPrefix("CapEff:") }
         let capabilities = field.flatMap { UInt64($0.dropFirst("CapEff:".count).drop { $0 == "\t" }, radix: 16) } ?? 0
         let scope = read("/proc/sys/kernel/yama/ptrace_scope")?.first?.wholeNumberValue
         // CAP_SYS_PTRACE is 19: capability.h.
