@@ -75,7 +75,9 @@ final class LaunchCommands {
         switch launch.probe {
         case .listening(let address):
             guard let process else { return emit(.machine(.probed(isReady: false))) }
-            search = host.work.run(in: launch.launchID.hashValue, within: Self.readinessLimit) {
+            search = host.work.run(
+                in: launch.launchID.hashValue, of: launch.workOwner, within: Self.readinessLimit
+            ) {
                 ListeningSocket.find(address, inNamespaceOf: process) != nil
             } then: { [emit] isListening in
                 emit(.machine(.probed(isReady: isListening ?? false)))

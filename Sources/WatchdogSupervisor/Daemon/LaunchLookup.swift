@@ -56,8 +56,7 @@ struct LaunchLookup: Sendable {
         then end: @escaping (Result<SpawnRequest, LaunchRefusal>) -> Void
     ) -> BlockingWork.Ticket {
         typealias Found = (request: SpawnRequest, streams: StandardStreams?)
-        let user = launch.credentials?.user
-        return host.work.run(in: launch.launchID.hashValue, of: user.map(String.init), within: limit) {
+        return host.work.run(in: launch.launchID.hashValue, of: launch.workOwner, within: limit) {
             () -> Result<Found, LaunchRefusal> in
             Result {
                 var launch = launch

@@ -174,9 +174,9 @@ final class LaunchHistory {
         of launch: AppLaunch, in lane: Int, then end: @escaping (ProgramFacts?) -> Void = { _ in }
     ) {
         guard let folder = launch.notes.folder else { return end(nil) }
-        let user = launch.shell.configuration.credentials?.user
-        host.work.run(in: lane, of: user.map(String.init), within: ProgramFacts.limit) {
-            [version = launch.shell.configuration.version] in
+        let configuration = launch.shell.configuration
+        host.work.run(in: lane, of: configuration.workOwner, within: ProgramFacts.limit) {
+            [version = configuration.version] in
             ProgramFacts.read(folder, configuredVersion: version)
         } then: { [weak launch] facts in
             // A wrapper may have executed the program since.

@@ -37,6 +37,9 @@ struct LaunchConfiguration {
     /// What is known of a process that someone else started and owns; nil for a launch by watchdogd.
     var observed: ObservedDetails?
 
+    /// Whose calls off the loop its own are, because this user can make them hang; nil for watchdogd's own user.
+    var workOwner: String? { credentials.map { String($0.user) } }
+
     /// The target of a readiness probe.
     enum Probe {
         case listening(ListenAddress)
