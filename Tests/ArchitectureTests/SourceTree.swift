@@ -14,13 +14,16 @@ struct SourceFile: Sendable, CustomTestStringConvertible {
     var isSwift: Bool { fileExtension == "swift" }
     var isC: Bool { fileExtension == "c" || fileExtension == "h" }
 
-    /// The lines with their numbers, without blank lines, comments and the contents of string literals.
+    /// The lines of a program with their numbers, without blank lines, comments and the contents of string literals.
+    ///
+    /// Documents and data have none.
     let code: [(number: Int, text: Substring)]
 
     init(path: String, lines: [Substring]) {
         self.path = path
         self.lines = lines
-        self.code = Self.code(in: lines)
+        let isProgram = [".swift", ".c", ".h", ".py", ".sh"].contains { path.hasSuffix($0) }
+        self.code = isProgram ? Self.code(in: lines) : []
     }
 
     private static func code(in lines: [Substring]) -> [(number: Int, text: Substring)] {
@@ -43,8 +46,9 @@ struct SourceFile: Sendable, CustomTestStringConvertible {
     }
 
     private static func withoutLiterals(_ text: Substring) -> Substring {
-        guard text.contains("\"") else { return text }
-        return text.replacing(#/"(?:\\.|[^"\\])*"/#, with: "\"\"")
+        guard text.utf8.contains(UInt8(ascii: "\"")) else { return text }
+        // Much quicker than by grapheme, and nothing here is combined of several scalars.
+        return text.replacing(#/"(?:\\.|[^"\\])*"/#.matchingSemantics(.unicodeScalar), with: "\"\"")
     }
 
     private static func withoutTrailingComment(_ text: Substring) -> Substring {
@@ -53,7 +57,6 @@ struct SourceFile: Sendable, CustomTestStringConvertible {
 
     /// Where code matches `pattern`, as `path:line: text`.
     func places(matching pattern: some RegexComponent) -> [String] {
-        // Much quicker than by grapheme, and nothing here is combined of several scalars.
         let pattern = pattern.regex.matchingSemantics(.unicodeScalar)
         return code.filter { $0.text.contains(pattern) }.map { "\(path):\($0.number): \($0.text)" }
     }
