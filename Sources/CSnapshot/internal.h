@@ -51,6 +51,9 @@ struct wd_slot {
     uint64_t stack_address;
     uint32_t stack_length;
     size_t stack_offset;
+    uint64_t interrupted_address; /* of the stack that a handler on an alternate one has interrupted */
+    uint32_t interrupted_length;
+    size_t interrupted_offset;
     uint32_t python_first, python_count; /* frames of the interpreter */
     int32_t own_tid;        /* in the process's own PID namespace; 0: not read yet */
     uint64_t python_thread; /* where its thread state was last seen; 0: not seen yet */
@@ -201,6 +204,7 @@ struct wd_slot *wd_find_thread(struct wd_snapshot_arena *arena, pid_t tid);
 /* maps.c */
 int wd_read_maps(struct wd_snapshot_arena *arena);
 const struct wd_mapping *wd_find_mapping(const struct wd_snapshot_arena *arena, uint64_t address);
+const struct wd_mapping *wd_find_mapping_above(const struct wd_snapshot_arena *arena, uint64_t address);
 bool wd_in_intervals(const struct wd_interval *intervals, size_t count, uint64_t address);
 bool wd_path_contains(const struct wd_snapshot_arena *arena, const struct wd_mapping *mapping, const char *name);
 void wd_read_vdso(struct wd_snapshot_arena *arena);

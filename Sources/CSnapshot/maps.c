@@ -199,15 +199,30 @@ int wd_read_maps(struct wd_snapshot_arena *arena) {
     return error;
 }
 
-const struct wd_mapping *wd_find_mapping(const struct wd_snapshot_arena *arena, uint64_t address) {
+/* The index of the first mapping that ends above an address. */
+static size_t first_above(const struct wd_snapshot_arena *arena, uint64_t address) {
     size_t low = 0, high = arena->mapping_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (arena->mappings[middle].end <= address) low = middle + 1;
         else high = middle;
     }
+    return low;
+}
+
+const struct wd_mapping *wd_find_mapping(const struct wd_snapshot_arena *arena, uint64_t address) {
+    size_t low = first_above(arena, address);
     if (low == arena->mapping_count || arena->mappings[low].start > address) return NULL;
     return &arena->mappings[low];
+}
+
+/* The nearest mapping above an address that lies in no readable one; NULL if what comes next cannot be a stack. */
+const struct wd_mapping *wd_find_mapping_above(const struct wd_snapshot_arena *arena, uint64_t address) {
+    size_t low = first_above(arena, address);
+    /* The guard of a stack is a mapping, too. */
+    if (low < arena->mapping_count && (arena->mappings[low].permissions & WD_READABLE) == 0) low++;
+    if (low == arena->mapping_count || arena->mappings[low].start <= address) return NULL;
+    return (arena->mappings[low].permissions & WD_WRITABLE) != 0 ? &arena->mappings[low] : NULL;
 }
 
 bool wd_in_intervals(const struct wd_interval *intervals, size_t count, uint64_t address) {

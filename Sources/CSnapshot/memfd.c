@@ -175,6 +175,9 @@ int wd_write_memory(struct wd_snapshot_arena *arena, int memfd) {
         if (slot->stack_length > 0)
             put_range(&writer, WD_RECORD_STACK, slot->stack_address, (uint64_t)slot->thread.tid,
                       arena->stacks + slot->stack_offset, slot->stack_length);
+        if (slot->interrupted_length > 0)
+            put_range(&writer, WD_RECORD_STACK, slot->interrupted_address, (uint64_t)slot->thread.tid,
+                      arena->stacks + slot->interrupted_offset, slot->interrupted_length);
     }
     if (arena->vdso_length > 0)
         put_range(&writer, WD_RECORD_VDSO, arena->vdso_address, 0, arena->vdso, arena->vdso_length);

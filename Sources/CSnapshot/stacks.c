@@ -52,19 +52,76 @@ static size_t total(const struct wd_snapshot_arena *arena, size_t cap) {
     return sum;
 }
 
-static void copy(struct wd_snapshot_arena *arena, struct wd_slot *slot, uint64_t start, size_t length) {
+/* Returns how many of the bytes could be read. */
+static size_t append(struct wd_snapshot_arena *arena, uint64_t start, size_t length, size_t *offset) {
     if (length > WD_STACKS_CAPACITY - arena->stacks_used) length = WD_STACKS_CAPACITY - arena->stacks_used;
+    *offset = arena->stacks_used;
     length = wd_read_memory(arena, start, arena->stacks + arena->stacks_used, length);
-    slot->stack_address = start;
-    slot->stack_offset = arena->stacks_used;
-    slot->stack_length = (uint32_t)length;
     arena->stacks_used += (length + 15) & ~(size_t)15;
+    return length;
+}
+
+static void copy(struct wd_snapshot_arena *arena, struct wd_slot *slot, uint64_t start, size_t length) {
+    slot->stack_address = start;
+    slot->stack_length = (uint32_t)append(arena, start, length, &slot->stack_offset);
+}
+
+/* The same for a pointer that has left its stack, by an overflow: what lies above the guard. */
+static size_t extent_above(const struct wd_snapshot_arena *arena, uint64_t pointer, size_t cap, uint64_t *start) {
+    static const uint64_t longest_leap = UINT64_C(1) << 20; /* of one frame */
+    const struct wd_mapping *mapping = wd_find_mapping_above(arena, pointer);
+    if (mapping == NULL || mapping->start - pointer > longest_leap) return 0;
+    return extent(arena, mapping->start, cap, start);
+}
+
+/* Where a signal handler that runs on an alternate stack has interrupted the program; 0 if none does. The kernel leaves a
+ * ucontext above the handler's frames: struct rt_sigframe of arch/x86/include/asm/sigframe.h. It holds the bounds of the
+ * alternate stack, which contain the pointer. */
+static uint64_t interrupted_pointer(const struct wd_snapshot_arena *arena, const struct wd_slot *slot) {
+    enum { flags = 0, link = 8, base = 16, size = 32, rsp = 160, rip = 168, segments = 184, length = 192 };
+    static const uint64_t known_flags = 7, user_code = 0x33;
+    static const size_t reach = (size_t)32 << 10; /* of a handler's frames */
+    uint64_t pointer = slot->thread.registers[WD_RSP];
+    const uint8_t *stack = arena->stacks + slot->stack_offset;
+    size_t end = slot->stack_length < reach ? slot->stack_length : reach;
+    for (size_t offset = 0; offset + length <= end; offset += 8) {
+        uint64_t words[length / 8];
+        memcpy(&words[segments / 8], stack + offset + segments, 8);
+        if ((words[segments / 8] & 0xffff) != user_code) continue;
+        memcpy(words, stack + offset, sizeof words);
+        if (words[flags / 8] > known_flags || words[link / 8] != 0 || words[rip / 8] == 0) continue;
+        if (pointer - words[base / 8] >= words[size / 8]) continue;
+        uint64_t saved = words[rsp / 8];
+        if (saved - words[base / 8] >= words[size / 8]) return saved;
+    }
+    return 0;
+}
+
+static size_t resident_length(struct wd_snapshot_arena *arena, uint64_t start, size_t length);
+
+/* `only_resident`: nothing that would have to be read back from a disk. */
+static void copy_interrupted(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t cap, bool only_resident) {
+    slot->interrupted_length = 0;
+    uint64_t start = 0, pointer = interrupted_pointer(arena, slot);
+    if (pointer == 0) return;
+    size_t (*const extents[])(const struct wd_snapshot_arena *, uint64_t, size_t, uint64_t *) = {extent, extent_above};
+    for (size_t i = 0; i < 2 && slot->interrupted_length == 0; i++) {
+        size_t length = extents[i](arena, pointer, cap, &start);
+        if (only_resident) length = resident_length(arena, start, length);
+        slot->interrupted_address = start;
+        slot->interrupted_length = (uint32_t)append(arena, start, length, &slot->interrupted_offset);
+    }
 }
 
 void wd_copy_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t cap) {
     uint64_t start = 0;
     size_t length = extent(arena, slot->thread.registers[WD_RSP], cap, &start);
     copy(arena, slot, start, length);
+    if (slot->stack_length == 0) {
+        length = extent_above(arena, slot->thread.registers[WD_RSP], cap, &start);
+        copy(arena, slot, start, length);
+    }
+    copy_interrupted(arena, slot, cap, false);
 }
 
 /* How many bytes from an address on are in memory: reading them waits for nothing. */
@@ -98,6 +155,7 @@ bool wd_copy_resident_stack(struct wd_snapshot_arena *arena, struct wd_slot *slo
         resident = resident_length(arena, start, length);
     }
     copy(arena, slot, start, resident);
+    copy_interrupted(arena, slot, cap, true);
     return resident == length;
 }
 
@@ -132,7 +190,7 @@ static bool read_position(struct wd_snapshot_arena *arena, pid_t tid, char *sche
 
 void wd_forget_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t mark) {
     arena->stacks_used = mark;
-    slot->stack_length = 0;
+    slot->stack_length = slot->interrupted_length = 0;
     wd_forget_python_stack(arena, slot);
     memset(slot->thread.registers, 0, sizeof slot->thread.registers);
     slot->thread.register_source = WD_REGISTERS_NONE;

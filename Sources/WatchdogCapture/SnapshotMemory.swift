@@ -16,4 +16,24 @@ public struct SnapshotMemory: Sendable, Equatable {
         guard offset <= bytes.count - 8 else { return nil }
         return bytes.withUnsafeBytes { UInt64(littleEndian: $0.loadUnaligned(fromByteOffset: offset, as: UInt64.self)) }
     }
+
+    /// Where a signal handler that runs on an alternate stack, which these bytes are of, has interrupted the program.
+    ///
+    /// The kernel leaves a `ucontext` above the handler's frames, as `stacks.c` says, which finds it in a live process.
+    func interruptedPointer(from pointer: UInt64) -> UInt64? {
+        let (flags, link, base, size, stackPointer, program, segments, length) = (0, 8, 16, 32, 160, 168, 184, 192)
+        let end = min(bytes.count, 32 << 10)
+        guard end >= length else { return nil }
+        return bytes.withUnsafeBytes { bytes in
+            func word(_ offset: Int) -> UInt64 { bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self) }
+            for offset in stride(from: 0, through: end - length, by: 8)
+            where word(offset + segments) & 0xffff == 0x33 && word(offset + flags) <= 7 && word(offset + link) == 0
+                && word(offset + program) != 0 && pointer &- word(offset + base) < word(offset + size)
+            {
+                let saved = word(offset + stackPointer)
+                if saved &- word(offset + base) >= word(offset + size) { return saved }
+            }
+            return nil
+        }
+    }
 }

@@ -19,7 +19,7 @@ public struct SnapshotReader {
     private var process: SnapshotProcess?
     private var mapsText: ArraySlice<UInt8>?
     private var threads: [SnapshotThread] = []
-    private var stacks: [Int32: SnapshotMemory] = [:]
+    private var stacks: [Int32: [SnapshotMemory]] = [:]
     private var vdso: SnapshotMemory?
     private var contexts: [SnapshotAsynchronousContext]?
     private var modules: [SnapshotModule] = []
@@ -82,7 +82,9 @@ public struct SnapshotReader {
         var threads = threads
         var stacks = stacks
         for index in threads.indices {
-            threads[index].stack = stacks.removeValue(forKey: threads[index].id)
+            let parts = stacks.removeValue(forKey: threads[index].id) ?? []
+            threads[index].stack = parts.first
+            threads[index].interruptedStack = parts.dropFirst().first
         }
         guard stacks.isEmpty else { throw error(.malformed, "stack of no thread") }
         threads.sort { ($0.id != process.id ? 1 : 0, $0.id) < ($1.id != process.id ? 1 : 0, $1.id) }
@@ -119,10 +121,11 @@ public struct SnapshotReader {
             guard threads.count < WD_SNAPSHOT_MAX_THREADS else { throw error(.tooMany, "thread") }
             threads.append(try thread(payload))
         case WD_RECORD_STACK:
-            guard stacks.count < WD_SNAPSHOT_MAX_THREADS else { throw error(.tooMany, "stack") }
+            guard stacks.count <= WD_SNAPSHOT_MAX_THREADS else { throw error(.tooMany, "stack") }
             let (memory, owner) = try memory(payload, "stack")
             guard let thread = Int32(exactly: owner) else { throw error(.malformed, "stack's thread") }
-            guard stacks.updateValue(memory, forKey: thread) == nil else { throw error(.tooMany, "stack of \(thread)") }
+            guard stacks[thread, default: []].count < 2 else { throw error(.tooMany, "stack of \(thread)") }
+            stacks[thread, default: []].append(memory)
         case WD_RECORD_VDSO:
             guard vdso == nil else { throw error(.tooMany, "vDSO") }
             vdso = try memory(payload, "vDSO").memory
@@ -165,7 +168,8 @@ public struct SnapshotReader {
             waitChannel: string(ofFixedArray: raw.wait_channel),
             systemCall: string(ofFixedArray: raw.syscall_text),
             kernelStack: string(ofFixedArray: raw.kernel_stack),
-            stack: nil
+            stack: nil,
+            interruptedStack: nil
         )
     }
 

@@ -44,6 +44,8 @@ public struct SnapshotThread: Sendable {
     public var kernelStack: String
     /// A part of the stack, from just below the stack pointer upward; nil if there is none.
     public var stack: SnapshotMemory?
+    /// A part of the stack that a signal handler on an alternate stack has interrupted; nil if none has.
+    public var interruptedStack: SnapshotMemory?
 
     /// The registers of a system call's arguments, syscall(2).
     private static let arguments: Set<SnapshotRegister> = [.rdi, .rsi, .rdx, .r10, .r8, .r9]

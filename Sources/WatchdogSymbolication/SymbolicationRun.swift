@@ -68,7 +68,7 @@ struct SymbolicationRun {
             images: images,
             symbols: symbols,
             callFrames: CallFrameInformation(images),
-            memory: CapturedMemory(contents.threads.compactMap(\.stack)),
+            memory: CapturedMemory(contents.threads.flatMap { [$0.stack, $0.interruptedStack].compactMap(\.self) }),
             stackLayouts: StackLayouts(images)
         )
         asynchronous = AsynchronousStack(contents.asynchronousContexts, symbols: symbols)

@@ -23,10 +23,13 @@ final class Symbols {
         self.images = images
     }
 
-    /// The function that contains `address`.
+    /// The function that contains `address`; nil for data, into which a program that has lost its way may jump.
     func function(containing address: UInt64) -> Function? {
         if let known = cache[address] { return known }
-        let function = images.index(containing: address).flatMap(table(of:))?.symbol(containing: address).map {
+        let image = images.index(containing: address).flatMap {
+            images.file(of: $0)?.isCode(address) == true ? $0 : nil
+        }
+        let function = image.flatMap(table(of:))?.symbol(containing: address).map {
             Function(address: $0.address, name: Symbols.name($0.name))
         }
         cache[address] = .some(function)

@@ -96,6 +96,9 @@ struct Unwinder {
     }
 
     private func step(from position: Position) -> Step? {
+        if let interrupted = interruptedCode(at: position), isPlausible(interrupted) {
+            return .caller(interrupted, .cfi)
+        }
         switch stepByCallFrames(from: position) {
         case .outermost: return .outermost
         case .caller(let caller, let trust):
@@ -124,6 +127,18 @@ struct Unwinder {
         }
     }
 
+    /// What a signal interrupted, if this is the code to which its handler returns.
+    private func interruptedCode(at position: Position) -> Position? {
+        guard let start = position.programCounter, let context = position.stackPointer,
+            X86_64.returnsFromSignal(images.code(at: start, upTo: X86_64.longestSignalReturn))
+        else { return nil }
+        var registers = Registers(count: X86_64.registerCount)
+        for number in 0..<X86_64.registerCount {
+            registers[number] = X86_64.signalContextOffset(of: number).flatMap { read(context &+ $0) }
+        }
+        return Position(registers: registers, isReturnAddress: false)
+    }
+
     /// The caller according to call frame information alone, if it is plausible.
     func callerByCallFrames(of position: Position) -> (caller: Position?, isOutermost: Bool) {
         switch stepByCallFrames(from: position) {
@@ -134,7 +149,9 @@ struct Unwinder {
     }
 
     private func isPlausible(_ caller: Position) -> Bool {
-        caller.programCounter.map(space.isExecutable) ?? false
+        if caller.programCounter.map(space.isExecutable) ?? false { return true }
+        // A signal may interrupt code that has jumped to where no code is; then its return address is on top.
+        return !caller.isReturnAddress && caller.stackPointer.flatMap(read).map(space.isExecutable) ?? false
     }
 
     func read(_ address: UInt64) -> UInt64? {

@@ -78,4 +78,23 @@ enum X86_64 {
         if rest.first == 0xf2 { rest = rest.dropFirst() }  // bnd
         return rest.starts(with: [0xff, 0x25]) || rest.starts(with: [0xe9])
     }
+
+    /// What ``returnsFromSignal(_:)`` needs.
+    static let longestSignalReturn = 9
+
+    /// Whether the code is that to which a signal handler returns: `mov $15, %rax` or `mov $15, %eax`, then `syscall`.
+    ///
+    /// 15 is rt_sigreturn(2). A C library's own is marked in its call frame information, musl's and Go's are not.
+    static func returnsFromSignal(_ bytes: [UInt8]) -> Bool {
+        bytes.starts(with: [0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05])
+            || bytes.starts(with: [0xb8, 15, 0, 0, 0, 0x0f, 0x05])
+    }
+
+    /// Where the kernel keeps a register of the interrupted code, from the stack pointer at ``returnsFromSignal(_:)`` on.
+    ///
+    /// Source: `struct ucontext` and `struct sigcontext` of `arch/x86/include/uapi/asm`.
+    static func signalContextOffset(of register: Int) -> UInt64? {
+        let order = [8, 9, 10, 11, 12, 13, 14, 15, 5, 4, 6, 3, 1, 0, 2, 7, 16]
+        return order.firstIndex(of: register).map { 40 + 8 * UInt64($0) }
+    }
 }

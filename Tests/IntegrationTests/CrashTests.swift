@@ -77,11 +77,65 @@ extension EndToEnd {
             #expect(body.threads[1].threadState?.registers["rip"] != nil)
             #expect(
                 linux.verdict.line
-                    == "Crashed: SIGSEGV at 0x4 (where no memory is mapped) in parse_header (crash.c:18), "
+                    == "Crashed: SIGSEGV at 0x4 (where no memory is mapped) in parse_header (crash.c:19), "
                     + "on thread \(crash.thread ?? 0)")
             #expect(
                 ending.messages == ["watchdogd: photos[\(body.pid)] was killed by SIGSEGV (core dumped)"])
             #expect(ending.errors.contains("  \(linux.verdict.line)"))
+        }
+
+        @Test(
+            "A stack overflow is called that, and who recurses is named",
+            .enabled(if: hasCores),
+            arguments: [
+                ("overflow", "descend", "which calls itself", ["descend", "descend", "descend"]),
+                (
+                    "overflow-in-thread", "resolve_other", "which recurses through resolve_album",
+                    ["resolve_other", "resolve_album", "resolve_other"]
+                ),
+            ])
+        func overflow(how: String, function: String, recursion: String, frames: [String]) throws {
+            let ending = try crash(["--crash-stacks"], how)
+            #expect(ending.exitCode == 128 + SIGSEGV)
+            let linux = try details(ending)
+            let line = linux.verdict.line
+            #expect(line.hasPrefix("Crashed: stack overflow in "), "\(line)")
+            #expect(line.contains("\(function) (crash.c:") && line.contains(", \(recursion)"), "\(line)")
+            let body = ending.reports[0].body
+            let names = functions(body.threads[body.faultingThread])
+            // snprintf may have been what needed more than there was.
+            #expect(Array(names.drop { $0 != frames[0] }.prefix(3)) == frames)
+            #expect(names.count > 100)
+        }
+
+        @Test(
+            "Who jumped to where no code is is named, and no function that happens to lie before it",
+            .enabled(if: hasCores), arguments: ["data", "nothing"])
+        func jump(target: String) throws {
+            let ending = try crash(["--crash-stacks"], "jump", target)
+            #expect(ending.exitCode == 128 + SIGSEGV)
+            let line = try details(ending).verdict.line
+            #expect(line.contains(") in visit (crash.c:") && line.hasSuffix("), which jumped there"), "\(line)")
+            let body = ending.reports[0].body
+            #expect(body.threads[0].frames.first?.symbol == nil)
+            #expect(functions(body.threads[0]).prefix(2) == ["visit", "main"])
+        }
+
+        @Test(
+            "Behind a signal handler that hangs is what it interrupted, on whatever stack",
+            arguments: [
+                (["handler"], ["notify_albums", "main"]), (["restorer"], ["notify_albums", "main"]),
+                (["handler", "overflow"], ["descend", "descend"]),
+            ])
+        func interrupted(how: [String], frames: [String]) throws {
+            let scratch = try Scratch()
+            let ending = try Supervision(
+                ["--readiness", "notify", "--launch", "1s"], [try compiled(in: scratch)] + how, scratch: scratch
+            ).end()
+            #expect(ending.exitCode == 137)
+            let names = functions(ending.reports.first?.body.threads.first)
+            let handler = try #require(names.firstIndex(of: "wait_in_handler"))
+            #expect(Array(names[handler...].drop { !frames.contains($0) }.prefix(2)) == frames)
         }
 
         @Test("abort() is raised by the program itself, and its caller is blamed", .enabled(if: hasCores))
@@ -91,7 +145,7 @@ extension EndToEnd {
             let linux = try details(ending)
             #expect(linux.crash?.codeName == "SI_TKILL")
             #expect(linux.crash?.senderPID == ending.reports[0].body.pid)
-            #expect(linux.verdict.line == "Crashed: SIGABRT in check_invariants (crash.c:31)")
+            #expect(linux.verdict.line == "Crashed: SIGABRT in check_invariants (crash.c:32)")
             #expect(ending.reports[0].body.exception.type == "EXC_CRASH")
             #expect(functions(ending.reports[0].body.threads[0]).contains("abort"))
         }
@@ -215,7 +269,7 @@ extension EndToEnd {
                     #expect(linux.crash?.wasEnding == true)
                     #expect(
                         linux.verdict.line
-                            == "Crashed: SIGABRT in check_invariants (crash.c:31), while it was ending")
+                            == "Crashed: SIGABRT in check_invariants (crash.c:32), while it was ending")
                 }
             }
         }

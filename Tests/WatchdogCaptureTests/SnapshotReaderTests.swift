@@ -134,7 +134,13 @@ struct SnapshotReaderTests {
         #expect(with { $0.thread(102, source: 3) } == .malformed)
         #expect(with { $0.thread(101) } == .malformed, "twice the same thread")
         #expect(with { $0.memory(4, address: 0, owner: 555, bytes: []) } == .malformed, "stack of no thread")
-        #expect(with { $0.memory(4, address: 0, owner: 101, bytes: []) } == .tooMany, "second stack of a thread")
+        let another = { (builder: inout SnapshotBuilder) in builder.memory(4, address: 0, owner: 101, bytes: []) }
+        #expect(with { another(&$0) } == nil, "a handler has a stack, and what it interrupted")
+        #expect(
+            with {
+                another(&$0)
+                another(&$0)
+            } == .tooMany, "third stack of a thread")
         #expect(with { $0.memory(4, address: 0, owner: 1 << 32, bytes: []) } == .malformed)
         #expect(with { $0.memory(4, address: .max - 3, owner: 100, bytes: [1, 2, 3, 4]) } == .malformed)
         #expect(with { $0.module(start: 0, descriptor: 1024, path: "") } == .malformed)

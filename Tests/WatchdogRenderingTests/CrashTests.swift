@@ -47,6 +47,43 @@ struct CrashTests {
         #expect(line(Crashes.exit) == "Exited unexpectedly with code 3")
     }
 
+    /// A thread that calls `functions` again and again, innermost first, with its stack pointer.
+    private func recursing(_ functions: [String], stackPointer: UInt64) -> CapturedProcess {
+        var capture = Crashes.capture(.core)
+        let last = capture.threads[1].frames[capture.threads[1].frames.count - 1]
+        capture.threads[1].registers["rsp"] = stackPointer
+        capture.threads[1].frames = (0..<40).map { number in
+            var frame = last
+            frame.symbol = functions[number % functions.count]
+            return frame
+        }
+        return capture
+    }
+
+    @Test("An access near the stack pointer that fails is a stack overflow, and one farther away is not")
+    func overflow() {
+        var crash = signal(11, code: 1, union: 0x7f00_0010_0000)
+        crash.thread = 4_243
+        func line(_ functions: [String], _ distance: Int64) -> String {
+            let pointer = UInt64(bitPattern: 0x7f00_0010_0000 - distance)
+            return self.line(crash, capture: recursing(functions, stackPointer: pointer))
+        }
+        let alone =
+            "Crashed: stack overflow in visit (parse.c:12), which calls itself, on thread 4243 (SIGSEGV at 0x7f0000100000)"
+        #expect(line(["visit"], -8) == alone)
+        #expect(line(["visit"], -65_536) == alone)
+        #expect(line(["visit"], 4095) == alone)
+        #expect(line(["visit"], -65_537).hasPrefix("Crashed: SIGSEGV at 0x7f0000100000 (where no memory is mapped)"))
+        #expect(line(["visit"], 4096).hasPrefix("Crashed: SIGSEGV at 0x7f0000100000 (where no memory is mapped)"))
+        #expect(
+            line(["open", "visit", "leave"], -8)
+                == "Crashed: stack overflow in open (parse.c:12), which recurses through visit, leave, on thread 4243 "
+                + "(SIGSEGV at 0x7f0000100000)")
+        let report = Crashes.report(crash, capture: recursing(["visit"], stackPointer: 0x7f00_0010_0008))
+        #expect(Blame(for: report).reason == "its own calls used up the stack")
+        #expect(Explanation(of: report).advice.contains("Bound the recursion"))
+    }
+
     @Test("The sender of a signal is named, and a raised signal is distinguished")
     func sender() {
         let other = signal(11, code: 0, union: 77 | 1_000 << 32)

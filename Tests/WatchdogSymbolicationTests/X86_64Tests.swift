@@ -34,6 +34,30 @@ struct X86_64Tests {
         #expect(X86_64.call(before: 0x1000, bytes: padded) == expected)
     }
 
+    @Test(
+        "what a signal handler returns to is recognized by its code",
+        arguments: [
+            ([0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05], true),  // mov rax, 15; syscall
+            ([0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05, 0x0f, 0x0b], true),  // mov eax, 15; syscall
+            ([0x48, 0xc7, 0xc0, 0x0e, 0, 0, 0, 0x0f, 0x05], false),  // another call
+            ([0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0], false),
+            ([], false),
+        ] as [([UInt8], Bool)]
+    )
+    func signalReturn(bytes: [UInt8], expected: Bool) {
+        #expect(X86_64.returnsFromSignal(bytes) == expected)
+    }
+
+    @Test("each register of interrupted code has its place")
+    func signalContext() {
+        let places = (0..<X86_64.registerCount).compactMap(X86_64.signalContextOffset)
+        #expect(Set(places) == Set(stride(from: 40, through: 168, by: 8)))
+        #expect(X86_64.signalContextOffset(of: X86_64.Register.rsp) == 160)
+        #expect(X86_64.signalContextOffset(of: X86_64.Register.rip) == 168)
+        #expect(X86_64.signalContextOffset(of: X86_64.Register.rbp) == 120)
+        #expect(X86_64.signalContextOffset(of: X86_64.registerCount) == nil)
+    }
+
     @Test("a call to an address below zero wraps around")
     func wrapping() {
         #expect(X86_64.call(before: 5, bytes: [0xe8, 0xf0, 0xff, 0xff, 0xff]) == .direct(target: .max - 10))

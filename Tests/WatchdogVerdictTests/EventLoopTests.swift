@@ -75,6 +75,15 @@ struct EventLoopTests {
             ("poll", ["ppoll", "__CFRunLoopServiceFileDescriptors", "__CFRunLoopRun", "CFRunLoopRunSpecific"]),
             ("epoll", ["epoll_wait@libc", "@python", "@python", "_PyEval_EvalFrameDefault@python"]),
             ("futex", ["runtime.futex.abi0", "runtime.futexsleep", "runtime.notesleep", "runtime.mPark"]),
+            ("epoll", ["runtime/internal/syscall.Syscall6", "runtime/internal/syscall.EpollWait", "runtime.netpoll"]),
+            ("epoll", ["internal/runtime/syscall.Syscall6", "internal/runtime/syscall.EpollWait", "runtime.netpoll"]),
+            (
+                "epoll",
+                [
+                    "internal/runtime/syscall/linux.Syscall6", "internal/runtime/syscall/linux.EpollWait",
+                    "runtime.netpoll", "runtime.findRunnable",
+                ]
+            ),
         ])
     func idle(call: String, frames: [String]) {
         #expect(Self.findings([Self.thread(1, call, frames)]).map(\.kind) == [.idleEventLoop])

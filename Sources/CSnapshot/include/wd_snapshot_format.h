@@ -39,7 +39,8 @@ enum wd_record_kind {
     WD_RECORD_MAPS = 2,
     /* One struct wd_thread. */
     WD_RECORD_THREAD = 3,
-    /* struct wd_memory_range, then its bytes: a part of the stack of thread `owner`. */
+    /* struct wd_memory_range, then its bytes: a part of the stack of thread `owner`. A second one is of the stack that a
+     * signal handler on an alternate stack has interrupted. */
     WD_RECORD_STACK = 4,
     /* struct wd_memory_range, then its bytes: the vDSO's ELF image. owner is 0. */
     WD_RECORD_VDSO = 5,

@@ -233,13 +233,30 @@ struct CoreFile {
 
     /// The segment that contains an address.
     func segment(at address: UInt64) -> Segment? {
+        let index = firstSegment(above: address)
+        return index < segments.count && segments[index].start <= address ? segments[index] : nil
+    }
+
+    /// The index of the first segment that ends above an address.
+    private func firstSegment(above address: UInt64) -> Int {
         var low = 0
         var high = segments.count
         while low < high {
             let middle = low + (high - low) / 2
             if segments[middle].end <= address { low = middle + 1 } else { high = middle }
         }
-        return low < segments.count && segments[low].start <= address ? segments[low] : nil
+        return low
+    }
+
+    /// The segment that a stack pointer belongs to: of one that has left its stack, by an overflow, what lies above the guard.
+    func stackSegment(at pointer: UInt64) -> Segment? {
+        let longestLeap: UInt64 = 1 << 20
+        var index = firstSegment(above: pointer)
+        // The guard of a stack is a segment, too.
+        if index < segments.count, !segments[index].isReadable { index += 1 }
+        guard index < segments.count, segments[index].isWritable else { return nil }
+        let isNear = segments[index].start <= pointer || segments[index].start - pointer <= longestLeap
+        return isNear ? segments[index] : nil
     }
 
     // MARK: - Bytes

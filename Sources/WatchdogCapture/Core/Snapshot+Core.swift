@@ -85,18 +85,19 @@ private struct CoreRecords {
         if core.leftOutThreads > 0 { remarks.append("\(core.leftOutThreads) threads") }
         append(wd_snapshot_header(magic: WD_SNAPSHOT_MAGIC, version: UInt32(WD_SNAPSHOT_VERSION), reserved: 0))
         let maps = try maps()
-        var stacks: [(address: UInt64, bytes: [UInt8])] = []
+        var stacks: [[SnapshotMemory]] = []
         for thread in core.threads {
             try core.checkTime()
-            stacks.append(stack(of: thread))
+            stacks.append(self.stacks(of: thread))
         }
         put(WD_RECORD_PROCESS, [Array(description.utf8)])
         put(WD_RECORD_MAPS, [maps.text])
         for thread in core.threads { put(WD_RECORD_THREAD, [Self.bytes(of: Self.record(thread, subject))]) }
-        for (thread, stack) in zip(core.threads, stacks) where !stack.bytes.isEmpty {
-            put(
-                WD_RECORD_STACK,
-                [Self.bytes(of: wd_memory_range(address: stack.address, owner: UInt64(thread.id))), stack.bytes])
+        for (thread, parts) in zip(core.threads, stacks) {
+            for part in parts {
+                let range = wd_memory_range(address: part.address, owner: UInt64(thread.id))
+                put(WD_RECORD_STACK, [Self.bytes(of: range), Array(part.bytes)])
+            }
         }
         if let vdso = core.vdso {
             let image = core.memory(at: vdso, count: Self.vdsoBytes)
@@ -152,17 +153,26 @@ private struct CoreRecords {
         return record
     }
 
-    private func stack(of thread: CoreFile.Thread) -> (address: UInt64, bytes: [UInt8]) {
+    /// The stack, and the one that a signal handler on an alternate stack has interrupted.
+    private func stacks(of thread: CoreFile.Thread) -> [SnapshotMemory] {
         let pointer = thread.registers[SnapshotRegister.rsp.rawValue]
-        guard let segment = core.segment(at: pointer) else { return (pointer, []) }
+        let stack = stack(from: pointer)
+        guard !stack.bytes.isEmpty else { return [] }
+        let interrupted = stack.interruptedPointer(from: pointer).map { self.stack(from: $0) }
+        return [stack] + [interrupted].compactMap(\.self).filter { !$0.bytes.isEmpty }
+    }
+
+    private func stack(from pointer: UInt64) -> SnapshotMemory {
         let count = core.threads.count
         var limit = min(count > Self.crowd ? Self.crowdStackBytes : Self.stackBytes, Self.allStackBytes / count)
+        guard let segment = core.stackSegment(at: pointer) else { return SnapshotMemory(address: pointer, bytes: []) }
         let start = max(segment.start, pointer - min(pointer, Self.redZone)) & ~7
         // Above are the strings of the arguments and the environment.
         if let end = core.randomBytes, end >= segment.start, end < segment.end {
             limit = min(limit, end > start ? Int(clamping: end - start) : 0)
         }
-        return (start, core.memory(at: max(start, segment.start), count: limit))
+        let address = max(start, segment.start)
+        return SnapshotMemory(address: address, bytes: core.memory(at: address, count: limit)[...])
     }
 
     // MARK: - Mappings

@@ -25,7 +25,9 @@ enum Advice {
             return
                 "The app asked to be ended (WATCHDOG=trigger). Its own log or STATUS= says why; the stacks show who asked."
         }
-        if let crash = linux.crash { return CrashAdvice.paragraph(for: crash, linux.verdict.kind) }
+        if let crash = linux.crash {
+            return CrashAdvice.paragraph(for: crash, linux.verdict.kind, isStackOverflow: report.isStackOverflow)
+        }
         if let deadlock = Deadlock(report) { return deadlock.advice }
         if let fault = ProcessFault(linux) { return fault.paragraph }
         let call = report.faultingStack?.systemCall?.name

@@ -128,6 +128,7 @@ public struct Blame: Equatable, Sendable, Codable {
         case .frozen: self.init(.somebodyElse, "the process's cgroup was frozen")
         case .exited: self.init(.app, "its main thread had ended while others kept the process alive")
         case .unknown: self.init(.unknown, "there is no evidence of what the main thread did")
+        case .crashed where report.isStackOverflow: self.init(.app, "its own calls used up the stack")
         case .crashed: self.init(.app, Self.crash(linux.crash))
         case .killed:
             switch linux.crash.map(\.isMemoryKill) ?? false {

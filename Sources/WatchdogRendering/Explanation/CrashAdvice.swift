@@ -6,13 +6,17 @@ import WatchdogVerdict
 /// Advice for app authors about a crash.
 enum CrashAdvice {
     /// The advice as one paragraph.
-    static func paragraph(for crash: CrashDetails, _ kind: Verdict.Kind) -> String {
+    static func paragraph(for crash: CrashDetails, _ kind: Verdict.Kind, isStackOverflow: Bool) -> String {
         // Only if the setting would have helped.
         let stacks =
             crash.stackSource == .none && crash.stacks.contains("CrashStacks=")
             ? "The next report has stacks with CrashStacks=yes (run: --crash-stacks)." : nil
-        return [cause(crash, kind), stacks].compactMap(\.self).joined(separator: " ")
+        return [isStackOverflow ? overflow : cause(crash, kind), stacks].compactMap(\.self).joined(separator: " ")
     }
+
+    private static let overflow =
+        "The thread's stack was used up. Bound the recursion, or make it a loop, and keep large arrays off the stack. A larger "
+        + "stack (ulimit -s, LimitSTACK=, pthread_attr_setstacksize) only puts off the end of an endless recursion."
 
     private static func cause(_ crash: CrashDetails, _ kind: Verdict.Kind) -> String {
         if kind == .failed {
@@ -43,7 +47,7 @@ enum CrashAdvice {
             }
             return
                 "It used memory that was freed, was never allocated, or is not its own. Run it with AddressSanitizer "
-                + "(-fsanitize=address), which names who freed it; a stack of thousands of frames is an endless recursion."
+                + "(-fsanitize=address), which names who freed it."
         case SignalText.illegal, SignalText.trap:
             return
                 "In Swift and in code built with traps this is a check that failed: an index out of range, a nil that was "

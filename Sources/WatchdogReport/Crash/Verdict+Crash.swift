@@ -48,6 +48,12 @@ extension Verdict {
             let address = Self.address(crash, signal)
             let meaning = crash.codeName.flatMap(SignalText.meaning(of:)).map { " (\($0))" } ?? ""
             let ending = crash.wasEnding ? ", while it was ending" : ""
+            if let place, place.isStackOverflow {
+                self.init(
+                    kind: .crashed, line: "Crashed: stack overflow\(location) (\(name)\(address))\(ending)",
+                    brief: "stack overflow\(function)")
+                return
+            }
             self.init(
                 kind: .crashed, line: "Crashed: \(name)\(address)\(meaning)\(location)\(ending)",
                 brief: "\(name)\(function)")
@@ -80,6 +86,15 @@ extension ReportBody {
     }
 }
 
+extension Report {
+    /// Whether the process crashed because a thread's stack was used up.
+    public var isStackOverflow: Bool {
+        guard let crash = body.linux?.crash, let stack = stacks.first(where: { $0.id == crash.thread(of: body.pid) })
+        else { return false }
+        return CrashPlace(stack, crash, process: body.pid, name: body.procName)?.isStackOverflow ?? false
+    }
+}
+
 extension Verdict {
     /// The verdict in the form that a report stores.
     var singleLine: Verdict {
@@ -95,6 +110,8 @@ struct CrashPlace {
     let function: String?
     /// The emphasized part of "Crashed: SIGSEGV *in memcpy, from parse_header (parse.c:12), on thread 4243*".
     let words: String?
+    /// Whether the fault is an access just beyond the stack's end.
+    let isStackOverflow: Bool
 
     /// - Parameters:
     ///   - stack: the stack of the thread that got the signal.
@@ -102,7 +119,10 @@ struct CrashPlace {
     ///   - process: the process ID.
     ///   - name: the app's name, which does not describe a thread.
     init?(_ stack: ReportStack, _ crash: CrashDetails, process: Int, name: String) {
-        let calls = stack.calls
+        // A fault at the program counter itself: the thread jumped to where no code is, and its caller is to blame.
+        let isAccess = [SignalText.segmentation, SignalText.bus].contains(crash.signal) && crash.code ?? 0 > 0
+        let isJump = isAccess && crash.address == stack.calls.first?.address
+        let calls = isJump && stack.calls.count > 1 ? Array(stack.calls.dropFirst()) : stack.calls
         guard let innermost = calls.first else { return nil }
         // Skip code that raises a signal on purpose, and the runtime when it detected the error: it reports one with a
         // trap.
@@ -120,9 +140,39 @@ struct CrashPlace {
             // An offset alone says little.
             words = "in \(named.name), from \(blamed.place)"
         }
+        isStackOverflow = Self.isStackOverflow(crash, stackPointer: stack.stackPointer)
+        if isStackOverflow {
+            words += Self.recursion(in: calls, from: blamed).map { ", \($0)" } ?? ""
+        } else if isJump, calls.count < stack.calls.count {
+            words += ", which jumped there"
+        }
         if let id = stack.id, id != process {
             words += ", on thread \(id)" + (stack.name.map { $0 == name ? "" : " \"\($0)\"" } ?? "")
         }
         self.words = words.singleLine(limit: 512)
+    }
+
+    /// Accesses through the stack pointer reach no farther below it than a frame that the compiler does not probe, and the frame's
+    /// own locals lie above it.
+    private static func isStackOverflow(_ crash: CrashDetails, stackPointer: UInt64?) -> Bool {
+        guard crash.signal == SignalText.segmentation, let code = crash.code, code > 0, let address = crash.address,
+            let stackPointer
+        else { return false }
+        let distance = Int64(bitPattern: address &- stackPointer)
+        return (-65_536..<4096).contains(distance)
+    }
+
+    /// The emphasized part of "in first (t.c:7), *which recurses through second*"; nil unless functions call each other again and
+    /// again.
+    private static func recursion(in calls: [CallSite], from blamed: CallSite) -> String? {
+        let names = calls.compactMap(\.function)
+        let counts = Dictionary(names.map { ($0, 1) }, uniquingKeysWith: +)
+        guard let own = blamed.function, counts[own, default: 0] >= 8 else { return nil }
+        var others: [String] = []
+        for name in names where name != own && counts[name, default: 0] >= 8 && !others.contains(name) {
+            others.append(name)
+        }
+        guard !others.isEmpty else { return "which calls itself" }
+        return "which recurses through " + others.prefix(3).joined(separator: ", ")
     }
 }

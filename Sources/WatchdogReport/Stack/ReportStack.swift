@@ -16,6 +16,8 @@ public struct ReportStack: Equatable, Sendable {
     public let details: ThreadDetails?
     /// The calls, innermost first, asynchronous callers last.
     public let calls: [CallSite]
+    /// The stack pointer, if the report has the thread's registers.
+    let stackPointer: UInt64?
 
     /// The app's own calls; if there are none, interpreted ones, those of packages first; or else those of libraries.
     ///
@@ -62,6 +64,8 @@ public struct ReportStack: Equatable, Sendable {
         name = thread.name ?? thread.queue
         self.isFaulting = isFaulting
         self.details = own
+        let registers = thread.threadState?.registers
+        stackPointer = (registers?["rsp"] ?? registers?["sp"])?.value
         let trust = own?.trust ?? []
         let asynchronous = own?.asynchronousFrames ?? []
         calls =

@@ -50,6 +50,7 @@ struct EventLoop {
         if ["libc.", "libc-", "libpthread", "[vdso]", "linux-vdso"].contains(where: stack.images[index].hasPrefix) {
             return !Self.starts.contains { NamedStack.isFunction(name, $0) }
         }
+        if Self.goSystemCalls.contains(where: name.hasPrefix) { return true }
         let bare = name.drop { $0 == "_" }
         return Self.wrappers.contains { NamedStack.isFunction(String(bare), $0) }
     }
@@ -81,9 +82,10 @@ struct EventLoop {
         "epoll_wait", "epoll_pwait", "epoll_pwait2", "poll", "ppoll", "select", "pselect", "pselect64", "sigsuspend",
         "sigwait", "sigwaitinfo", "sigtimedwait", "syscall", "g_poll", "WaitEventSetWait", "WaitEventSetWaitBlock",
         "runtime.futex", "runtime.futexsleep", "runtime.notesleep", "runtime.epollwait",
-        "runtime/internal/syscall.EpollWait", "runtime/internal/syscall.Syscall6",
-        "internal/runtime/syscall.EpollWait", "internal/runtime/syscall.Syscall6",
     ]
+    /// Go's package of raw system calls moves with its releases: `runtime/internal/syscall`, from 1.24 on
+    /// `internal/runtime/syscall`, from 1.26 on `internal/runtime/syscall/linux`.
+    private static let goSystemCalls = ["runtime/internal/syscall", "internal/runtime/syscall"]
     /// Libraries that are an event loop and nothing else that waits.
     private static let libraries = ["libglib-2.0", "libuv.", "libevent", "libev."]
     /// Python reaches epoll_wait(2) only through `select.epoll`, which asyncio and selectors use; its functions are
