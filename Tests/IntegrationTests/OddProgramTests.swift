@@ -38,6 +38,27 @@ extension EndToEnd {
             #expect(ending.summary?.isDeathVerified == true)
         }
 
+        @Test("A 32-bit program's system call is named as its kernel does", .enabled(if: hasCompiler, "no cc"))
+        func of32Bits() throws {
+            let scratch = try Scratch()
+            let compiler = try Program(
+                [
+                    "cc", "-m32", "-nostdlib", "-static", "-no-pie", "-fno-pic", "-o", scratch["narrow"],
+                    "\(subjects)/narrow.c",
+                ], directory: scratch.path)
+            try #require(try compiler.end().code == 0, "\(compiler.text(.errors))")
+            let ending = try Supervision(
+                ["--update", "600ms"],
+                python(#"notify("READY=1", "WATCHDOG=1"); os.execv(sys.argv[1], ["subject"])"#, scratch["narrow"]),
+                scratch: scratch
+            ).end()
+            #expect(ending.exitCode == 137)
+            let report = try #require(ending.reports.first)
+            #expect(report.body.linux?.verdict.brief == "blocked in pause")
+            let notes = report.body.linux.map { "\($0)" } ?? ""
+            #expect(notes.contains("its threads are not 64-bit"))
+        }
+
         @Test("A process whose main thread has ended is not taken for ended", .enabled(if: hasCompiler, "no cc"))
         func threadGroupLeader() throws {
             let scratch = try Scratch()

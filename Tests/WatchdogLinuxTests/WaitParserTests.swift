@@ -13,9 +13,12 @@ struct WaitParserTests {
         #expect(call?.number == 0)
         #expect(call?.arguments == [7, 1, 2, 3, 4, .max])
         #expect(call?.integer(5) == -1)
+        #expect(BlockedCall(parsing: "29 0x0 0x0 0x0 0x0 0x0 0x0 0x7ffcffc81b2c 0x401136")?.number == 29)
         for text in [
             "", "running", "-1 0x7ffd 0x7f00", "0 0x7", "0 7 1 2 3 4 5 6 7", "x 0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x0",
             "0 0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x10000000000000000",
+            // Of a 32-bit program: its numbers mean other calls.
+            "29 0x0 0x0 0x0 0x0 0x0 0x0 0xffc81b2c 0xf7f2e559",
         ] {
             #expect(BlockedCall(parsing: text) == nil, "\(text)")
         }

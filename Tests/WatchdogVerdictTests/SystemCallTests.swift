@@ -67,4 +67,41 @@ struct SystemCallTests {
         #expect(SystemCall(number: 0, arguments: [0xffff_ffff]).descriptor == nil)
         #expect(SystemCall(number: 202, arguments: [5]).descriptor == nil)
     }
+
+    @Test(
+        "A 32-bit program has numbers of its own, and the same names",
+        arguments: [
+            (0, "restart_syscall"), (3, "read"), (7, "wait4"), (29, "pause"), (72, "rt_sigsuspend"), (82, "old_select"),
+            (140, "lseek"), (142, "select"), (162, "nanosleep"), (168, "poll"), (180, "pread64"), (190, "vfork"),
+            (197, "fstat"), (221, "fcntl"), (240, "futex"), (252, "exit_group"), (256, "epoll_wait"), (271, "utimes"),
+            (371, "recvfrom"), (386, "rseq"), (407, "clock_nanosleep"), (413, "pselect6"), (414, "ppoll"),
+            (422, "futex"), (424, "pidfd_send_signal"), (449, "futex_waitv"),
+        ])
+    func of32Bits(number: Int, name: String) {
+        let text = "\(number) 0x4 0x0 0x0 0x0 0x0 0x0 0xffc81b2c 0xf7f2e559"
+        #expect(SystemCall.blocking(text)?.name == name)
+    }
+
+    @Test("A 64-bit program below 4 GiB keeps its numbers: its stack is not there")
+    func below4GiB() {
+        #expect(SystemCall.blocking("29 0x4 0x0 0x0 0x0 0x0 0x0 0x7ffc12345678 0x401136")?.name == "shmget")
+        #expect(SystemCall.blocking("29 0x4 0x0 0x0 0x0 0x0 0x0 0xffffffff 0xffffffff")?.name == "pause")
+        #expect(SystemCall.blocking("29 0x4 0x0 0x0 0x0 0x0 0x0 0x100000000 0xffffffff")?.name == "shmget")
+        #expect(SystemCall.blocking("29 0x4 0x0 0x0 0x0 0x0 0x0 0xffffffff 0x100000000")?.name == "shmget")
+    }
+
+    @Test("Numbers that a 32-bit program cannot have have no name", arguments: [222, 251, 415, 470])
+    func unknownOf32Bits(number: Int) {
+        #expect(SystemCallNames.name(of32Bit: number) == nil)
+    }
+
+    @Test("The call within socketcall and ipc is named; its arguments are in memory, so it has no descriptor")
+    func multiplexed() {
+        let socket = { SystemCall(number: 102, arguments: [$0, 0xffc8_1b2c], isOf32Bits: true) }
+        #expect(socket(12).name == "recvfrom" && socket(12).descriptor == nil)
+        #expect(socket(3).name == "connect" && socket(99).name == "socketcall" && socket(.max).name == "socketcall")
+        #expect(SystemCall(number: 117, arguments: [0x1_000c], isOf32Bits: true).name == "msgrcv")
+        #expect(SystemCall(number: 371, arguments: [7], isOf32Bits: true).descriptor == 7)
+        #expect(SystemCall(number: 3, arguments: [5], isOf32Bits: true).descriptor == 5)
+    }
 }

@@ -7,12 +7,16 @@ struct BlockedCall: Hashable {
     let number: Int
     let arguments: [UInt64]
 
-    /// Nil for a thread that runs or is blocked outside a system call, and for any other text.
+    /// Nil for a thread that runs or is blocked outside a system call, for a 32-bit one, whose calls have other numbers, and for
+    /// any other text.
     init?(parsing text: some StringProtocol) {
         let fields = text.prefix(256).split { $0 == " " || $0 == "\n" }
         guard fields.count == 9, let number = Int(fields[0]), number >= 0 else { return nil }
         let words = fields.dropFirst().compactMap { $0.hasPrefix("0x") ? UInt64($0.dropFirst(2), radix: 16) : nil }
         guard words.count == 8 else { return nil }
+        // Stack and code of a 64-bit program do not both lie below 4 GiB; nothing lies below vm.mmap_min_addr.
+        let low: Range<UInt64> = 0x1_0000..<1 << 32
+        guard !low.contains(words[6]) || !low.contains(words[7]) else { return nil }
         self.number = number
         arguments = Array(words.prefix(6))
     }

@@ -17,11 +17,14 @@ public struct SystemCall: Hashable, Sendable {
     public var number: Int
     /// The six argument registers.
     public var arguments: [UInt64]
+    /// Whether a 32-bit program makes the call: it has numbers of its own.
+    public var isOf32Bits: Bool
 
     /// Creates a system call.
-    public init(number: Int, arguments: [UInt64]) {
+    public init(number: Int, arguments: [UInt64], isOf32Bits: Bool = false) {
         self.number = number
         self.arguments = arguments
+        self.isOf32Bits = isOf32Bits
     }
 
     /// Parses the text of the file.
@@ -35,7 +38,12 @@ public struct SystemCall: Hashable, Sendable {
         guard words.count == fields.count - 1 else { return nil }
         switch (number, words.count) {
         case (-1, 2): return .outside
-        case (0..., 8): return .inside(SystemCall(number: number, arguments: Array(words.prefix(6))))
+        case (0..., 8):
+            // A 64-bit program may lie below 4 GiB, but not its stack, too, unless it was mapped there with MAP_32BIT.
+            // Nothing lies below vm.mmap_min_addr.
+            let low: Range<UInt64> = 0x1_0000..<1 << 32
+            let isOf32Bits = low.contains(words[6]) && low.contains(words[7])
+            return .inside(SystemCall(number: number, arguments: Array(words.prefix(6)), isOf32Bits: isOf32Bits))
         default: return nil
         }
     }
@@ -49,15 +57,21 @@ public struct SystemCall: Hashable, Sendable {
     /// The name of the call; nil when the number is not in the table for this architecture.
     public var name: String? {
         #if arch(x86_64)
-            SystemCallNames.name(of: number)
+            isOf32Bits ? nameOf32Bits : SystemCallNames.name(of: number)
         #else
             nil
         #endif
     }
 
+    private var nameOf32Bits: String? {
+        SystemCallNames.name(of32Bit: number).map { SystemCallNames.multiplexed($0, arguments.first) ?? $0 }
+    }
+
     /// The descriptor in the first argument, if the call takes one there.
     public var descriptor: Int32? {
         guard let name, SystemCallNames.onDescriptor.contains(name), let word = arguments.first else { return nil }
+        // socketcall(2) has its arguments in memory.
+        if isOf32Bits, SystemCallNames.name(of32Bit: number) != name { return nil }
         // The kernel takes an int: the upper half of the register may contain anything.
         let descriptor = Int32(truncatingIfNeeded: word)
         return descriptor >= 0 ? descriptor : nil

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The names of Linux's system calls on x86-64.
+/// The names of Linux's system calls on x86.
 ///
-/// Source: `arch/x86/entry/syscalls/syscall_64.tbl` of the kernel, whose numbers never change once released. The gap
+/// Source of the 64-bit ones: `arch/x86/entry/syscalls/syscall_64.tbl` of the kernel, whose numbers never change once released. The gap
 /// between the two ranges belongs to other architectures.
 enum SystemCallNames {
     /// The name of a system call; nil for a number newer than this table.
@@ -79,7 +79,7 @@ enum SystemCallNames {
         setxattrat getxattrat listxattrat removexattrat open_tree_attr file_getattr file_setattr
         """)
 
-    private static func words(_ text: String) -> [String] {
+    static func words(_ text: String) -> [String] {
         text.split(whereSeparator: \.isWhitespace).map(String.init)
     }
 }
