@@ -67,8 +67,12 @@ public struct Importer<FileSystem: ConfigurationFileSystem> {
             case .supervisord:
                 return try SupervisordImport.result(
                     source: SupervisordImport.Source(file: file, folder: parent(of: path)), specifiers: specifiers,
-                    matching: sources)
-            case .monit: return try MonitImport.result(file: file, specifiers: specifiers)
+                    matching: { pattern throws(ImportError) in try sources(matching: pattern) })
+            case .monit:
+                return try MonitImport.result(file: file, specifiers: specifiers) { pattern throws(ImportError) in
+                    // monit leaves out folders.
+                    try sources(matching: pattern, isFile: { (try? fileSystem.names(in: $0)) == nil }).map(\.file)
+                }
             default: return try ComposeImport.result(file: file, folder: parent(of: path), specifiers: specifiers)
             }
         case .runit: preconditionFailure("a folder is not a file")
@@ -183,7 +187,7 @@ public struct Importer<FileSystem: ConfigurationFileSystem> {
             }
         }
         var sources: [SupervisordImport.Source] = []
-        for path in paths.sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
+        for path in paths.sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) where isFile(path) {
             do throws(ConfigurationReadError) {
                 let contents = try fileSystem.contents(of: path, limit: ForeignText.maximumLength + 1)
                 let file = ConfigurationFile(path: path, contents: contents)

@@ -2,28 +2,22 @@
 
 import WatchdogConfiguration
 
-/// The statements of monit's control file: monit(1).
+/// The statements of monit's control file and of those that it includes: monit(1).
 struct MonitFile {
-    struct Token {
-        let text: String
-        /// Whether it was in quotes, and so is not a keyword.
-        let isQuoted: Bool
-        let place: ImportPlace
-
-        /// In lower case if it can be a keyword, otherwise empty.
-        var keyword: String { isQuoted ? "" : text.lowercased() }
-    }
-
     /// A statement without monit's noise words.
     struct Statement {
-        let tokens: [Token]
-        /// As it can be shown, with its noise words.
-        let shown: String
+        let tokens: [MonitToken]
         var place: ImportPlace { tokens[0].place }
         var first: String { tokens[0].keyword }
 
+        /// As it is in the file, on one line, cut.
+        var shown: String {
+            let words = tokens.reduce("") { $0.isEmpty || $1.isAttached ? $0 + $1.shown : "\($0) \($1.shown)" }
+            return Printable.text(words.split { $0.isWhitespace }.joined(separator: " "), limit: 72)
+        }
+
         /// The token after a keyword.
-        func after(_ keyword: String) -> Token? {
+        func after(_ keyword: String) -> MonitToken? {
             guard let index = tokens.firstIndex(where: { $0.keyword == keyword }) else { return nil }
             return tokens.indices.contains(index + 1) ? tokens[index + 1] : nil
         }
@@ -31,82 +25,129 @@ struct MonitFile {
         func has(_ keyword: String) -> Bool { tokens.contains { $0.keyword == keyword } }
     }
 
-    private(set) var statements: [Statement] = []
+    /// The files that match a pattern.
+    typealias Search = (_ pattern: String) throws(ImportError) -> [ConfigurationFile]
 
-    init(_ file: ConfigurationFile) throws(ImportError) {
-        let tokens = try Self.tokens(of: file)
+    private(set) var statements: [Statement] = []
+    /// Includes that name no file.
+    private(set) var notes: [ImportNote] = []
+
+    init(_ file: ConfigurationFile, matching search: Search) throws(ImportError) {
+        var tokens: [MonitToken] = []
+        try add(file, within: [], to: &tokens, matching: search)
         var index = 0
+        var isInCheck = false
         while index < tokens.count {
-            let end = Self.end(of: tokens, from: index)
-            let kept = tokens[index..<end].filter { !Self.noise.contains($0.keyword) }
-            guard let first = kept.first, Self.starts.contains(first.keyword) else {
-                throw ImportError(
-                    tokens[index].place, "\(Printable.quoted(tokens[index].text)) begins no statement of monit")
+            let first = tokens[index]
+            let isHead = first.keyword == "set" || first.keyword == "check"
+            guard isHead || isInCheck && Self.options.contains(first.keyword) else {
+                throw ImportError(first.place, "\(Printable.quoted(first.text)) begins no statement of monit")
             }
-            let words = tokens[index..<end].map { $0.isQuoted ? "\"\($0.text)\"" : $0.text }
-            let shown = Printable.text(words.joined(separator: " "), limit: 72)
-            statements.append(Statement(tokens: Array(kept), shown: shown))
+            if isHead { isInCheck = first.keyword == "check" }
+            let end = Self.end(of: tokens, from: index)
+            statements.append(Statement(tokens: Array(tokens[index..<end])))
             index = end
         }
     }
 
-    // MARK: - Tokens
+    // MARK: - Includes
 
-    private static let noise: Set<String> = [
-        "is", "as", "are", "on", "only", "with", "within", "using", "use", "the", "sum", "than", "for", "has", "method",
-        "program", "programs", "and", "in", "=",
-    ]
+    /// No control file that people write includes more.
+    private static let maximumCount = 1_000_000
+    private static let maximumDepth = 16
 
-    private static func tokens(of file: ConfigurationFile) throws(ImportError) -> [Token] {
-        var tokens: [Token] = []
-        for (index, line) in try ForeignText.lines(of: file).enumerated() {
-            let place = ImportPlace(file: file.path, line: index + 1)
-            var rest = line[...].trimmed
-            while let first = rest.first, first != "#" {
-                if first == "\"" || first == "'" {
-                    let body = rest.dropFirst()
-                    guard let close = body.firstIndex(of: first) else {
-                        throw ImportError(place, "the quote is never closed")
-                    }
-                    tokens.append(Token(text: String(body[..<close]), isQuoted: true, place: place))
-                    rest = body[body.index(after: close)...].trimmed
-                } else {
-                    let isMark = "=<>!".contains(first)
-                    var text = rest.prefix { $0 != " " && $0 != "\t" && "=<>!".contains($0) == isMark && $0 != "\"" }
-                    if text.hasSuffix(","), text.count > 1 { text = text.dropLast() }
-                    rest = rest.dropFirst(text.count).drop { $0 == "," }.trimmed
-                    tokens.append(Token(text: String(text), isQuoted: false, place: place))
+    /// Adds a file's tokens, and in their place those of the files that it includes.
+    private mutating func add(
+        _ file: ConfigurationFile, within outer: [String], to tokens: inout [MonitToken], matching search: Search
+    ) throws(ImportError) {
+        let files = outer + [file.path]
+        for token in try MonitLexer.tokens(of: file) {
+            guard token.kind == .included else {
+                guard tokens.count < Self.maximumCount else {
+                    throw ImportError(token.place, "the files have more than 1,000,000 words")
                 }
+                tokens.append(token)
+                continue
+            }
+            let shown = "include \(Printable.quoted(token.text))"
+            guard token.text.hasPrefix("/") else {
+                note(token, "\(shown): it depends on where monit is started; give these files to this command too")
+                continue
+            }
+            // monit leaves out what an editor has left behind.
+            let included = try search(token.text).filter { !$0.path.hasSuffix("~") }
+            if included.isEmpty { note(token, "\(shown): no file matches") }
+            for file in included {
+                guard !files.contains(file.path), files.count < Self.maximumDepth else {
+                    note(token, "\(shown): \(Printable.text(file.path)) includes itself, or is included too deep")
+                    continue
+                }
+                try add(file, within: files, to: &tokens, matching: search)
             }
         }
-        return tokens
+    }
+
+    private mutating func note(_ token: MonitToken, _ message: String) {
+        notes.append(ImportNote(kind: .skipped, place: token.place, message: message))
     }
 
     // MARK: - Statements
 
-    private static let starts: Set<String> = [
-        "check", "set", "include", "start", "stop", "restart", "if", "group", "depends", "every", "not", "mode",
-        "onreboot", "alert", "noalert",
+    /// What begins a statement about a checked service.
+    private static let options: Set<String> = [
+        "start", "stop", "restart", "if", "group", "depends", "every", "notevery", "mode", "onreboot", "alert",
+        "noalert", "ignore",
     ]
 
     /// The end of the statement that begins at `start`.
-    private static func end(of tokens: [Token], from start: Int) -> Int {
+    private static func end(of tokens: [MonitToken], from start: Int) -> Int {
+        func isHead(_ index: Int) -> Bool { ["set", "check"].contains(tokens[index].keyword) }
         var index = start + 1
-        // `then restart` and `else if` begin nothing.
-        var isWaiting = tokens[start].keyword == "if"
+        func word(_ index: Int) -> String { tokens.indices.contains(index) ? tokens[index].keyword : "" }
+        switch tokens[start].keyword {
+        case "set":
+            while index < tokens.count, !isHead(index) { index += 1 }
+            return index
+        case "mode", "onreboot":
+            return index < tokens.count && !isHead(index) ? index + 1 : index
+        case "if":
+            return endOfTest(tokens, from: start)
+        case "alert", "noalert":
+            var depth = 0
+            while index < tokens.count, depth > 0 || !isHead(index) && !options.contains(tokens[index].keyword) {
+                if word(index) == "{" { depth += 1 }
+                if word(index) == "}" { depth -= 1 }
+                index += 1
+            }
+            return index
+        default:
+            while index < tokens.count, !isHead(index), !options.contains(tokens[index].keyword) { index += 1 }
+            return index
+        }
+    }
+
+    /// The end of `if … then … else if … then …`; conditions and actions have words that begin other statements.
+    private static func endOfTest(_ tokens: [MonitToken], from start: Int) -> Int {
+        var index = start + 1
+        var isCondition = true
         while index < tokens.count {
             let word = tokens[index].keyword
-            if word == "then" {
-                isWaiting = false
+            if ["set", "check"].contains(word) { return index }
+            if isCondition {
+                // A condition without `then` ends before the next.
+                if word == "if" { return index }
+                index += word == "then" ? 2 : 1
+                isCondition = word != "then"
+            } else if word == "else" {
+                isCondition = index + 1 < tokens.count && tokens[index + 1].keyword == "if"
                 index += 2
-                continue
+            } else if word == "repeat" {
+                index += 2
+            } else if options.contains(word) {
+                return index
+            } else {
+                index += 1
             }
-            if word == "else" { isWaiting = true }
-            let isSet = tokens[start].keyword == "set" && word != "check" && word != "set" && word != "include"
-            // `not every`, and the `every` of `repeat every`.
-            let isTied = word == "every" && ["not", "repeat"].contains(tokens[index - 1].keyword)
-            if starts.contains(word), !isWaiting, !isSet, !isTied { return index }
-            index += 1
         }
         // A file may end after `then`.
         return min(index, tokens.count)

@@ -7,13 +7,19 @@ import WatchdogConfiguration
 struct MonitImport {
     private let file: ConfigurationFile
     private let specifiers: Specifiers
-    /// The time between two checks: `set daemon`; that of Debian's monitrc if the file does not say.
-    private var cycle = Duration.seconds(120)
+    private var times = MonitTimes()
+    /// What `set onreboot` says for services that do not say it.
+    private var onReboot: MonitFile.Statement?
     private var result = ImportResult()
 
-    static func result(file: ConfigurationFile, specifiers: Specifiers) throws(ImportError) -> ImportResult {
+    /// Imports a control file.
+    ///
+    /// - Parameter search: the files that a pattern of `include` names, an absolute path with wildcards.
+    static func result(
+        file: ConfigurationFile, specifiers: Specifiers, matching search: MonitFile.Search
+    ) throws(ImportError) -> ImportResult {
         var reading = MonitImport(file: file, specifiers: specifiers)
-        return try reading.read()
+        return try reading.read(search)
     }
 
     private init(file: ConfigurationFile, specifiers: Specifiers) {
@@ -21,26 +27,29 @@ struct MonitImport {
         self.specifiers = specifiers
     }
 
-    private mutating func read() throws(ImportError) -> ImportResult {
-        let statements = try MonitFile(file).statements
-        if let token = statements.first(where: { $0.first == "set" && $0.has("daemon") })?.after("daemon"),
-            let seconds = Int(token.text), (1...86_400).contains(seconds)
+    private mutating func read(_ search: MonitFile.Search) throws(ImportError) -> ImportResult {
+        let contents = try MonitFile(file, matching: search)
+        result.notes += contents.notes
+        let statements = contents.statements
+        // The last one counts, wherever it is.
+        if let seconds = statements.last(where: { Self.isDaemon($0) })?.after("daemon")?.count,
+            (1...86_400).contains(seconds)
         {
-            cycle = .seconds(seconds)
+            times.cycle = .seconds(seconds)
         }
         var index = 0
         while index < statements.count {
             let head = statements[index]
             index += 1
             guard head.first == "check" else {
-                note(head)
+                take(head)
                 continue
             }
-            let end = statements[index...].firstIndex { ["check", "set", "include"].contains($0.first) }
-            let body = statements[index..<(end ?? statements.count)]
-            index = end ?? statements.count
-            if let name = head.after("process") {
-                try importProcess(head, name, Array(body))
+            let end = statements[index...].firstIndex { ["check", "set"].contains($0.first) } ?? statements.count
+            let body = Array(statements[index..<end])
+            index = end
+            if let name = Self.process(head) {
+                try importProcess(head, name, body)
             } else {
                 skip(head, "is not a process; leave it to monit")
             }
@@ -48,13 +57,33 @@ struct MonitImport {
         return result
     }
 
-    private mutating func note(_ statement: MonitFile.Statement) {
-        guard statement.first == "include" else {
-            guard !statement.has("daemon") else { return }
-            let message = "\(statement.shown): is about monit itself"
-            return result.notes.append(ImportNote(kind: .dropped, place: statement.place, message: message))
+    private static func isDaemon(_ statement: MonitFile.Statement) -> Bool {
+        statement.first == "set" && statement.tokens.count > 1 && statement.tokens[1].keyword == "daemon"
+    }
+
+    /// The name in `check process NAME`, or in the older `check NAME`.
+    private static func process(_ head: MonitFile.Statement) -> MonitToken? {
+        guard head.tokens.count > 1 else { return nil }
+        let second = head.tokens[1]
+        guard second.keyword == "process" else { return second.kind == .text ? second : nil }
+        return head.tokens.count > 2 ? head.tokens[2] : nil
+    }
+
+    private mutating func take(_ statement: MonitFile.Statement) {
+        var reason = "is about monit itself"
+        switch statement.tokens.dropFirst().first?.keyword {
+        case "daemon" where statement.has("delay"): reason = "apps are launched without a delay"
+        case "daemon": return
+        case "limits":
+            times.take(statement)
+            reason = "is about monit itself, except for the times of starts and connections"
+        case "onreboot":
+            onReboot = statement
+            return
+        default: break
         }
-        skip(statement, "names more files; give them to this command too")
+        result.notes.append(
+            ImportNote(kind: .dropped, place: statement.place, message: "\(statement.shown): \(reason)"))
     }
 
     private mutating func skip(_ statement: MonitFile.Statement, _ reason: String) {
@@ -65,20 +94,32 @@ struct MonitImport {
     // MARK: - A process
 
     private mutating func importProcess(
-        _ head: MonitFile.Statement, _ token: MonitFile.Token, _ body: [MonitFile.Statement]
+        _ head: MonitFile.Statement, _ token: MonitToken, _ body: [MonitFile.Statement]
     ) throws(ImportError) {
         guard let name = try? AppName(token.text) else {
             throw ImportError(
                 token.place,
                 "\(Printable.quoted(token.text)) cannot be an app's name; use letters, digits, \"-\", \"_\" and \".\"")
         }
+        guard !result.apps.contains(where: { $0.name == name }) else {
+            throw ImportError(token.place, "there is already a process \(name)")
+        }
         var draft = AppDraft(name: name, origin: file.path, specifiers: specifiers)
-        try putStart(body.first { $0.first == "start" }, head, &draft)
+        let starts = body.filter { $0.first == "start" }
+        for earlier in starts.dropLast() {
+            draft.note(.dropped, at: earlier.place, "\(earlier.shown) is set again, and the last one counts")
+        }
+        try putStart(starts.last, head, &draft)
         // monit starts a process again whenever it is gone.
         draft.set(.policy, "always")
+        var times = times
+        if let every = body.last(where: { $0.first == "every" })?.tokens.dropFirst().first?.count {
+            times.cycle *= max(1, min(every, 10_000))
+        }
+        if let onReboot, !body.contains(where: { $0.first == "onreboot" }) { putMode(onReboot, &draft) }
         for statement in body where statement.first != "start" {
             if statement.first == "if" {
-                MonitTest(statement, cycle: cycle).put(into: &draft)
+                MonitTest(statement, times: times).put(into: &draft)
             } else {
                 put(statement, &draft)
             }
@@ -90,24 +131,40 @@ struct MonitImport {
     private func putStart(
         _ start: MonitFile.Statement?, _ head: MonitFile.Statement, _ draft: inout AppDraft
     ) throws(ImportError) {
-        guard let start, let command = start.tokens.first(where: \.isQuoted) ?? start.tokens.dropFirst().first else {
+        guard let start else {
             throw ImportError(head.place, "\(head.shown) has no start program, and so no command to run")
         }
-        let words: [String]
-        do throws(ShellWords.Invalid) {
-            words = try ShellWords.split(command.text)
-        } catch {
-            throw ImportError(command.place, "start program: \(error.message)")
+        // Without double quotes, there is one word: a path, or what is in single quotes.
+        var words = start.tokens.dropFirst().prefix { $0.kind == .argument }.map(\.text)
+        if words.isEmpty, let path = start.tokens.dropFirst().first, path.isText { words = [path.text] }
+        guard !words.isEmpty, words.allSatisfy({ !$0.contains("\0") }) else {
+            throw ImportError(start.place, "start program: write the command in double quotes")
         }
         if let fault = draft.put(.execStart, UnitText.command(words)) {
-            throw ImportError(command.place, "start program: \(fault)")
+            throw ImportError(start.place, "start program: \(fault)")
         }
         draft.note(.toDo, at: start.place, Self.advice(words))
-        if let user = start.after("uid") { draft.carry(.user, user.text, of: "uid \(user.text)", at: user.place) }
-        if let group = start.after("gid") { draft.carry(.group, group.text, of: "gid \(group.text)", at: group.place) }
-        if let time = start.after("timeout") {
-            draft.carry(.launch, "\(time.text)s", of: "timeout \(time.text)", at: time.place)
+        var rest = start.tokens.dropFirst(words.count + 1)
+        var launch = times.start
+        while let option = rest.popFirst() {
+            guard let value = rest.popFirst() else {
+                throw ImportError(option.place, "\(Printable.quoted(option.text)) has no value")
+            }
+            let shown = "\(option.keyword) \(Printable.text(value.text, limit: 60))"
+            switch option.keyword {
+            case "uid": draft.carry(.user, value.text, of: shown, at: value.place)
+            case "gid": draft.carry(.group, value.text, of: shown, at: value.place)
+            case "timeout":
+                guard let unit = rest.popFirst(), let time = MonitTimes.span(value, unit) else {
+                    throw ImportError(option.place, "\(shown): write a number of seconds, such as timeout 30 seconds")
+                }
+                launch = time
+            default:
+                throw ImportError(
+                    option.place, "start program: monit does not know \(Printable.quoted(option.text)) there")
+            }
         }
+        if let launch { draft.carry(.launch, MonitTimes.text(launch), of: "timeout", at: start.place) }
     }
 
     /// monit's programs return once they have started the process, so that none stays in the foreground.
@@ -132,13 +189,20 @@ struct MonitImport {
         case "restart": drop("has no counterpart: a restart is an end and a launch")
         case "group": drop("apps have no groups")
         case "depends": drop("apps do not depend on each other")
-        case "every", "not": drop("an app is watched all the time")
+        case "every" where statement.tokens.count > 1 && statement.tokens[1].count != nil:
+            // The probe has it as its interval.
+            break
+        case "every", "notevery": drop("an app is watched all the time")
         case "alert", "noalert": drop("incidents are in the journal and in reports; no mail is sent")
-        case "mode" where statement.has("active"), "onreboot" where statement.has("start"): break
-        case "mode", "onreboot":
-            draft.set(.enabled, "no")
-            draft.note(.changed, at: statement.place, "\(statement.shown) became Enabled=no")
+        case "mode", "onreboot": putMode(statement, &draft)
         default: drop("has no counterpart")
         }
+    }
+
+    /// `mode`, `onreboot` and `set onreboot`.
+    private func putMode(_ statement: MonitFile.Statement, _ draft: inout AppDraft) {
+        guard !statement.has("active"), !statement.tokens.contains(where: { $0.keyword == "start" }) else { return }
+        draft.set(.enabled, "no")
+        draft.note(.changed, at: statement.place, "\(statement.shown) became Enabled=no")
     }
 }
