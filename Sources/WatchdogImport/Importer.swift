@@ -55,9 +55,14 @@ public struct Importer<FileSystem: ConfigurationFileSystem> {
         case .systemd:
             let unit = Self.lastPart(path)
             let stem = unit.hasSuffix(".service") ? String(unit.dropLast(".service".count)) : unit
-            let files = [file] + (try dropIns(of: path))
-            return try SystemdImport.result(
+            let files = [file] + (try dropIns(of: path, aliases: SystemdPaths.aliases(in: file)))
+            var result = try SystemdImport.result(
                 name: try appName(name ?? stem, whole), files: files, specifiers: specifiers)
+            if let other = replacement(of: path) {
+                let message = "systemd reads \(Printable.text(other)) instead of this file; import that one"
+                result.notes.append(ImportNote(kind: .changed, place: whole, message: message))
+            }
+            return result
         case .supervisord, .monit, .compose:
             guard name == nil else {
                 throw ImportError(
@@ -146,11 +151,25 @@ public struct Importer<FileSystem: ConfigurationFileSystem> {
         return nil
     }
 
+    /// The file of the same name in a folder that comes before that of a unit.
+    private func replacement(of path: String) -> String? {
+        let unit = Self.lastPart(path)
+        let own = String(path.dropLast(unit.count))
+        let folder = SystemdPaths.folders(besides: own).prefix { $0 != own }
+            .first { (try? fileSystem.names(in: String($0.dropLast())))?.contains(unit) == true }
+        return folder.map { $0 + unit }
+    }
+
     /// The drop-ins beside a unit; if the unit is one of the system's, those that administrators have added elsewhere.
-    func dropIns(of path: String) throws(ImportError) -> [ConfigurationFile] {
+    ///
+    /// - Parameter aliases: other names of the unit, whose drop-ins apply if systemd knows the unit by them.
+    func dropIns(of path: String, aliases: [String] = []) throws(ImportError) -> [ConfigurationFile] {
         let unit = Self.lastPart(path)
         let folders = SystemdPaths.folders(besides: String(path.dropLast(unit.count)))
-        let names = SystemdPaths.dropIns(of: unit)
+        let known = aliases.filter { alias in
+            folders.contains { (try? fileSystem.names(in: String($0.dropLast())))?.contains(alias) == true }
+        }
+        let names = ([unit] + known).flatMap(SystemdPaths.dropIns)
         let directories =
             folders.flatMap { folder in names.map { folder + $0 } } + folders.map { $0 + SystemdPaths.allServices }
         // A file of the same name in an earlier folder replaces one in a later folder.
@@ -171,7 +190,9 @@ public struct Importer<FileSystem: ConfigurationFileSystem> {
     private static var maximumCount: Int { 1_000 }
 
     /// The files that an absolute path with wildcards names, in the order of their paths.
-    private func sources(matching pattern: String) throws(ImportError) -> [SupervisordImport.Source] {
+    private func sources(
+        matching pattern: String, isFile: (String) -> Bool = { _ in true }
+    ) throws(ImportError) -> [SupervisordImport.Source] {
         var paths = [""]
         for part in pattern.split(separator: "/") {
             guard Wildcard.isIn(part) else {

@@ -19,9 +19,130 @@ struct SystemdTests {
         }
     }
 
-    @Test("A watchdog that is switched off sets no allowance", arguments: ["0", "infinity"])
+    @Test(
+        "A watchdog that is switched off sets no allowance", arguments: ["0", "infinity", "0s", "0min", "0 0ms", " 0"])
     func noWatchdog(value: String) throws {
         #expect(!(try service("WatchdogSec=\(value)").settings.contains { $0.hasPrefix("Update=") }))
+    }
+
+    @Test("A later line for a time counts, whichever key it has")
+    func laterTimes() throws {
+        for (lines, terminate) in [
+            ("TimeoutStopSec=5\nTimeoutSec=7", "7s"), ("TimeoutSec=7\nTimeoutStopSec=5", "5s"), ("TimeoutSec=7", "7s"),
+            ("TimeoutStopSec=5\nTimeoutStopSec=", "5s"), ("TimeoutStopSec=.5s", "500ms"),
+            ("TimeoutStopSec=1.5w", "252h"),
+        ] {
+            #expect(try service(lines).settings.contains("Terminate=\(terminate)"), "\(lines)")
+        }
+        let limit = try imported(
+            "[Unit]\nStartLimitIntervalSec=infinity\n[Service]\nExecStart=/bin/a\nRestart=always\n", as: "a.service")
+        #expect(
+            limit.lines.contains { $0.contains("2: changed: StartLimitIntervalSec=infinity became LimitInterval=1h") })
+    }
+
+    @Test("A key in the wrong section, or without the value that it needs, is named and not taken over")
+    func ignored() throws {
+        let result = try imported(
+            """
+            [Unit]
+            User=nobody
+            Nice=5
+            [Service]
+            ExecStart=/bin/a
+            UMask=0027
+            UMask=
+            Restart=always
+            StartLimitIntervalSec=0
+            Description=x
+            WantedBy=multi-user.target
+            [Install]
+            Environment=A=1
+            """, as: "a.service")
+        for key in ["User", "Nice", "Description", "Environment", "Limit"] {
+            #expect(!result.settings.contains { $0.hasPrefix(key) }, "\(key)")
+        }
+        #expect(result.settings.contains("UMask=0027"))
+        for line in [
+            "2: dropped: User=nobody is in [Unit], where systemd ignores it; it belongs in [Service]",
+            "7: dropped: UMask= is empty, which systemd ignores",
+            "9: dropped: StartLimitIntervalSec=0 is in [Service], where systemd ignores it; it belongs in [Unit]",
+            "10: dropped: Description=x is in [Service]", "11: dropped: WantedBy=multi-user.target is in [Service]",
+            "13: dropped: Environment=A=1 is in [Install]",
+        ] { #expect(result.lines.contains { $0.hasPrefix("a.service:\(line)") }, "\(line)") }
+        #expect(result.settings.contains("Enabled=no"))
+        #expect(try service("Restart=sometimes").settings.contains("Policy=never"))
+    }
+
+    @Test("A setting that is a number, or a condition, is not off because it is 0 or no")
+    func zeros() throws {
+        for line in ["MemorySwapMax=0", "CPUAffinity=0", "RestartForceExitStatus=0", "AllowedCPUs=0", "MemoryHigh=0"] {
+            #expect(try service(line).lines.contains { $0.contains("dropped: \(line) ") }, "\(line)")
+        }
+        for line in ["PrivateTmp=0", "ProtectHome=no", "LockPersonality=false", "Delegate=no"] {
+            #expect(!(try service(line).lines.contains { $0.contains(line) }), "\(line)")
+        }
+        let condition = try imported("[Unit]\nConditionACPower=no\n[Service]\nExecStart=/bin/a\n", as: "a.service")
+        #expect(condition.lines.contains { $0.contains("2: dropped: ConditionACPower=no") })
+    }
+
+    @Test("Prefixes keep their meaning, are named, or make the command one that is refused")
+    func commandPrefixes() throws {
+        for (command, line, isNamed) in [
+            ("-/bin/a", "-/bin/a", false), ("@/bin/a b", "@/bin/a b", false), (":/bin/a $X", ":/bin/a $X", false),
+            ("!/bin/a", "/bin/a", true), ("!!/bin/a", "/bin/a", true), ("+/bin/a", "/bin/a", true),
+            ("-!:/bin/a", "-:/bin/a", true),
+        ] {
+            let result = try imported("[Service]\nExecStart=\(command)\n", as: "a.service")
+            #expect(result.settings.first == "ExecStart=\(line)", "\(command)")
+            #expect(result.lines.contains { $0.contains("lost its prefix") } == isNamed, "\(command)")
+        }
+        #expect(
+            failure("[Service]\nExecStart=|/bin/a b\n", as: "a.service")?.contains("2: error: ExecStart: only") == true)
+        let continued = try imported(
+            "[Service]\nExecStart=/bin/a \\\n# comment\n; comment\n  \"b c\" \\\n  d\\x20e\nUser=nobody\n",
+            as: "a.service")
+        let command = try #require(continued.apps.first?.definition.configuration).program.command
+        #expect(command.arguments == ["/bin/a", "b c", "d e"])
+        #expect(continued.settings.contains("User=nobody"))
+    }
+
+    @Test("Specifiers of the name are those of the unit, also under another name")
+    func renamed() throws {
+        let text = "[Service]\nExecStart=/bin/a %n %N %p %i %I %j %%n\nRuntimeDirectory=%p/%n\n"
+        let importer = Importer(
+            MemoryFileSystem(files: ["/srv/web-app@x-y.service": text]), specifiers: .system, workingDirectory: "/")
+        func words(_ name: String?) throws -> [String] {
+            let app = try #require(importer.importing("/srv/web-app@x-y.service", name: name).apps.first)
+            let program = try #require(app.definition.configuration).program
+            return program.command.arguments + program.preparations.flatMap(\.arguments).suffix(1)
+        }
+        let expected = [
+            "/bin/a", "web-app@x-y.service", "web-app@x-y", "web-app", "x-y", "x/y", "app", "%n",
+            "/run/web-app/web-app@x-y.service",
+        ]
+        #expect(try words("other") == expected)
+        #expect(try words(nil) == expected)
+    }
+
+    @Test("Drop-ins of an alias apply if systemd knows the unit by it, and a unit that replaces another is named")
+    func aliases() throws {
+        let unit = "[Service]\nExecStart=/bin/a\n[Install]\nAlias=b.service c.service\n"
+        let files = [
+            "/usr/lib/systemd/system/a.service": unit, "/etc/systemd/system/b.service": unit,
+            "/etc/systemd/system/b.service.d/1.conf": "[Service]\nNice=3\n",
+            "/etc/systemd/system/c.service.d/2.conf": "[Service]\nUMask=0077\n",
+        ]
+        func result(_ more: [String: String]) throws -> ImportResult {
+            let files = files.merging(more) { _, new in new }
+            return try Importer(MemoryFileSystem(files: files), specifiers: .system, workingDirectory: "/")
+                .importing("/usr/lib/systemd/system/a.service")
+        }
+        let settings = try result([:]).settings
+        #expect(settings.contains("Nice=3") && !settings.contains("UMask=0077"))
+        #expect(
+            try result(["/etc/systemd/system/a.service": unit]).notes.contains {
+                $0.message.hasPrefix("systemd reads /etc/systemd/system/a.service instead")
+            })
     }
 
     @Test("Each restart policy becomes the nearest, and says so unless it is the same")
@@ -38,7 +159,7 @@ struct SystemdTests {
 
     @Test("A start limit that is switched off allows any number of restarts")
     func limits() throws {
-        let off = try service("Restart=always\nStartLimitIntervalSec=0\nStartLimitBurst=3")
+        let off = try service("Restart=always\nStartLimitInterval=0\nStartLimitBurst=3")
         #expect(off.settings.contains("Limit=infinity"))
         #expect(!off.settings.contains { $0.hasPrefix("AtLimit=") })
         let on = try service("Restart=always\nStartLimitBurst=3")

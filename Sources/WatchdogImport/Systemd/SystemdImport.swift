@@ -8,6 +8,7 @@ struct SystemdImport {
     private var draft: AppDraft
     private let whole: ImportPlace
     private let isOfUser: Bool
+    private let specifiers: SystemdSpecifiers
     /// Where each reason for a lack was first given.
     private var reasons: [String: ImportPlace] = [:]
 
@@ -25,12 +26,17 @@ struct SystemdImport {
         unit = try SystemdUnit(files)
         whole = ImportPlace(file: files[0].path)
         isOfUser = files[0].path.contains("/systemd/user/")
+        let stem = files[0].path.split(separator: "/").last.map(String.init) ?? ""
+        self.specifiers = SystemdSpecifiers(
+            isOfUser: isOfUser, name: stem.hasSuffix(".service") ? String(stem.dropLast(8)) : stem, app: name)
         draft = AppDraft(name: name, origin: files[0].path, specifiers: specifiers)
     }
 
     private mutating func read() throws(ImportError) -> ImportResult {
         var result = ImportResult()
         let type = unit.take("Type")
+        // A name on the bus makes it the default.
+        let assumed = unit.value("BusName") == nil ? "simple" : "dbus"
         if type?.value == "oneshot" {
             let message = "Type=oneshot: a program that runs once and ends is not an app; leave it to systemd"
             result.notes = [ImportNote(kind: .skipped, place: type?.place ?? whole, message: message)]
@@ -42,7 +48,7 @@ struct SystemdImport {
         importDirectories()
         try importCommands(isForking: type?.value == "forking")
         importType(type)
-        importTimes(type: type?.value ?? "simple")
+        importTimes(type: type?.value ?? assumed)
         importRestart()
         importOutputs()
         importInstall()
@@ -81,7 +87,9 @@ struct SystemdImport {
     private mutating func stripped(_ setting: SystemdUnit.Setting) -> String {
         let value = translated(setting)
         let prefix = value.prefix { "-@:+!|".contains($0) }
-        let lacking = setting.key == "ExecStart" ? "!|+" : "!|"
+        // What a shell would run stays with its prefix, which the parser refuses.
+        guard !prefix.contains("|") else { return value }
+        let lacking = setting.key == "ExecStart" ? "!+" : "!"
         let dropped = prefix.filter { lacking.contains($0) }
         guard !dropped.isEmpty else { return value }
         let effect = dropped.contains("+") ? ": the program runs as User=" : ""
@@ -91,12 +99,15 @@ struct SystemdImport {
     }
 
     private func translated(_ setting: SystemdUnit.Setting) -> String {
-        SystemdSpecifiers.translated(setting.value, isOfUser: isOfUser)
+        specifiers.translated(setting.value)
     }
 
     // MARK: - Readiness and times
 
     private mutating func importType(_ type: SystemdUnit.Setting?) {
+        if type?.value != "notify-reload", let signal = unit.take("ReloadSignal") {
+            draft.note(.dropped, at: signal.place, "\(signal.shown) has no effect without Type=notify-reload")
+        }
         guard let type else { return }
         switch type.value {
         case "simple", "forking": break
@@ -120,8 +131,9 @@ struct SystemdImport {
 
     private mutating func importTimes(type: String) {
         let both = unit.take("TimeoutSec")
-        let start = unit.take("TimeoutStartSec") ?? both
-        let stop = unit.take("TimeoutStopSec") ?? both
+        // It sets both, and a later line counts.
+        let start = [unit.take("TimeoutStartSec"), both].compactMap(\.self).max { $0.order < $1.order }
+        let stop = [unit.take("TimeoutStopSec"), both].compactMap(\.self).max { $0.order < $1.order }
         var assumed: [String] = []
         // A simple service has started once it runs, so that this time is only that of its preparations.
         let waits = ["notify", "notify-reload", "dbus", "forking"].contains(type)
@@ -142,7 +154,8 @@ struct SystemdImport {
                 "\(assumed.joined(separator: " and ")) set to systemd's default, 1min 30s: the unit does not set it"
             )
         }
-        if let update = unit.take("WatchdogSec"), !["0", "infinity"].contains(update.value) {
+        // 0 and infinity turn the watchdog off: systemd.service(5).
+        if let update = unit.take("WatchdogSec"), ![.never, .span(.zero)].contains(ForeignTime.systemd(update.value)) {
             importAllowance(.update, update)
         }
     }
@@ -173,12 +186,15 @@ struct SystemdImport {
             "on-success": "always", "on-abnormal": "on-failure", "on-abort": "on-failure",
         ]
         let value = restart?.value ?? "no"
-        let policy = policies[value] ?? "on-failure"
+        // systemd ignores a word that it does not know.
+        let policy = policies[value] ?? "never"
         draft.set(.policy, policy)
         if restart == nil {
             draft.note(
                 .changed, at: whole,
                 "Policy=never, systemd's default, because the unit has no Restart=; consider on-failure")
+        } else if let restart, policies[value] == nil {
+            draft.note(.dropped, at: restart.place, "\(restart.shown): systemd has no such word, and restarts nothing")
         } else if let restart, !["no", policy].contains(value) {
             draft.note(.changed, at: restart.place, "\(restart.shown) became Policy=\(policy), the nearest")
         }
@@ -198,11 +214,14 @@ struct SystemdImport {
             return draft.note(.dropped, at: setting.place, "\(interval?.shown ?? "") is not a time span")
         }
         // Either turns the limit off: systemd.unit(5).
-        if time == .span(.zero) || burst?.value == "0" { return draft.set(.limit, "infinity") }
+        if time == .span(.zero) || burst.flatMap({ Int($0.value) }) == 0 { return draft.set(.limit, "infinity") }
         // DefaultStartLimitBurst= of systemd-system.conf(5).
         guard draft.carry(.limit, burst?.value ?? "5", of: setting.shown, at: setting.place) else { return }
         draft.carry(.limitInterval, time.text, of: setting.shown, at: setting.place)
         draft.set(.atLimit, "stop")
+        if time == .never, let interval {
+            draft.note(.changed, at: interval.place, "\(interval.shown) became LimitInterval=\(time.text)")
+        }
     }
 
     // MARK: - The process
@@ -221,8 +240,10 @@ struct SystemdImport {
     }
 
     private mutating func importDirectories() {
-        let owner = unit.value("User")
-        let group = unit.value("Group")
+        func translated(_ value: String?) -> String? { value.map { specifiers.translated($0) } }
+        let specifiers = specifiers
+        let owner = translated(unit.value("User"))
+        let group = translated(unit.value("Group"))
         for kind in SystemdDirectory.allCases {
             let settings = unit.takeAll(kind.rawValue)
             let mode = unit.take(kind.rawValue + "Mode")
@@ -230,7 +251,7 @@ struct SystemdImport {
             guard !settings.isEmpty else { continue }
             var paths: [String] = []
             for setting in settings {
-                for word in setting.value.split(separator: " ") {
+                for word in specifiers.translated(setting.value).split(whereSeparator: { $0 == " " || $0 == "\t" }) {
                     // What follows a colon is a link to it.
                     let name = word.prefix { $0 != ":" }
                     let path = kind.root(isOfUser: isOfUser) + "/" + name
@@ -272,7 +293,7 @@ struct SystemdImport {
 
     private mutating func importRest(_ setting: SystemdUnit.Setting) {
         if let key = Self.same[setting.key] {
-            draft.carry(key, SystemdValue.translated(setting, isOfUser: isOfUser), of: setting.shown, at: setting.place)
+            draft.carry(key, SystemdValue.translated(setting, specifiers), of: setting.shown, at: setting.place)
         } else if let reason = Self.toDo[setting.key], !setting.isOff {
             draft.note(.toDo, at: setting.place, "\(setting.shown): \(reason)")
         } else if let reason = UnitFile.reasonForLack(ofKey: setting.key) {

@@ -1,7 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogConfiguration
+
 /// Where systemd looks for units and their drop-ins: systemd.unit(5).
 enum SystemdPaths {
+    /// The names of services in `Alias=`.
+    static func aliases(in file: ConfigurationFile) -> [String] {
+        UnitFile(file).settings.filter { $0.section == "Install" && $0.key == "Alias" }
+            .flatMap { $0.value.split { $0 == " " || $0 == "\t" }.map(String.init) }
+            .filter { $0.hasSuffix(".service") && !$0.contains("/") }
+    }
+
     /// The folders of the system's units, the first first.
     static let system = [
         "/etc/systemd/system/", "/run/systemd/system/", "/usr/local/lib/systemd/system/", "/usr/lib/systemd/system/",

@@ -8,6 +8,8 @@ struct SystemdUnit {
         let key: String
         let value: String
         let place: ImportPlace
+        /// Which line it is of all: a later one counts.
+        let order: Int
     }
 
     /// No unit that people write has more.
@@ -17,6 +19,7 @@ struct SystemdUnit {
     private(set) var settings: [Setting] = []
     /// Whatever is not a setting of a service.
     private(set) var strays: [ImportNote] = []
+    private var count = 0
 
     /// Reads a unit and its drop-ins, in the order in which they apply.
     init(_ files: [ConfigurationFile]) throws(ImportError) {
@@ -39,17 +42,27 @@ struct SystemdUnit {
         let place = ImportPlace(file: file, line: setting.line)
         guard !setting.section.hasPrefix("X-"), !setting.key.hasPrefix("X-") else { return }
         guard ["Unit", "Service", "Install"].contains(setting.section) else {
-            let message =
-                "\(Printable.setting(setting.key, setting.value)) is in [\(Printable.text(setting.section, limit: 40))], "
-                + "not in [Unit], [Service] or [Install]"
-            strays.append(ImportNote(kind: .dropped, place: place, message: message))
-            return
+            let section = Printable.text(setting.section, limit: 40)
+            return stray(setting, place, "is in [\(section)], not in [Unit], [Service] or [Install]")
+        }
+        if let section = SystemdSections.section(of: setting.key, unlike: setting.section) {
+            return stray(
+                setting, place, "is in [\(setting.section)], where systemd ignores it; it belongs in [\(section)]")
         }
         // An empty value resets what was set before. Where the empty list itself is a setting, it stays.
         let isReset = setting.value.isEmpty
+        if isReset, SystemdSections.needsValue(setting.key) {
+            return stray(setting, place, "is empty, which systemd ignores")
+        }
         if isReset || !Self.isList(setting.key) { settings.removeAll { $0.key == setting.key } }
         guard !isReset || setting.key == "CapabilityBoundingSet" else { return }
-        settings.append(Setting(key: setting.key, value: setting.value, place: place))
+        settings.append(Setting(key: setting.key, value: setting.value, place: place, order: count))
+        count += 1
+    }
+
+    private mutating func stray(_ setting: UnitFile.Setting, _ place: ImportPlace, _ reason: String) {
+        let shown = Printable.setting(setting.key, setting.value)
+        strays.append(ImportNote(kind: .dropped, place: place, message: "\(shown) \(reason)"))
     }
 
     /// Whether a second line adds to the first.
@@ -75,11 +88,9 @@ struct SystemdUnit {
         return taken
     }
 
-    /// Removes a key and returns its line.
+    /// Removes a key, or several names of it, and returns the line that counts.
     mutating func take(_ keys: String...) -> Setting? {
-        var taken: Setting?
-        for key in keys { taken = takeAll(key).last ?? taken }
-        return taken
+        keys.compactMap { takeAll($0).last }.max { $0.order < $1.order }
     }
 
     /// The value of a key.

@@ -6,8 +6,8 @@ import WatchdogConfiguration
 /// Values that systemd and watchdogd write differently.
 enum SystemdValue {
     /// The value in the form of an app file.
-    static func translated(_ setting: SystemdUnit.Setting, isOfUser: Bool) -> String {
-        let value = SystemdSpecifiers.translated(setting.value, isOfUser: isOfUser)
+    static func translated(_ setting: SystemdUnit.Setting, _ specifiers: SystemdSpecifiers) -> String {
+        let value = specifiers.translated(setting.value)
         switch setting.key {
         // A number alone is seconds for one and microseconds for the other: systemd.exec(5).
         case "LimitCPU": return limit(value, unit: "s")
@@ -36,10 +36,14 @@ enum SystemdValue {
             "IOAccounting":
             setting.isOff
         case "CapabilityBoundingSet", "DefaultDependencies": false
-        // A confinement that is switched off, or what only systemd could do with the unit.
-        default: setting.isOff && !setting.key.hasPrefix("Syslog")
+        // A confinement that is switched off, or what only systemd could do with the unit. A number 0 is often more.
+        case let key where ["Syslog", "Condition", "Assert"].contains(where: key.hasPrefix): false
+        default: setting.isOff && (setting.value != "0" || switches.contains(where: setting.key.hasPrefix))
         }
     }
+
+    /// How the names of keys begin that are only on or off.
+    private static let switches = ["Private", "Protect", "Restrict", "Lock", "MemoryDeny", "RemoveIPC", "Dynamic"]
 }
 
 /// How long systemd waits before restarts: systemd.service(5).

@@ -15,7 +15,7 @@ enum ForeignTime: Equatable {
     static func systemd(_ text: String, unit standard: String = "s") -> ForeignTime? {
         let bytes = Array(text.utf8)
         guard bytes.count <= 128 else { return nil }
-        if text == "infinity" { return .never }
+        if text.trimmed == "infinity" { return .never }
         var total = Duration.zero
         var index = 0
         var parts = 0
@@ -27,6 +27,7 @@ enum ForeignTime: Equatable {
         }
         skipBlanks()
         while index < bytes.count {
+            if bytes[index] == UInt8(ascii: "+") { index += 1 }
             let number = take { (0x30...0x39).contains($0) || $0 == 0x2e }
             skipBlanks()
             let unit = take { !(0x30...0x39).contains($0) && $0 != 0x20 && $0 != 0x09 }
@@ -40,19 +41,20 @@ enum ForeignTime: Equatable {
     }
 
     private static func part(_ number: String, _ unit: String) -> Duration? {
-        // The units that are longer than watchdogd's longest, in days: systemd.time(7).
-        let days: (factor: Int, length: String) =
+        // The units that are longer than watchdogd's longest, in seconds: systemd.time(7).
+        let length: Double? =
             switch unit {
-            case "w", "week", "weeks": (7, "1d")
-            case "M", "month", "months": (1, "30.44d")
-            case "y", "year", "years": (1, "365.25d")
-            default: (0, "")
+            case "w", "week", "weeks": 604_800
+            case "M", "month", "months": 2_629_800
+            case "y", "year", "years": 31_557_600
+            default: nil
             }
-        guard days.factor > 0 else { return try? TimeSpan.parse(number + unit) }
-        guard let count = Int(number), (0...100).contains(count), let day = try? TimeSpan.parse(days.length) else {
+        let number = number.hasPrefix(".") ? "0\(number)" : number
+        guard let length else { return try? TimeSpan.parse(number + unit) }
+        guard let last = number.last, last != ".", let count = Double(number), count * length <= 3_155_760_000 else {
             return nil
         }
-        return day * (count * days.factor)
+        return .seconds(count * length)
     }
 
     /// The span as an app file writes it.
