@@ -96,6 +96,7 @@ private struct BlockingCall: CustomTestStringConvertible, Sendable {
                 // Before the loop turns, or when the program has ended.
                 "WatchdogSupervisor/Run/Run.swift", "WatchdogSupervisor/Run/RunSession.swift",
                 "WatchdogSupervisor/Run/TerminationMessageFile.swift", "WatchdogSupervisor/Run/TraceFile.swift",
+                "WatchdogSupervisor/Observe/Observe.swift",
                 "WatchdogSupervisor/Survival/Survival.swift", "WatchdogSupervisor/Daemon/InstalledApp.swift",
                 "WatchdogSupervisor/Daemon/Serve.swift",
                 "WatchdogSupervisor/Launch/LaunchConfiguration+Resolution.swift",

@@ -21,6 +21,14 @@ struct ShortcomingsTests {
         }
     }
 
+    @Test("is said in one line if nothing is in a cgroup, with the reason, what follows, and what would change it")
+    func cgroups() {
+        let words = Shortcomings.withoutCgroups(because: "no cgroup2 file system is mounted")
+        #expect(words.hasPrefix("no cgroup: no cgroup2 file system is mounted; "))
+        #expect(!words.contains("\n"))
+        for part in ["may escape a kill", "as root", "Delegate=yes"] { #expect(words.contains(part), "\(part)") }
+    }
+
     @Test("is what this machine's files say")
     func here() {
         func text(_ path: String) -> String {

@@ -121,6 +121,7 @@ public struct Serve {
         let host = try Host(
             loop: loop, store: store, launcher: launcher, survival: survival, log: log, examinerSource: examinerSource,
             limitsRepeats: true, recordsStartups: true)
+        if let refusal = host.cgroupRefusal { StandardError.say(Shortcomings.withoutCgroups(because: refusal)) }
         let daemon = try Daemon(configuration, host: host, store: store)
         defer { daemon.lastFailure?.finish() }
         defer { daemon.history?.stop() }

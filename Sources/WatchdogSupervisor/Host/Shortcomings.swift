@@ -10,13 +10,22 @@ struct Shortcomings: Hashable, Sendable {
     /// Whether this process has CAP_SYS_PTRACE.
     var mayTraceAnything = true
 
-    /// What `run` and `serve` say at their start, in one line; nil if nothing is missing.
+    /// What `run`, `serve` and `observe` say at their start about tracing, in one line; nil if nothing is missing.
     var words: String? {
         // ptrace(2): 2 is for CAP_SYS_PTRACE only, and 3 for nobody.
         guard ptraceScope >= 3 || ptraceScope == 2 && !mayTraceAnything else { return nil }
         return
             "Yama's ptrace_scope is \(ptraceScope), which permits watchdogd no tracing: it still kills what hangs, but its "
             + "reports have no stacks"
+    }
+
+    /// What `run` and `serve` say at their start where nothing is in a cgroup, in one line.
+    ///
+    /// - Parameter refusal: why there is no cgroup.
+    static func withoutCgroups(because refusal: String) -> String {
+        "no cgroup: \(refusal); processes are found by descent, session and the launch's mark in their environment, so one "
+            + "that detaches and clears its environment may escape a kill (as root with a writable cgroup2, or in a unit "
+            + "with Delegate=yes, none can)"
     }
 
     /// What this process finds.

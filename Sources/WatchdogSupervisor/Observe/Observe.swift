@@ -33,6 +33,7 @@ public struct Observe {
         SignalSource.block(Self.signals + [SIGCHLD])
         signal(SIGPIPE, SIG_IGN)
         signal(SIGXFSZ, SIG_IGN)
+        if let shortcomings = Shortcomings.here.words { StandardError.say(shortcomings) }
         let store = try ReportStore.prepared(
             at: configuration.reportsDirectory, prints: configuration.printsReports)
         do {

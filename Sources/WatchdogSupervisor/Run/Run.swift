@@ -112,6 +112,7 @@ public struct Run {
         let sources = try loop.onSignal(signals) { app.supervisor.signalReceived($0.signal) }
         try host.start()
         if !launch.cgroupLimits.controllers.isEmpty { _ = host.cgroupParent?.enable(launch.cgroupLimits.controllers) }
+        if let refusal = app.shell.cgroupRefusal { StandardError.say(Shortcomings.withoutCgroups(because: refusal)) }
         let refusals = app.shell.limitCgroup()
         if limits.needsCgroup, let refusal = refusals.first { throw RunError.unavailable("--fault: \(refusal)") }
         if limits.needsCgroup, app.shell.cgroup == nil {
@@ -130,8 +131,7 @@ public struct Run {
     private func describe(_ shell: LaunchShell) {
         guard configuration.verbosity == .verbose else { return }
         if let scheduling = shell.host.scheduling { StandardError.say("scheduling: \(scheduling)", as: .info) }
-        let reason = shell.cgroupRefusal ?? "unknown reason"
-        StandardError.say(shell.cgroup.map { "cgroup: \($0.path)" } ?? "no cgroup: \(reason)", as: .info)
+        if let cgroup = shell.cgroup { StandardError.say("cgroup: \(cgroup.path)", as: .info) }
         let place = configuration.printsReports ? "on standard error" : shell.configuration.store.directory
         StandardError.say("reports: \(place)", as: .info)
     }

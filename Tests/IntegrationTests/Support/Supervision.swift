@@ -84,7 +84,9 @@ final class Supervision {
         return Ending(
             exitCode: status.code ?? -1,
             output: program.text(.output),
-            errors: program.text(.errors).split(separator: "\n").map(String.init),
+            errors: program.text(.errors).split(separator: "\n").map(String.init).filter {
+                !Leftovers.isAboutCgroups($0)
+            },
             summary: reads ? try contents(of: scratch["summary.json"]).map { try Summary($0) } : nil,
             reports: try files.map { try ReportCoding.decode(contents(of: "\(reports)/\($0)") ?? []) },
             reportPaths: files.map { "\(reports)/\($0)" },
