@@ -87,6 +87,60 @@ struct AtomicFileTests {
         }
     }
 
+    @Test(
+        "Root writes nothing where somebody else's link leads, however fast a folder becomes a link",
+        .enabled(if: geteuid() == 0, "needs another user"))
+    func exchangedFolder() throws {
+        try withTemporaryDirectory { folder in
+            let victim = "\(folder)/victim"
+            let theirs = "\(folder)/theirs"
+            let place = "\(theirs)/place"
+            let other = "\(theirs)/other"
+            let spare = "\(theirs)/spare"
+            for made in [victim, theirs, place] { #expect(mkdir(made, 0o755) == 0) }
+            #expect(symlink(victim, other) == 0)
+            for owned in [theirs, place, other] { #expect(lchown(owned, 61_100, 61_100) == 0) }
+            let ends = Locked(false)
+            let thread = try WorkerThread.start {
+                while !ends.withLock({ $0 }) {
+                    rename(place, spare)
+                    rename(other, place)
+                    rename(place, other)
+                    rename(spare, place)
+                }
+            }
+            var written = 0
+            for _ in 0..<300 {
+                if (try? AtomicFile.write([1], to: "\(place)/file", mode: 0o644)) != nil { written += 1 }
+                try? AtomicFile.create([1], at: "\(place)/new")
+            }
+            ends.withLock { $0 = true }
+            thread.join()
+            let found = try names(in: victim)
+            #expect(found == [])
+            #expect(written > 0, "the folder itself is not refused")
+        }
+    }
+
+    @Test("Root is told which link it would have to follow", .enabled(if: geteuid() == 0, "needs another user"))
+    func foreignLink() throws {
+        try withTemporaryDirectory { folder in
+            #expect(mkdir("\(folder)/victim", 0o755) == 0 && mkdir("\(folder)/theirs", 0o755) == 0)
+            #expect(symlink("../victim", "\(folder)/theirs/link") == 0)
+            for owned in ["theirs", "theirs/link"] { #expect(lchown("\(folder)/\(owned)", 61_100, 61_100) == 0) }
+            let path = "\(folder)/theirs/link/file"
+            let check = #expect(throws: LinuxError.self) { try AtomicFile.check(path) }
+            let write = #expect(throws: LinuxError.self) { try AtomicFile.write([8], to: path) }
+            for error in [check, write] {
+                #expect(error?.errno == .tooManyLinks)
+                let isNamed = error.map { "\($0)".contains("where link is a link") }
+                #expect(isNamed == true)
+            }
+            let found = try names(in: "\(folder)/victim")
+            #expect(found == [])
+        }
+    }
+
     @Test("A FIFO is written to, not replaced")
     func fifo() throws {
         try withFile { folder, path in

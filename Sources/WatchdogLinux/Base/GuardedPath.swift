@@ -97,6 +97,9 @@ public struct GuardedPath: Sendable {
         return file
     }
 
+    /// The folder that was found, by a descriptor for `openat` and its like, and the file's name in it.
+    var place: (folder: OwnedDescriptor, name: String) { (folder.descriptor, name) }
+
     /// Opens a file or folder that decides what watchdogd does with its own rights; close-on-exec is added to the flags.
     ///
     /// What is opened is judged, not the name: root or watchdogd's user must own it, nobody else may write it, and nobody

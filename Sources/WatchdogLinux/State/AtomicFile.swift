@@ -17,7 +17,8 @@ public enum AtomicFile {
             try writeAll(bytes, to: try openInPlace(path), path)
             return
         }
-        try complete(bytes, at: path, mode: mode) { rename($0, path) }
+        let place = try Place(path)
+        try complete(bytes, in: place, mode: mode) { place.rename($0) }
     }
 
     /// Creates a file that does not exist yet, complete from the start.
@@ -25,33 +26,26 @@ public enum AtomicFile {
     /// - Parameter mode: whatever the umask says; nil for 0640 less the umask.
     /// - Throws: ``LinuxError`` for the step that failed; EEXIST if there is anything of this name.
     public static func create(_ bytes: [UInt8], at path: String, mode: UInt32? = nil) throws(LinuxError) {
-        // Unlike rename(2), link(2) replaces nothing.
-        try complete(bytes, at: path, mode: mode) { temporary in
-            let result = link(temporary, path)
-            let code = errno
-            unlink(temporary)
-            errno = code
-            return result
-        }
+        let place = try Place(path)
+        try complete(bytes, in: place, mode: mode) { place.link($0) }
     }
 
     /// Writes a temporary file, and gives it its name by `name`.
     private static func complete(
-        _ bytes: [UInt8], at path: String, mode: UInt32?, _ name: (_ temporary: String) -> Int32
+        _ bytes: [UInt8], in place: Place, mode: UInt32?, _ name: (_ temporary: String) -> Int32
     ) throws(LinuxError) {
-        let temporary = temporary(path)
+        let temporary = place.temporaryName
         do throws(LinuxError) {
-            let file = try OwnedDescriptor(
-                opening: temporary, flags: O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o640)
+            let file = try place.create(temporary)
             if let mode, fchmod(file.number, mode) != 0 {
-                throw LinuxError("set the mode of \(temporary)", Errno(rawValue: errno))
+                throw LinuxError("set the mode of \(place.path)", Errno(rawValue: errno))
             }
-            try writeAll(bytes, to: file, temporary)
+            try writeAll(bytes, to: file, place.path)
             guard fsync(file.number) == 0, name(temporary) == 0 else {
-                throw LinuxError("write \(path)", Errno(rawValue: errno))
+                throw LinuxError("write \(place.path)", Errno(rawValue: errno))
             }
         } catch {
-            unlink(temporary)
+            place.remove(temporary)
             throw error
         }
     }
@@ -64,9 +58,10 @@ public enum AtomicFile {
             try checkInPlace(path)
             return
         }
-        let temporary = temporary(path)
-        _ = try OwnedDescriptor(opening: temporary, flags: O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode: 0o640)
-        unlink(temporary)
+        let place = try Place(path)
+        let temporary = place.temporaryName
+        _ = try place.create(temporary)
+        place.remove(temporary)
     }
 
     private static func openInPlace(_ path: String) throws(LinuxError) -> OwnedDescriptor {
@@ -97,12 +92,6 @@ public enum AtomicFile {
         }
     }
 
-    // A process id is no name of its own: the first process of every container has the same one, and an earlier one may
-    // have been killed while it wrote.
-    private static func temporary(_ path: String) -> String {
-        "\(path).\(String(UInt64.random(in: .min ... .max), radix: 36)).tmp"
-    }
-
     private static func isReplaceable(_ path: String) -> Bool {
         var information = stat()
         guard lstat(path, &information) == 0 else { return true }
@@ -118,4 +107,56 @@ public enum AtomicFile {
             offset += written
         }
     }
+}
+
+/// A folder that was looked up once, and the name of a file in it.
+///
+/// All steps of a replacement happen in that folder, wherever it is moved meanwhile, and whatever takes its place.
+private struct Place {
+    let path: String
+    private let folder: OwnedDescriptor
+    private let name: String
+
+    /// Finds the folder; root follows no link on the way that somebody else can have made.
+    init(_ path: String) throws(LinuxError) {
+        self.path = path
+        if geteuid() == 0 {
+            (folder, name) = try GuardedPath(Self.absolute(path)).place
+            return
+        }
+        let slash = path.lastIndex(of: "/")
+        name = String(path[(slash.map { path.index(after: $0) } ?? path.startIndex)...])
+        let parent = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+        folder = try OwnedDescriptor(opening: parent, flags: wd_open_path | O_DIRECTORY)
+    }
+
+    /// From the root on, it is known who can move each folder.
+    private static func absolute(_ path: String) -> String {
+        guard !path.hasPrefix("/"), let here = getcwd(nil, 0) else { return path }
+        defer { free(here) }
+        return "\(String(cString: here))/\(path)"
+    }
+
+    // A process id is no name of its own: the first process of every container has the same one, and an earlier one may
+    // have been killed while it wrote.
+    var temporaryName: String { "\(name).\(String(UInt64.random(in: .min ... .max), radix: 36)).tmp" }
+
+    func create(_ temporary: String) throws(LinuxError) -> OwnedDescriptor {
+        let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
+        return OwnedDescriptor(
+            taking: try check("create \(path)") { openat(folder.number, temporary, flags, 0o640) })
+    }
+
+    func rename(_ temporary: String) -> Int32 { renameat(folder.number, temporary, folder.number, name) }
+
+    /// Unlike rename(2), link(2) replaces nothing.
+    func link(_ temporary: String) -> Int32 {
+        let result = linkat(folder.number, temporary, folder.number, name, 0)
+        let code = errno
+        remove(temporary)
+        errno = code
+        return result
+    }
+
+    func remove(_ temporary: String) { unlinkat(folder.number, temporary, 0) }
 }
