@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Dispatch
 import Glibc
-import Synchronization
 import WatchdogBase
 import WatchdogLinux
 import WatchdogPolicy
@@ -10,8 +8,8 @@ import WatchdogSimulation
 
 /// Writes the trace of a run while it lasts, for `watchdogd simulate`.
 ///
-/// Isolation: the loop's thread. A queue writes, because a disk may not answer. The queue drops what exceeds its
-/// memory, and reports that at the end.
+/// Isolation: the loop's thread. What exceeds the memory for a disk that is slow or full is dropped, and reported at the
+/// end.
 final class TraceFile {
     /// How much waits for a slow disk.
     static let limit = 4 << 20
@@ -20,64 +18,8 @@ final class TraceFile {
     /// How often the app's use of CPUs is read, and what was collected is written.
     private static let interval = Duration.seconds(1)
 
-    /// The part that the queue shares.
-    private final class Writer: Sendable {
-        private struct State {
-            var waiting = 0
-            var failure: LinuxError?
-        }
-
-        private let file: OwnedDescriptor
-        private let path: String
-        private let queue = DispatchQueue(label: "org.watchdogd.trace", qos: .utility)
-        private let state = Mutex(State())
-
-        init(_ file: OwnedDescriptor, _ path: String) {
-            (self.file, self.path) = (file, path)
-        }
-
-        var failure: LinuxError? { state.withLock { $0.failure } }
-
-        /// Returns false if there is no room.
-        func write(_ bytes: [UInt8]) -> Bool {
-            let isRoom = state.withLock { state in
-                guard state.waiting + bytes.count <= TraceFile.limit, state.failure == nil else { return false }
-                state.waiting += bytes.count
-                return true
-            }
-            guard isRoom else { return false }
-            queue.async { [self] in
-                let failure = Self.write(bytes, to: file, path)
-                state.withLock { state in
-                    state.waiting -= bytes.count
-                    state.failure = state.failure ?? failure
-                }
-            }
-            return true
-        }
-
-        /// Waits until everything is written; returns false if that takes too long.
-        func finish() -> Bool {
-            let group = DispatchGroup()
-            queue.async(group: group) { [self] in _ = fsync(file.number) }
-            let nanoseconds = Int(TraceFile.patience.nanoseconds)
-            return group.wait(timeout: .now() + .nanoseconds(nanoseconds)) == .success
-        }
-
-        private static func write(_ bytes: [UInt8], to file: OwnedDescriptor, _ path: String) -> LinuxError? {
-            var offset = 0
-            while offset < bytes.count {
-                let count = bytes[offset...].withUnsafeBytes { Glibc.write(file.number, $0.baseAddress, $0.count) }
-                if count < 0, errno == EINTR { continue }
-                guard count > 0 else { return LinuxError("write \(path)", Errno(rawValue: count < 0 ? errno : EIO)) }
-                offset += count
-            }
-            return nil
-        }
-    }
-
     private let path: String
-    private let writer: Writer
+    private let writer: TraceWriter
     private unowned let shell: LaunchShell
     private var recorder: TraceRecorder
     private var buffer: [UInt8] = []
@@ -97,7 +39,7 @@ final class TraceFile {
             let file = try OwnedDescriptor(opening: path, flags: flags, mode: 0o640, isForeign: true)
             // Only the writer's queue waits for a reader from here on.
             _ = fcntl(file.number, F_SETFL, O_WRONLY)
-            writer = Writer(file, path)
+            writer = TraceWriter(file, path, limit: Self.limit)
         } catch {
             throw RunError.cannotCreate("--trace: \(error)")
         }
@@ -156,7 +98,7 @@ final class TraceFile {
     }
 
     private var loss: String? {
-        guard writer.finish() else { return "the disk of \(path) does not answer" }
+        guard writer.finish(within: Self.patience) else { return "the disk of \(path) does not answer" }
         if let failure = writer.failure { return "\(failure)" }
         return lost > 0 || !buffer.isEmpty ? "\(path) was written too slowly" : nil
     }
