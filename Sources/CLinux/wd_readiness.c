@@ -10,6 +10,11 @@ int wd_readiness_add(int set, int descriptor, uint64_t token) {
     return epoll_ctl(set, EPOLL_CTL_ADD, descriptor, &event);
 }
 
+int wd_readiness_watch(int set, int descriptor, uint64_t token, bool watches) {
+    struct epoll_event event = {.events = watches ? EPOLLIN : 0, .data.u64 = token};
+    return epoll_ctl(set, EPOLL_CTL_MOD, descriptor, &event);
+}
+
 void wd_readiness_remove(int set, int descriptor) { epoll_ctl(set, EPOLL_CTL_DEL, descriptor, NULL); }
 
 size_t wd_readiness_poll(int set, uint64_t *tokens, size_t capacity) {

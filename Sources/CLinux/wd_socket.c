@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/un.h>
@@ -25,28 +27,40 @@ static int64_t age_since(const struct timespec *stamp) {
 /* Of Linux 6.5, which older headers lack. */
 enum { PASS_PIDFD = 76, PIDFD_MESSAGE = 0x04 };
 
+enum {
+    AGE_ROOM = CMSG_SPACE(sizeof(struct timespec)),
+    SENDER_ROOM = CMSG_SPACE(sizeof(struct ucred)),
+    PIDFD_ROOM = CMSG_SPACE(sizeof(int)),
+};
+
+static void take_sender(struct cmsghdr *control, size_t length, struct wd_socket_message *message) {
+    if (control->cmsg_type == SCM_CREDENTIALS && length == sizeof(struct ucred)) {
+        struct ucred credentials;
+        memcpy(&credentials, CMSG_DATA(control), sizeof credentials);
+        message->pid = credentials.pid;
+        message->user = credentials.uid;
+        message->group = credentials.gid;
+    } else if (control->cmsg_type == SCM_TIMESTAMPNS && length == sizeof(struct timespec)) {
+        struct timespec stamp;
+        memcpy(&stamp, CMSG_DATA(control), sizeof stamp);
+        message->age = age_since(&stamp);
+    } else if (control->cmsg_type == PIDFD_MESSAGE && length == sizeof(int)) {
+        memcpy(&message->sender, CMSG_DATA(control), length);
+        /* Before Linux 6.17, a reaped process has no pidfd; other errors say nothing of it, such as EMFILE. */
+        message->is_reaped = message->sender == -ESRCH || message->sender == -EINVAL;
+        if (message->sender < 0) message->sender = -1;
+    }
+}
+
 static void take_control(struct msghdr *header, struct wd_socket_message *message, int *descriptors) {
     for (struct cmsghdr *control = CMSG_FIRSTHDR(header); control != NULL; control = CMSG_NXTHDR(header, control)) {
         if (control->cmsg_level != SOL_SOCKET) continue;
         size_t length = control->cmsg_len - CMSG_LEN(0);
-        if (control->cmsg_type == SCM_CREDENTIALS && length == sizeof(struct ucred)) {
-            struct ucred credentials;
-            memcpy(&credentials, CMSG_DATA(control), sizeof credentials);
-            message->pid = credentials.pid;
-            message->user = credentials.uid;
-            message->group = credentials.gid;
-        } else if (control->cmsg_type == SCM_TIMESTAMPNS && length == sizeof(struct timespec)) {
-            struct timespec stamp;
-            memcpy(&stamp, CMSG_DATA(control), sizeof stamp);
-            message->age = age_since(&stamp);
-        } else if (control->cmsg_type == PIDFD_MESSAGE && length == sizeof(int)) {
-            memcpy(&message->sender, CMSG_DATA(control), length);
-            /* Before Linux 6.17, a reaped process has no pidfd; other errors say nothing of it, such as EMFILE. */
-            message->is_reaped = message->sender == -ESRCH || message->sender == -EINVAL;
-            if (message->sender < 0) message->sender = -1;
-        } else if (control->cmsg_type == SCM_RIGHTS) {
+        if (control->cmsg_type == SCM_RIGHTS && descriptors != NULL) {
             memcpy(descriptors, CMSG_DATA(control), length);
             message->descriptor_count = length / sizeof(int);
+        } else {
+            take_sender(control, length, message);
         }
     }
 }
@@ -57,31 +71,111 @@ static bool is_hung_up(int socket) {
     return poll(&entry, 1, 0) == 1 && (entry.revents & (POLLRDHUP | POLLHUP)) != 0;
 }
 
-int wd_socket_receive(int socket, bool stays, void *buffer, size_t capacity, struct wd_socket_message *message,
-                      int *descriptors) {
-    /* The kernel closes, on this thread, the descriptors that do not fit here. */
+static int receive(int socket, struct msghdr *header, int flags, struct wd_socket_message *message) {
+    ssize_t length;
+    do length = recvmsg(socket, header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC | flags);
+    while (length < 0 && errno == EINTR);
+    if (length < 0) return -1;
+    message->length = (size_t)length;
+    message->truncated = (header->msg_flags & MSG_TRUNC) != 0;
+    return 0;
+}
+
+static void clear(struct wd_socket_message *message) {
+    *message = (struct wd_socket_message){.user = (uid_t)-1, .group = (gid_t)-1, .sender = -1};
+}
+
+int wd_socket_receive(int socket, void *buffer, size_t capacity, struct wd_socket_message *message, int *descriptors) {
     union {
         struct cmsghdr alignment;
-        char bytes[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(sizeof(struct timespec)) + CMSG_SPACE(sizeof(int)) +
-                   CMSG_SPACE(sizeof(int) * WD_SOCKET_MOST_DESCRIPTORS)];
+        char bytes[AGE_ROOM + SENDER_ROOM + PIDFD_ROOM + CMSG_SPACE(sizeof(int) * WD_SOCKET_MOST_DESCRIPTORS)];
     } control;
     struct iovec vector = {.iov_base = buffer, .iov_len = capacity};
     struct msghdr header = {
         .msg_iov = &vector, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
-    memset(message, 0, sizeof *message);
-    message->user = (uid_t)-1;
-    message->group = (gid_t)-1;
-    message->sender = -1;
-
-    ssize_t length;
-    do length = recvmsg(socket, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC | (stays ? MSG_PEEK : 0));
-    while (length < 0 && errno == EINTR);
-    if (length < 0) return -1;
+    clear(message);
+    if (receive(socket, &header, 0, message) < 0) return -1;
     take_control(&header, message, descriptors);
-    message->length = (size_t)length;
-    message->truncated = (header.msg_flags & MSG_TRUNC) != 0;
-    message->end = length == 0 && message->pid == 0 && is_hung_up(socket);
+    message->end = message->length == 0 && message->pid == 0 && is_hung_up(socket);
     return 0;
+}
+
+/* The pidfd of the first message's sender; only for a message without descriptors, for which there would be room here. */
+static void peek_sender(int socket, struct wd_socket_message *message) {
+    union {
+        struct cmsghdr alignment;
+        char bytes[AGE_ROOM + SENDER_ROOM + PIDFD_ROOM];
+    } control;
+    struct wd_socket_message again = {.sender = -1};
+    struct msghdr header = {.msg_control = &control, .msg_controllen = sizeof control};
+    if (receive(socket, &header, MSG_PEEK, &again) < 0) return;
+    take_control(&header, &again, NULL);
+    message->sender = again.sender;
+    message->is_reaped = again.is_reaped;
+}
+
+/* Memory whose last byte is followed by a page that nobody can write to. */
+static char *edge(void) {
+    static char *made;
+    if (made != NULL) return made;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED || mprotect(pages + page, page, PROT_NONE) < 0) return NULL;
+    return made = pages + page;
+}
+
+/* Peeks at a message of a socket with SO_PASSPIDFD. Any room for a pidfd is room for a descriptor, which comes first:
+ * scm_recv_unix(), net/core/scm.c. Without it, both are reported as missing. With room that cannot be written to, the
+ * kernel installs neither, and reports only missing descriptors: put_cmsg() does not report that it failed. */
+static int peek_without_descriptors(int socket, struct msghdr *header, struct wd_socket_message *message) {
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&mutex);
+    char *end = edge();
+    int result = -1;
+    if (end == NULL) {
+        errno = ENOMEM;
+    } else {
+        header->msg_control = end - AGE_ROOM - SENDER_ROOM;
+        header->msg_controllen = AGE_ROOM + SENDER_ROOM + PIDFD_ROOM;
+        result = receive(socket, header, MSG_PEEK, message);
+        if (result == 0) {
+            /* What was not written is not to be read. */
+            if (header->msg_controllen > AGE_ROOM + SENDER_ROOM) header->msg_controllen = AGE_ROOM + SENDER_ROOM;
+            take_control(header, message, NULL);
+        }
+    }
+    int error = errno;
+    pthread_mutex_unlock(&mutex);
+    errno = error;
+    return result;
+}
+
+int wd_socket_peek(int socket, enum wd_socket_origin origin, void *buffer, size_t capacity,
+                   struct wd_socket_message *message) {
+    static const size_t rooms[] = {0, SENDER_ROOM, AGE_ROOM + SENDER_ROOM};
+    union {
+        struct cmsghdr alignment;
+        char bytes[AGE_ROOM + SENDER_ROOM];
+    } control;
+    struct iovec vector = {.iov_base = buffer, .iov_len = capacity};
+    struct msghdr header = {.msg_iov = &vector, .msg_iovlen = 1};
+    clear(message);
+    if (origin == WD_ORIGIN_PIDFD) {
+        if (peek_without_descriptors(socket, &header, message) < 0) return -1;
+    } else {
+        header.msg_controllen = rooms[origin];
+        header.msg_control = header.msg_controllen > 0 ? &control : NULL;
+        if (receive(socket, &header, MSG_PEEK, message) < 0) return -1;
+        take_control(&header, message, NULL);
+    }
+    message->has_descriptors = (header.msg_flags & MSG_CTRUNC) != 0;
+    if (origin == WD_ORIGIN_PIDFD && !message->has_descriptors) peek_sender(socket, message);
+    message->end = message->length == 0 && message->pid == 0 && is_hung_up(socket);
+    return 0;
+}
+
+int wd_socket_peek_from(int socket, int offset) {
+    return setsockopt(socket, SOL_SOCKET, SO_PEEK_OFF, &offset, sizeof offset);
 }
 
 void wd_socket_discard(int socket) {
@@ -107,10 +201,11 @@ static int tell_sender(int socket) {
     return setsockopt(socket, SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
 }
 
-void wd_socket_tell_origin(int socket) {
+enum wd_socket_origin wd_socket_tell_origin(int socket) {
     int on = 1;
     setsockopt(socket, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on);
-    setsockopt(socket, SOL_SOCKET, PASS_PIDFD, &on, sizeof on);
+    tell_sender(socket);
+    return setsockopt(socket, SOL_SOCKET, PASS_PIDFD, &on, sizeof on) == 0 ? WD_ORIGIN_PIDFD : WD_ORIGIN_AGE;
 }
 
 /* The size of the address; 0 if the name does not fit. */
@@ -166,7 +261,7 @@ int wd_socket_connect_datagram(const char *name) {
     return -1;
 }
 
-int wd_socket_bind_datagram(const char *name, int receive_buffer) {
+int wd_socket_bind_datagram(const char *name, int receive_buffer, enum wd_socket_origin *origin) {
     struct sockaddr_un address;
     socklen_t size = address_of(name, &address);
     if (size == 0) return -1;
@@ -175,7 +270,8 @@ int wd_socket_bind_datagram(const char *name, int receive_buffer) {
     if (descriptor < 0) return -1;
     if (setsockopt(descriptor, SOL_SOCKET, SO_RCVBUFFORCE, &receive_buffer, sizeof receive_buffer) < 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
-    wd_socket_tell_origin(descriptor);
+    enum wd_socket_origin told = wd_socket_tell_origin(descriptor);
+    if (origin != NULL) *origin = told;
     if (tell_sender(descriptor) < 0 || bind(descriptor, (struct sockaddr *)&address, size) < 0) {
         int error = errno;
         close(descriptor);

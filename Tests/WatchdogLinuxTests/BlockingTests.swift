@@ -231,51 +231,6 @@ struct BlockingTests {
         #expect(ends == [nil, 2])
     }
 
-    // MARK: - Closing
-
-    /// A TCP connection whose close waits for longer than tests do, because the peer never takes what was sent.
-    private func lingering() throws -> (socket: Int32, peer: OwnedDescriptor) {
-        let listening = OwnedDescriptor(taking: socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0))
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let connection = socket(
-            AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        try withUnsafeMutablePointer(to: &address) { pointer in
-            try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                try #require(bind(listening.number, address, size) == 0 && listen(listening.number, 1) == 0)
-                try #require(getsockname(listening.number, address, &size) == 0)
-                connect(connection, address, size)
-            }
-        }
-        let peer = OwnedDescriptor(taking: accept(listening.number, nil, nil))
-        _ = fcntl(peer.number, F_SETFD, FD_CLOEXEC)
-        let bytes = [UInt8](repeating: 0, count: 1 << 20)
-        while send(connection, bytes, bytes.count, Int32(MSG_NOSIGNAL)) > 0 {}
-        var linger = linger(l_onoff: 1, l_linger: Int32(2 * patience.components.seconds))
-        try #require(
-            setsockopt(connection, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger))) == 0)
-        // Only a blocking socket lingers.
-        _ = fcntl(connection, F_SETFL, 0)
-        return (connection, peer)
-    }
-
-    @Test("a descriptor whose close waits holds up neither its owner nor other lanes")
-    func closing() throws {
-        let (connection, peer) = try lingering()
-        let began = Instant.now()
-        do { _ = OwnedDescriptor(taking: connection, closing: .beside(lane: connection)) }
-        var (reading, writing): (OwnedDescriptor, OwnedDescriptor?) = try OwnedDescriptor.pipe()
-        let copy = fcntl(try #require(writing).number, F_DUPFD_CLOEXEC, 0)
-        do { _ = OwnedDescriptor(taking: copy, closing: .beside(lane: copy)) }
-        writing = nil
-        #expect(waitReadable(reading), "another lane closes what it is given")
-        #expect(Instant.now() - began < patience)
-        // The stuck one ends when its peer is gone.
-        withExtendedLifetime(peer) {}
-    }
-
     // MARK: - Turns
 
     private func at(_ seconds: Int) -> Instant { Instant(nanoseconds: Int64(seconds) * 1_000_000_000) }

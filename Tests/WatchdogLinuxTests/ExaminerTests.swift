@@ -26,7 +26,7 @@ private final class ScriptedSource {
         var numbers = [Int32](repeating: -1, count: WD_SOCKET_MOST_DESCRIPTORS)
         var message = wd_socket_message()
         var byte: UInt8 = 0
-        while wd_socket_receive(own.number, false, &byte, 1, &message, &numbers) == 0, !message.end {
+        while wd_socket_receive(own.number, &byte, 1, &message, &numbers) == 0, !message.end {
             examiners += numbers.prefix(message.descriptor_count).map { ScriptedExaminer(OwnedDescriptor(taking: $0)) }
         }
         return examiners

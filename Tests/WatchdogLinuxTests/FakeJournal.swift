@@ -18,7 +18,8 @@ final class FakeJournal {
         address = JournalAddress(directory: directory)
         let entries = address.entries
         let streams = address.streams
-        self.entries = OwnedDescriptor(taking: try check("bind \(entries)") { wd_socket_bind_datagram(entries, 0) })
+        self.entries = OwnedDescriptor(
+            taking: try check("bind \(entries)") { wd_socket_bind_datagram(entries, 0, nil) })
         self.streams = OwnedDescriptor(taking: try check("listen at \(streams)") { wd_stream_listen(streams, 0o666) })
         _ = try check("set the backlog") { listen(self.streams.number, backlog) }
     }
@@ -47,7 +48,7 @@ final class FakeJournal {
         var message = wd_socket_message()
         var numbers = [Int32](repeating: -1, count: Int(WD_SOCKET_MOST_DESCRIPTORS))
         var byte: UInt8 = 0
-        guard wd_socket_receive(entries.number, false, &byte, 1, &message, &numbers) == 0, message.length == 0,
+        guard wd_socket_receive(entries.number, &byte, 1, &message, &numbers) == 0, message.length == 0,
             message.descriptor_count == 1
         else { return nil }
         return OwnedDescriptor(taking: numbers[0])

@@ -7,6 +7,7 @@
 #pragma once
 #include "wd_accepted.h"
 #include "wd_cgroup.h"
+#include "wd_closer.h"
 #include "wd_errno.h"
 #include "wd_descriptor.h"
 #include "wd_precise_poll.h"

@@ -4,6 +4,7 @@
  * import.
  */
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,6 +13,9 @@ int wd_readiness_create(void);
 
 /* Adds a descriptor to watch for readability; `token` identifies it. Returns 0, or -1 with errno. */
 int wd_readiness_add(int set, int descriptor, uint64_t token);
+
+/* Stops or continues to watch a descriptor of the set. Returns 0, or -1 with errno. */
+int wd_readiness_watch(int set, int descriptor, uint64_t token, bool watches);
 
 /* Removes a descriptor, which must still be open. */
 void wd_readiness_remove(int set, int descriptor);

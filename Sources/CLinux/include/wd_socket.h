@@ -21,20 +21,37 @@ struct wd_socket_message {
     int sender;        /* the sender as a pidfd, which the caller closes; -1 if the kernel gives none */
     bool is_reaped;    /* the sender was reaped, and the kernel keeps nothing of it */
     int64_t age;       /* nanoseconds since it was sent, for a bound datagram socket; 0 if unknown */
-    size_t descriptor_count;
+    bool has_descriptors;    /* of a peek: others came with it */
+    size_t descriptor_count; /* of a receipt: stored ones */
 };
 
-/* Receives one datagram without waiting. Returns 0, or -1 with errno: EAGAIN if there is none. `descriptors` has room
- * for WD_SOCKET_MOST_DESCRIPTORS; received ones are close-on-exec. The caller must close them where blocking is
- * acceptable: close(2) of a descriptor that a stranger passed can take as long as the stranger likes. If the datagram
- * `stays`, the next call receives it again. For a stream, 0 bytes mean its end. */
-int wd_socket_receive(int socket, bool stays, void *buffer, size_t capacity, struct wd_socket_message *message,
-                      int *descriptors);
+/* What the kernel tells of the origin of a socket's messages; a peek must know exactly. */
+enum wd_socket_origin {
+    WD_ORIGIN_NONE,   /* nothing: a stream */
+    WD_ORIGIN_SENDER, /* the sender: wd_socket_pair() */
+    WD_ORIGIN_AGE,    /* the sender and the time: wd_socket_tell_origin() */
+    WD_ORIGIN_PIDFD,  /* the sender, also as a pidfd, and the time: the same since Linux 6.5 */
+};
+
+/* Looks at the first datagram, or the first bytes of a stream, without waiting, without removing it, and without
+ * receiving the descriptors that came with it: those of a stranger would take as long to close as the stranger likes. The
+ * next call finds the same. Returns 0, or -1 with errno: EAGAIN if there is none. The sender of a datagram with
+ * descriptors is not told as a pidfd. If there are none, removing the datagram closes nothing. */
+int wd_socket_peek(int socket, enum wd_socket_origin origin, void *buffer, size_t capacity,
+                   struct wd_socket_message *message);
+
+/* With 0, each further peek looks at what follows the one before; -1 ends that. Returns 0, or -1 with errno. */
+int wd_socket_peek_from(int socket, int offset);
+
+/* Receives and removes one datagram, without waiting, with its descriptors, close-on-exec: for those of strangers only
+ * where a close that never returns does no harm. `descriptors` has room for WD_SOCKET_MOST_DESCRIPTORS. Returns 0, or -1
+ * with errno: EAGAIN if there is none. For a stream, 0 bytes mean its end. */
+int wd_socket_receive(int socket, void *buffer, size_t capacity, struct wd_socket_message *message, int *descriptors);
 
 /* Makes the kernel refuse descriptors that others try to pass to the socket; they get EPERM. -1 before Linux 6.16. */
 int wd_socket_refuse_descriptors(int socket);
 
-/* Removes one datagram without reading it. */
+/* Removes one datagram without reading it. Only for one without descriptors: their last references would go here. */
 void wd_socket_discard(int socket);
 
 /* Sends one datagram without waiting and without SIGPIPE. Returns 0, or -1 with errno. */
@@ -46,13 +63,14 @@ int wd_socket_send_with(int socket, const void *bytes, size_t length, const int 
 /* A datagram socket connected to a path, or to an abstract name if `name` begins with '@'. -1 with errno. */
 int wd_socket_connect_datagram(const char *name);
 
-/* Makes a socket report the age of its messages, and their senders as pidfds: SO_PASSPIDFD, Linux 6.5. */
-void wd_socket_tell_origin(int socket);
+/* Makes a socket report the age of its messages and their senders, since Linux 6.5 also as pidfds (SO_PASSPIDFD); which of
+ * them. */
+enum wd_socket_origin wd_socket_tell_origin(int socket);
 
-/* A datagram socket bound to a path, or to an abstract name if `name` begins with '@'. It reports the senders
- * (SO_PASSCRED) and ages of messages. Its receive buffer has `receive_buffer` bytes, or as close to that as permitted.
- * -1 with errno. */
-int wd_socket_bind_datagram(const char *name, int receive_buffer);
+/* A datagram socket bound to a path, or to an abstract name if `name` begins with '@'. It reports the `origin`
+ * of messages, as wd_socket_tell_origin() says; that may be NULL. Its receive buffer has `receive_buffer` bytes, or as
+ * close to that as permitted. -1 with errno. */
+int wd_socket_bind_datagram(const char *name, int receive_buffer, enum wd_socket_origin *origin);
 
 /* A pair of sequenced-packet sockets; the first one reports senders. -1 with errno. */
 int wd_socket_pair(int ends[2]);

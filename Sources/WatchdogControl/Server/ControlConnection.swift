@@ -25,6 +25,10 @@ final class ControlConnection {
     let peer: ControlPeer
     let mayAct: Bool
     let descriptor: OwnedDescriptor
+    /// Whether the kernel refuses descriptors that the client tries to pass.
+    let refusesDescriptors: Bool
+    /// For the copy that the closer keeps if it does not.
+    var ticket: Closer.Ticket?
     var source: IOSource?
 
     var input: MessageBuffer
@@ -50,12 +54,14 @@ final class ControlConnection {
     private var watched: IOSource.Readiness = .readable
 
     init(
-        id: UInt64, peer: ControlPeer, mayAct: Bool, descriptor: OwnedDescriptor, limits: ControlLimits, now: Instant
+        id: UInt64, peer: ControlPeer, mayAct: Bool, descriptor: OwnedDescriptor, refusesDescriptors: Bool = false,
+        limits: ControlLimits, now: Instant
     ) {
         self.id = id
         self.peer = peer
         self.mayAct = mayAct
         self.descriptor = descriptor
+        self.refusesDescriptors = refusesDescriptors
         input = MessageBuffer(limit: mayAct ? limits.messageBytes : limits.messageBytesOfOthers)
         bucket =
             mayAct
@@ -73,7 +79,8 @@ final class ControlConnection {
         let room = min(input.room, 16 << 10)
         guard room > 0, !isInputEnded else { return }
         withUnsafeTemporaryAllocation(byteCount: room, alignment: 1) { buffer in
-            let length = SocketMessage.read(from: descriptor, into: buffer)
+            let length = SocketMessage.read(
+                from: descriptor, into: buffer, refusesDescriptors: refusesDescriptors)
             if let length, length > 0 {
                 input.append(UnsafeRawBufferPointer(rebasing: buffer[..<length]))
             } else if length == 0 || isGone {

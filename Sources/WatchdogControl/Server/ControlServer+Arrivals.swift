@@ -10,16 +10,21 @@ extension ControlServer {
     /// process that has none left.
     private static let reservedDescriptors: Int64 = 32
 
+    /// The owner of all connections, for the closer: no user.
+    private static let clients = UInt32.max
+
     func accept() {
         let number = wd_stream_accept(socket.descriptor.number)
         guard number >= 0 else {
             acceptFailed(Errno(rawValue: errno))
             return
         }
-        // If the kernel lets clients pass descriptors, unread ones are closed together with the connection, which may
-        // block.
-        let isSafe = wd_socket_refuse_descriptors(number) == 0
-        let descriptor = OwnedDescriptor(taking: number, closing: isSafe ? .here : .beside(lane: number))
+        // If the kernel lets clients pass descriptors, before Linux 6.16, unread ones are closed with the connection.
+        let refusesDescriptors = wd_socket_refuse_descriptors(number) == 0
+        let descriptor = OwnedDescriptor(taking: number)
+        let ticket = refusesDescriptors ? nil : closer?.keep(descriptor, for: Self.clients)
+        var isOpen = false
+        defer { if !isOpen, let ticket { closer?.release(ticket) } }
         var credentials = wd_stream_peer()
         guard wd_stream_peer(number, &credentials) == 0 else { return }
         let peer = ControlPeer(pid: credentials.pid, user: credentials.user, group: credentials.group)
@@ -32,7 +37,9 @@ extension ControlServer {
             return
         }
         let connection = ControlConnection(
-            id: lastID + 1, peer: peer, mayAct: mayAct, descriptor: descriptor, limits: limits, now: loop.now)
+            id: lastID + 1, peer: peer, mayAct: mayAct, descriptor: descriptor, refusesDescriptors: refusesDescriptors,
+            limits: limits, now: loop.now)
+        connection.ticket = ticket
         guard isAdmitted(peer, mayAct: mayAct) else {
             statistics.refused += 1
             connection.output.append(encode(.tooManyConnections(limit: limits.connections)))
@@ -49,6 +56,7 @@ extension ControlServer {
             notice(.failed(error), peer)
             return
         }
+        isOpen = true
         lastID += 1
         connections[lastID] = connection
         statistics.accepted += 1

@@ -148,6 +148,7 @@ extension ControlServer {
         guard connections.removeValue(forKey: connection.id) != nil else { return }
         connection.source?.cancel()
         connection.source = nil
+        if let ticket = connection.ticket { closer?.release(ticket) }
         statistics.open -= 1
     }
 

@@ -34,6 +34,7 @@ public final class ControlServer {
 
     let loop: EventLoop
     let socket: ControlSocket
+    let closer: Closer?
     let priority: EventLoop.Priority
     var arrivals: IOSource?
     private(set) var turns: CallSource?
@@ -58,17 +59,19 @@ public final class ControlServer {
     ///   - socket: where clients connect.
     ///   - handler: executes the calls; held weakly.
     ///   - info: describes this watchdogd.
+    ///   - closer: closes what clients pass where the kernel does not refuse it, before Linux 6.16.
     ///   - access: the access rules.
     ///   - limits: the limits on clients.
     ///   - priority: the priority of turns.
     public init(
         loop: EventLoop, socket: ControlSocket, handler: any ControlHandler, info: ServiceInfo,
-        access: ControlAccess = .own, limits: ControlLimits = ControlLimits(),
+        closer: Closer? = nil, access: ControlAccess = .own, limits: ControlLimits = ControlLimits(),
         priority: EventLoop.Priority = defaultPriority
     ) throws(LinuxError) {
         self.loop = loop
         self.socket = socket
         self.handler = handler
+        self.closer = closer
         self.info = info
         self.access = access
         self.limits = limits

@@ -12,6 +12,8 @@ public final class ControlSocket: Sendable {
     public enum BindError: Error, Hashable, Sendable, CustomStringConvertible {
         /// Another watchdogd answers at this path.
         case inUse(path: String)
+        /// The watchdogd of this path does not run, but may again.
+        case stuck(path: String, reason: String)
         /// Something that is not a socket is in the way.
         case notASocket(path: String)
         /// The descriptor that was passed is not a listening Unix stream socket.
@@ -23,6 +25,7 @@ public final class ControlSocket: Sendable {
         public var description: String {
             switch self {
             case .inUse(let path): "another watchdogd serves \(path)"
+            case .stuck(let path, let reason): "another watchdogd serves \(path), but \(reason)"
             case .notASocket(let path): "\(path) exists and is not a socket"
             case .notListening(let descriptor): "descriptor \(descriptor) is not a listening Unix stream socket"
             case .failed(let error): error.description
@@ -116,15 +119,46 @@ public final class ControlSocket: Sendable {
         } catch {
             throw .failed(error)
         }
+        if try takes(file, lockPath, for: path) { return file }
+        // The holder is dead, except for a thread that the kernel does not let go. Its lock goes with that thread, so a
+        // new file takes the place of the old one, once for all who start now: they have a lock of flock(2) on the old.
+        guard flock(file.number, LOCK_EX | LOCK_NB) == 0, isAt(lockPath, file), unlink(lockPath) == 0 else {
+            throw .inUse(path: path)
+        }
+        return try lock(lockPath, for: path)
+    }
+
+    /// Whether a path still names an open file.
+    private static func isAt(_ path: String, _ file: OwnedDescriptor) -> Bool {
+        var (named, opened) = (stat(), stat())
+        return lstat(path, &named) == 0 && fstat(file.number, &opened) == 0 && named.st_ino == opened.st_ino
+            && named.st_dev == opened.st_dev
+    }
+
+    /// Takes the lock; false if a process has it that will never use it.
+    private static func takes(
+        _ file: OwnedDescriptor, _ lockPath: String, for path: String
+    ) throws(BindError) -> Bool {
         // Unlike a lock of flock(2), this one ends with the process, whatever its children inherited: a child that has
         // not executed its program yet briefly outlives a killed watchdogd. fcntl(2).
         var whole = Glibc.flock()
         whole.l_type = Int16(F_WRLCK)
         guard fcntl(file.number, F_SETLK, &whole) == 0 else {
-            if errno == EAGAIN || errno == EACCES { throw .inUse(path: path) }
-            throw .failed(LinuxError("lock \(lockPath)", Errno(rawValue: errno)))
+            guard errno == EAGAIN || errno == EACCES else {
+                throw .failed(LinuxError("lock \(lockPath)", Errno(rawValue: errno)))
+            }
+            // Another process may have replaced the file that this one opened: it is about to serve.
+            guard isAt(lockPath, file), fcntl(file.number, F_GETLK, &whole) == 0, whole.l_type == Int16(F_WRLCK),
+                whole.l_pid > 0
+            else { throw .inUse(path: path) }
+            switch ProcessCondition.of(whole.l_pid) {
+            case .alive: throw .inUse(path: path)
+            case .stuck(let reason): throw .stuck(path: path, reason: reason)
+            case .beyondReturn: return false
+            }
         }
-        return file
+        guard isAt(lockPath, file) else { throw .inUse(path: path) }
+        return true
     }
 
     private static func removeStale(_ path: String) throws(BindError) {
@@ -157,7 +191,7 @@ public final class ControlSocket: Sendable {
     private static func isServed(_ connection: OwnedDescriptor) -> Bool {
         var peer = wd_stream_peer()
         guard wd_stream_peer(connection.number, &peer) == 0, peer.pid > 0 else { return true }
-        guard let process = ProcessStat.read(peer.pid) else { return kill(peer.pid, 0) == 0 || errno != ESRCH }
-        return process.state != .zombie && process.state != .dead
+        guard ProcessStat.read(peer.pid) != nil else { return kill(peer.pid, 0) == 0 || errno != ESRCH }
+        return ProcessCondition.of(peer.pid) != .beyondReturn
     }
 }

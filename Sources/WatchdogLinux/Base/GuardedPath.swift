@@ -84,7 +84,7 @@ public struct GuardedPath: Sendable {
             // It has become a link since it was found.
             throw error.errno == .tooManyLinks ? Self.refusal(of: nil, path) : error
         }
-        let file = OwnedDescriptor(taking: number, closing: isForeign ? .beside(lane: number) : .here)
+        let file = OwnedDescriptor(taking: number, closing: isForeign ? .beside : .here)
         var status = stat()
         _ = try check("examine \(path)") { fstat(number, &status) }
         guard status.st_mode & S_IFMT == S_IFREG else { return file }

@@ -15,8 +15,8 @@ public final class OwnedDescriptor: Sendable {
     public enum Closing: Hashable, Sendable {
         /// On the thread that releases the last reference.
         case here
-        /// Off the loop, in a ``Closer`` lane: another party's socket or file system decides how long close(2) takes.
-        case beside(lane: Int32)
+        /// Off the loop, on another thread: the file system decides how long close(2) takes.
+        case beside
     }
 
     /// Takes ownership of an open descriptor; nobody else may close it from now on.
@@ -43,7 +43,7 @@ public final class OwnedDescriptor: Sendable {
         opening path: String, flags: Int32, mode: UInt32 = 0o600, isForeign: Bool = false
     ) throws(LinuxError) {
         let number = try check("open \(path)") { open(path, flags | O_CLOEXEC, mode) }
-        self.init(taking: number, closing: isForeign ? .beside(lane: number) : .here)
+        self.init(taking: number, closing: isForeign ? .beside : .here)
     }
 
     /// Opens an existing file by its name in a directory; close-on-exec is added to the flags.
@@ -55,7 +55,7 @@ public final class OwnedDescriptor: Sendable {
         switch closing {
         // The number is free again even if close fails: close(2).
         case .here: close(number)
-        case .beside(let lane): Closer.close([number], lane: lane)
+        case .beside: FileCloser.close(number)
         }
     }
 

@@ -1,46 +1,203 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CLinux
 import Glibc
+import WatchdogBase
 
-/// Closes descriptors off the loop.
+/// Takes and closes what strangers pass, in processes that can be lost.
 ///
-/// The last close(2) of a TCP socket with `SO_LINGER` waits for the peer, and every close of a file calls its file
-/// system, which may be a FUSE daemon: whoever passed the descriptor decides how long that takes. Each lane has one
-/// thread, so that one sender's descriptors hold up no other sender's.
-public enum Closer {
-    /// The maximum number of descriptors waiting in one lane, not counting those of one more message.
-    private static let laneLimit = 1_024
-    /// The part of all descriptors that may wait in one lane: libdispatch ends a process that has none left.
-    private static let laneShare: UInt64 = 8
-    private static let threads = BlockingThreads(BlockingThreads.Limits(threads: 64, threadsPerLane: 1))
-    /// The number of descriptors that are not closed yet, by lane.
-    private static let open = Locked<[Int32: Int]>([:])
-
-    /// False while a lane is stuck; receivers that use the lane then stop receiving descriptors.
-    public static func hasRoom(lane: Int32) -> Bool {
-        let share = ((try? ResourceLimit.current(.openFiles).soft) ?? 1_024) / laneShare
-        return open.withLock { $0[lane, default: 0] < min(laneLimit, Int(clamping: share)) }
+/// Whoever passes a descriptor decides how long its last close takes, and a process that is killed while it closes a file
+/// of FUSE does not end. So this process never receives one, and never drops the last reference to one or to a socket in
+/// which one waits: a *keeper* has a copy of each such socket. The keeper closes nothing itself; it forks a process for
+/// each message to take and each socket to give up: wd_closer.h.
+///
+/// A keeper that is lost is replaced. If this process ends, however it does, keepers end after it.
+///
+/// Isolation: the loop's thread; nothing here waits.
+public final class Closer {
+    /// Identifies a socket that is kept.
+    public struct Ticket: Hashable {
+        fileprivate let id: UInt64
     }
 
-    /// Whether all descriptors have been closed.
-    static var isIdle: Bool { open.withLock { $0.isEmpty } }
+    private struct Kept {
+        let socket: OwnedDescriptor
+        let owner: UInt32
+        /// Called when the message that is being taken is out.
+        var taken: (() -> Void)?
+    }
 
-    /// Closes descriptors soon.
+    private struct Request {
+        let message: wd_closer_message
+        let socket: OwnedDescriptor?
+    }
+
+    private let loop: EventLoop
+    private let source: CloserSource
+    /// Called with why nothing can be taken or closed any more.
+    public var onProblem: (LinuxError) -> Void = { _ in }
+
+    private var keeper: OwnedDescriptor?
+    private var answers: IOSource?
+    private var sockets: [UInt64: Kept] = [:]
+    /// Sockets that were released but that somebody still refers to.
+    private var departing: [(id: UInt64, owner: UInt32, socket: OwnedDescriptor)] = []
+    /// Requests for which the keeper's socket had no room.
+    private var requests: [Request] = []
+    private var lastID: UInt64 = 0
+    private var timer: Timer?
+    private var isHopeless = false
+
+    /// How soon what could not be done is tried again.
+    private static let pause = Duration.milliseconds(20)
+
+    /// Starts the first keeper.
+    public init(_ source: CloserSource, on loop: EventLoop) throws(LinuxError) {
+        self.source = source
+        self.loop = loop
+        timer = try loop.timer { [unowned self] _ in tryAgain() }
+        try startKeeper()
+    }
+
+    /// Has a copy of a socket kept, into which strangers can pass descriptors.
     ///
     /// - Parameters:
-    ///   - numbers: descriptors that nobody else closes.
-    ///   - lane: groups descriptors by origin, such as the socket that they came through.
-    static func close(_ numbers: [Int32], lane: Int32) {
-        guard !numbers.isEmpty else { return }
-        open.withLock { $0[lane, default: 0] += numbers.count }
-        threads.run(in: Int(lane), isRefusable: false) {
-            for number in numbers {
-                Glibc.close(number)
-                open.withLock { open in
-                    let left = open[lane, default: 1] - 1
-                    open[lane] = left == 0 ? nil : left
-                }
+    ///   - socket: kept until ``release(_:)``.
+    ///   - owner: the user whose messages come through it: the sockets of one user share a limit.
+    public func keep(_ socket: OwnedDescriptor, for owner: UInt32) -> Ticket {
+        lastID += 1
+        sockets[lastID] = Kept(socket: socket, owner: owner)
+        send(.init(message: message(WD_CLOSER_KEEP, lastID, owner), socket: socket))
+        return Ticket(id: lastID)
+    }
+
+    /// Has the next message removed and everything that came with it closed.
+    ///
+    /// Until then, the socket must not be read. If earlier descriptors of the same owner cannot be closed, that may take
+    /// forever.
+    ///
+    /// - Parameter end: called later, when the message is out.
+    public func take(_ ticket: Ticket, then end: @escaping () -> Void) {
+        guard let owner = sockets[ticket.id]?.owner else { return }
+        sockets[ticket.id]?.taken = end
+        send(.init(message: message(WD_CLOSER_TAKE, ticket.id, owner), socket: nil))
+    }
+
+    /// Gives up a socket: its last copy is closed in a process that can be lost.
+    ///
+    /// The closer's reference may be the last one only once everybody else has released theirs.
+    public func release(_ ticket: Ticket) {
+        guard let kept = sockets.removeValue(forKey: ticket.id) else { return }
+        departing.append((ticket.id, kept.owner, kept.socket))
+        timer?.arm(at: loop.now)
+    }
+
+    /// The number of sockets that are kept or not given up yet.
+    var count: Int { sockets.count + departing.count + requests.count }
+
+    // MARK: - Requests
+
+    private func message(_ kind: wd_closer_kind, _ id: UInt64, _ owner: UInt32) -> wd_closer_message {
+        wd_closer_message(kind: kind.rawValue, owner: owner, id: id)
+    }
+
+    private func send(_ request: Request) {
+        requests.append(request)
+        sendRequests()
+    }
+
+    private func sendRequests() {
+        guard let keeper else { return }
+        var sent = 0
+        for request in requests {
+            var number = request.socket?.number ?? -1
+            let result = withUnsafeBytes(of: request.message) {
+                wd_socket_send_with(keeper.number, $0.baseAddress, $0.count, &number, request.socket == nil ? 0 : 1)
+            }
+            guard result == 0 else { break }
+            sent += 1
+        }
+        requests.removeFirst(sent)
+        if !requests.isEmpty { timer?.arm(at: loop.now + Self.pause) }
+    }
+
+    private func releaseDeparting() {
+        // Without a copy elsewhere, closing one here would be the last close.
+        guard keeper != nil else { return }
+        var rest: [(id: UInt64, owner: UInt32, socket: OwnedDescriptor)] = []
+        var ids: [(id: UInt64, owner: UInt32)] = []
+        while var last = departing.popLast() {
+            if isKnownUniquelyReferenced(&last.socket) {
+                // Nothing can be sent into it from here on.
+                shutdown(last.socket.number, Int32(SHUT_RD))
+                ids.append((last.id, last.owner))
+            } else {
+                rest.append(last)
             }
         }
+        departing = rest
+        // Their copies here are closed by now.
+        for (id, owner) in ids { send(.init(message: message(WD_CLOSER_RELEASE, id, owner), socket: nil)) }
+        if !rest.isEmpty { timer?.arm(at: loop.now + Self.pause) }
+    }
+
+    private func tryAgain() {
+        if keeper == nil { try? startKeeper() }
+        sendRequests()
+        releaseDeparting()
+    }
+
+    // MARK: - The keeper
+
+    private func startKeeper() throws(LinuxError) {
+        var ends: [Int32] = [-1, -1]
+        _ = try check("create a pair of sockets") { wd_socket_pair(&ends) }
+        let ours = OwnedDescriptor(taking: ends[0])
+        let theirs = OwnedDescriptor(taking: ends[1])
+        var number = theirs.number
+        guard wd_socket_send_with(source.link.number, [1], 1, &number, 1) == 0 else {
+            let error = LinuxError("create the process that closes what strangers pass", .current)
+            if !isHopeless { onProblem(error) }
+            isHopeless = true
+            throw error
+        }
+        answers = try loop.onReadable(ours) { [unowned self] in receive() }
+        keeper = ours
+        requests.removeAll { $0.socket != nil || $0.message.kind == WD_CLOSER_TAKE.rawValue }
+        let again =
+            sockets.map { id, kept in
+                Request(message: message(WD_CLOSER_KEEP, id, kept.owner), socket: kept.socket)
+            }
+            + departing.map { id, owner, socket in
+                Request(message: message(WD_CLOSER_KEEP, id, owner), socket: socket)
+            }
+        requests.insert(contentsOf: again, at: 0)
+        sendRequests()
+        // Whether their messages are out is unknown: a socket that is read again shows it.
+        for (id, kept) in sockets where kept.taken != nil { taken(id) }
+    }
+
+    private func taken(_ id: UInt64) {
+        let end = sockets[id]?.taken
+        sockets[id]?.taken = nil
+        end?()
+    }
+
+    private func receive() {
+        guard let keeper else { return }
+        var answer = wd_closer_message()
+        while true {
+            switch wd_closer_answer(keeper.number, &answer) {
+            case 1: taken(answer.id)
+            case 0: return
+            default: return lose()
+            }
+        }
+    }
+
+    private func lose() {
+        answers?.cancel()
+        (answers, keeper) = (nil, nil)
+        timer?.arm(at: loop.now + Self.pause)
     }
 }

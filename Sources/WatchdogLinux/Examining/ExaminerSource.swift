@@ -36,7 +36,7 @@ public enum ExaminerSource {
             guard poll(&entry, 1, -1) >= 0 || errno == EINTR else { _exit(1) }
             var message = wd_socket_message()
             var byte: UInt8 = 0
-            guard wd_socket_receive(socket, false, &byte, 1, &message, &numbers) == 0 else {
+            guard wd_socket_receive(socket, &byte, 1, &message, &numbers) == 0 else {
                 guard errno == EAGAIN else { _exit(0) }
                 continue
             }

@@ -28,6 +28,9 @@ public final class SharedSource {
 
         deinit { cancel() }
 
+        /// Stops calling the handler until told otherwise.
+        public func pause(_ isPaused: Bool) { source?.watch(descriptor, token, !isPaused) }
+
         /// Leaves the loop; the handler will not be called again.
         public func cancel() {
             source?.remove(descriptor, token)
@@ -80,6 +83,12 @@ public final class SharedSource {
     private func remove(_ descriptor: OwnedDescriptor, _ token: UInt64) {
         guard members.removeValue(forKey: token) != nil else { return }
         wd_readiness_remove(set.number, descriptor.number)
+    }
+
+    private func watch(_ descriptor: OwnedDescriptor, _ token: UInt64, _ watches: Bool) {
+        guard members[token] != nil else { return }
+        // It fails only for a descriptor that is not in the set.
+        _ = wd_readiness_watch(set.number, descriptor.number, token, watches)
     }
 
     private func becameReadable() {

@@ -26,21 +26,22 @@ public final class Channel: Sendable {
 
     /// Readable when a message has arrived or the app has closed its end.
     public let descriptor: OwnedDescriptor
+    /// Whether the kernel refuses descriptors that the app tries to pass: since Linux 6.16.
+    ///
+    /// If not, a ``Closer`` must keep the descriptor.
+    public let refusesDescriptors: Bool
 
     /// Takes ownership of the supervisor's end of a pair, for example one that a service manager kept.
     public init(_ descriptor: OwnedDescriptor) {
         self.descriptor = descriptor
-        _ = wd_socket_refuse_descriptors(descriptor.number)
+        refusesDescriptors = wd_socket_refuse_descriptors(descriptor.number) == 0
     }
 
     /// Creates both ends; the app's end is passed through ``SpawnRequest/descriptors`` and then released.
     public static func pair() throws(LinuxError) -> (supervisor: Channel, app: OwnedDescriptor) {
         var ends: [Int32] = [-1, -1]
         _ = try check("create a pair of sockets") { wd_socket_pair(&ends) }
-        // If the kernel lets apps pass descriptors, closing the socket also closes unread ones, which may block.
-        let isSafe = wd_socket_refuse_descriptors(ends[0]) == 0
-        let own = OwnedDescriptor(taking: ends[0], closing: isSafe ? .here : .beside(lane: ends[0]))
-        return (Channel(own), OwnedDescriptor(taking: ends[1]))
+        return (Channel(OwnedDescriptor(taking: ends[0])), OwnedDescriptor(taking: ends[1]))
     }
 
     /// Sends a message.
@@ -57,6 +58,8 @@ public final class Channel: Sendable {
 
     /// Receives the next message.
     ///
+    /// Only for a program that the caller runs for its own user, as ``NotifySocket/receive()``.
+    ///
     /// - Throws: ``LinuxError`` for anything but an empty or closed channel.
     public func receive() throws(LinuxError) -> Reception {
         Reception(try SocketMessage.receive(from: descriptor))
@@ -64,12 +67,13 @@ public final class Channel: Sendable {
 
     /// Passes the next message to `body`, and removes it from the channel afterward.
     ///
+    /// A message with descriptors stays, and must be removed by a ``Closer`` before the channel is read again.
     /// If this process is killed before `body` returns, the next owner of the channel receives the message again.
     /// `body` must not receive from the channel.
     ///
     /// - Throws: ``LinuxError`` for anything but an empty or closed channel.
     public func heed(_ body: (SocketMessage) -> Void) throws(LinuxError) -> Reception {
-        Reception(try SocketMessage.heed(from: descriptor, body))
+        Reception(try SocketMessage.heed(from: descriptor, WD_ORIGIN_SENDER, body))
     }
 }
 

@@ -12,6 +12,7 @@ public final class NotifySocket {
     public let descriptor: OwnedDescriptor
     /// The value for the app's `NOTIFY_SOCKET`: a path, or an abstract name with `@` in place of the NUL.
     public let address: String
+    private let origin: wd_socket_origin
     /// Whether to keep the path when this object is released, for a new owner of the descriptor.
     public var keepsAddress = false
 
@@ -36,16 +37,16 @@ public final class NotifySocket {
         let receiveBuffer: Int32 = 8 << 20
         self.address = address.withoutSpareRoom
         guard address.hasPrefix("/") else {
-            descriptor = try Self.bind(address, receiveBuffer)
+            (descriptor, origin) = try Self.bind(address, receiveBuffer)
             return
         }
         let path = Self.boundPath(of: address)
         do throws(LinuxError) {
-            descriptor = try Self.bind(path, receiveBuffer)
+            (descriptor, origin) = try Self.bind(path, receiveBuffer)
         } catch  where error.errno == .addressInUse {
             // An earlier watchdogd left it.
             unlink(path)
-            descriptor = try Self.bind(path, receiveBuffer)
+            (descriptor, origin) = try Self.bind(path, receiveBuffer)
         }
         do throws(LinuxError) {
             // /proc/net/unix shows everyone the path that was bound, but not what it was renamed to: unix(7).
@@ -85,7 +86,7 @@ public final class NotifySocket {
         else { return nil }
         self.descriptor = descriptor
         self.address = address
-        wd_socket_tell_origin(descriptor.number)
+        origin = wd_socket_tell_origin(descriptor.number)
     }
 
     deinit {
@@ -94,25 +95,50 @@ public final class NotifySocket {
 
     /// Receives the next message; nil if there is none.
     ///
-    /// Never waits.
+    /// Only for messages of programs that the caller runs for its own user: descriptors that come with a message are closed
+    /// here. Otherwise never waits.
     public func receive() throws(LinuxError) -> SocketMessage? {
         if case .message(let message) = try SocketMessage.receive(from: descriptor) { message } else { nil }
     }
 
-    /// Passes the next message to `body`, and removes it from the socket afterward; false if there is none.
+    /// The same with the descriptors that came with the message, as a service manager receives it.
+    package func receiveAll() throws(LinuxError) -> (message: SocketMessage, descriptors: [OwnedDescriptor])? {
+        var passed: [OwnedDescriptor] = []
+        let reception = try SocketMessage.receive(from: descriptor) { passed = $0 }
+        return if case .message(let message) = reception { (message, passed) } else { nil }
+    }
+
+    /// Passes the next message to `body`, and removes it from the socket afterward; nil if there is none.
     ///
-    /// If this process is killed before `body` returns, the next owner of the socket receives the message again. `body`
-    /// must not receive from the socket. Never waits.
-    public func heed(_ body: (SocketMessage) -> Void) throws(LinuxError) -> Bool {
-        if case .message = try SocketMessage.heed(from: descriptor, body) { true } else { false }
+    /// A message with descriptors stays, and must be removed by a ``Closer`` before the socket is read again. If this process
+    /// is killed before `body` returns, the next owner of the socket receives the message again. `body` must not receive
+    /// from the socket. Never waits.
+    public func heed(_ body: (SocketMessage) -> Void) throws(LinuxError) -> SocketMessage? {
+        if case .message(let message) = try SocketMessage.heed(from: descriptor, origin, body) { message } else { nil }
+    }
+
+    /// Passes the messages behind the first one to `body`, which all stay in the socket.
+    ///
+    /// Their senders are not known by pidfd. Never waits.
+    ///
+    /// - Parameter limit: the maximum number of messages.
+    public func lookBehindFirst(atMost limit: Int, _ body: (SocketMessage) -> Void) {
+        guard wd_socket_peek_from(descriptor.number, 0) == 0 else { return }
+        defer { _ = wd_socket_peek_from(descriptor.number, -1) }
+        for count in 0...limit {
+            guard case .message(let message)? = try? SocketMessage.peek(from: descriptor, WD_ORIGIN_AGE) else { return }
+            if count > 0 { body(message) }
+        }
     }
 
     /// Stands between the path that was bound and the random number.
     private static let separator: Character = "."
 
-    private static func bind(_ name: String, _ receiveBuffer: Int32) throws(LinuxError) -> OwnedDescriptor {
-        let number = try check("bind socket \(name)") { wd_socket_bind_datagram(name, receiveBuffer) }
-        // Closing the socket also closes the descriptors in unread messages.
-        return OwnedDescriptor(taking: number, closing: .beside(lane: number))
+    private static func bind(
+        _ name: String, _ receiveBuffer: Int32
+    ) throws(LinuxError) -> (OwnedDescriptor, wd_socket_origin) {
+        var origin = WD_ORIGIN_AGE
+        let number = try check("bind socket \(name)") { wd_socket_bind_datagram(name, receiveBuffer, &origin) }
+        return (OwnedDescriptor(taking: number), origin)
     }
 }

@@ -24,11 +24,11 @@ public struct SocketMessage: Sendable {
     public let sender: Pidfd?
     /// Whether the sender was reaped, and the kernel knows nothing more of it.
     public let isSenderLost: Bool
-    /// The descriptors that came with the message; closed off the loop when the message is released.
+    /// Whether descriptors came with it, which are still in the socket.
     ///
-    /// Closing them answers `BARRIER=1` (sd_notify_barrier(3)), so the message must be kept until it has been
-    /// processed.
-    public let attachments: [OwnedDescriptor]
+    /// Closing them answers `BARRIER=1` (sd_notify_barrier(3)), so the message must be handled before it is removed; and
+    /// only a ``Closer`` may remove it.
+    public let hasDescriptors: Bool
 
     /// Creates a message from its parts.
     public init(
@@ -40,7 +40,7 @@ public struct SocketMessage: Sendable {
         age: Duration = .zero,
         sender: Pidfd? = nil,
         isSenderLost: Bool = false,
-        attachments: [OwnedDescriptor] = []
+        hasDescriptors: Bool = false
     ) {
         self.bytes = bytes
         self.isTruncated = isTruncated
@@ -50,7 +50,7 @@ public struct SocketMessage: Sendable {
         self.age = age
         self.sender = sender
         self.isSenderLost = isSenderLost
-        self.attachments = attachments
+        self.hasDescriptors = hasDescriptors
     }
 
     /// The result of receiving.
@@ -60,80 +60,100 @@ public struct SocketMessage: Sendable {
         case end
     }
 
-    /// Receives a message without waiting.
-    ///
-    /// While descriptors from earlier messages are stuck in the ``Closer``, the socket is not read.
-    ///
-    /// - Parameter stays: Whether the message stays in the socket and can be received again.
-    static func receive(from socket: OwnedDescriptor, stays: Bool = false) throws(LinuxError) -> Reception {
-        var bytes: [UInt8] = []
-        let received = withUnsafeTemporaryAllocation(byteCount: longest, alignment: 1) { buffer in
-            let received = take(from: socket, into: buffer, stays: stays)
-            if case .success((let message, _)) = received { bytes = Array(buffer.prefix(message.length)) }
-            return received
-        }
-        switch received {
-        case .failure(.wouldBlock): return .nothing
-        case .failure(.connectionReset): return .end
-        case .failure(let error): throw LinuxError("receive from socket \(socket.number)", error)
-        case .success((let message, let attachments)):
-            guard !message.end else { return .end }
-            return .message(
-                SocketMessage(
-                    bytes: bytes,
-                    isTruncated: message.truncated,
-                    senderProcess: message.pid,
-                    senderUser: message.user,
-                    senderGroup: message.group,
-                    age: .nanoseconds(message.age),
-                    // SAFETY: the kernel made the descriptor for this message, and closing a pidfd never blocks.
-                    sender: message.sender < 0
-                        ? nil : Pidfd(pid: message.pid, descriptor: OwnedDescriptor(taking: message.sender)),
-                    isSenderLost: message.is_reaped,
-                    attachments: attachments
-                )
-            )
-        }
+    /// Looks at the first message without waiting and without removing it or receiving its descriptors.
+    static func peek(
+        from socket: OwnedDescriptor, _ origin: wd_socket_origin
+    ) throws(LinuxError) -> Reception {
+        try get(socket) { wd_socket_peek(socket.number, origin, $0.baseAddress, $0.count, &$1) }
     }
 
-    /// Reads bytes from a stream without waiting; descriptors that come with them are closed off the loop.
+    /// Receives a message without waiting; the kernel closes here what descriptors came with it.
     ///
-    /// - Returns: the number of bytes; 0 at the end and after an error, nil if there are none right now.
-    public static func read(from stream: OwnedDescriptor, into buffer: UnsafeMutableRawBufferPointer) -> Int? {
-        switch take(from: stream, into: buffer, stays: false) {
-        case .success((let message, _)): message.length
-        case .failure(.wouldBlock): nil
-        case .failure: 0
-        }
-    }
-
-    private static func take(
-        from socket: OwnedDescriptor, into buffer: UnsafeMutableRawBufferPointer, stays: Bool
-    ) -> Result<(wd_socket_message, [OwnedDescriptor]), Errno> {
-        guard Closer.hasRoom(lane: socket.number) else { return .failure(.wouldBlock) }
-        return withUnsafeTemporaryAllocation(of: Int32.self, capacity: WD_SOCKET_MOST_DESCRIPTORS) { numbers in
-            var message = wd_socket_message()
-            let result = wd_socket_receive(
-                socket.number, stays, buffer.baseAddress, buffer.count, &message, numbers.baseAddress)
-            guard result == 0 else { return .failure(.current) }
-            let passed = numbers.prefix(message.descriptor_count)
-            let attachments = passed.map { OwnedDescriptor(taking: $0, closing: .beside(lane: socket.number)) }
-            return .success((message, attachments))
-        }
-    }
-
-    /// Passes the next message to `body`, and removes it from the socket afterward.
+    /// Only for messages of programs that the caller runs for its own user.
     ///
-    /// Removing it drops the kernel's references to its descriptors. That never blocks, because the message is kept
-    /// until then, and with it a copy of each.
-    static func heed(from socket: OwnedDescriptor, _ body: (SocketMessage) -> Void) throws(LinuxError) -> Reception {
-        let reception = try receive(from: socket, stays: true)
-        if case .message(let message) = reception {
-            withExtendedLifetime(message) {
-                body(message)
-                wd_socket_discard(socket.number)
+    /// - Parameter passed: gets them first.
+    static func receive(
+        from socket: OwnedDescriptor, _ passed: ([OwnedDescriptor]) -> Void = { _ in }
+    ) throws(LinuxError) -> Reception {
+        try get(socket) { buffer, message in
+            withUnsafeTemporaryAllocation(of: Int32.self, capacity: WD_SOCKET_MOST_DESCRIPTORS) { numbers in
+                let result = wd_socket_receive(
+                    socket.number, buffer.baseAddress, buffer.count, &message, numbers.baseAddress)
+                let count = result == 0 ? message.descriptor_count : 0
+                passed(numbers.prefix(count).map { OwnedDescriptor(taking: $0) })
+                return result
             }
         }
+    }
+
+    private static func get(
+        _ socket: OwnedDescriptor, _ call: (UnsafeMutableRawBufferPointer, inout wd_socket_message) -> Int32
+    ) throws(LinuxError) -> Reception {
+        var message = wd_socket_message()
+        var bytes: [UInt8] = []
+        var errno: Errno?
+        withUnsafeTemporaryAllocation(byteCount: longest, alignment: 1) { buffer in
+            if call(buffer, &message) == 0 {
+                bytes = Array(buffer.prefix(message.length))
+            } else {
+                errno = .current
+            }
+        }
+        switch errno {
+        case .wouldBlock?: return .nothing
+        case .connectionReset?: return .end
+        case let error?: throw LinuxError("receive from socket \(socket.number)", error)
+        case nil: return message.end ? .end : .message(SocketMessage(bytes, message))
+        }
+    }
+
+    private init(_ bytes: [UInt8], _ message: wd_socket_message) {
+        self.init(
+            bytes: bytes,
+            isTruncated: message.truncated,
+            senderProcess: message.pid,
+            senderUser: message.user,
+            senderGroup: message.group,
+            age: .nanoseconds(message.age),
+            // SAFETY: the kernel made the descriptor for this message, and closing a pidfd never blocks.
+            sender: message.sender < 0
+                ? nil : Pidfd(pid: message.pid, descriptor: OwnedDescriptor(taking: message.sender)),
+            isSenderLost: message.is_reaped,
+            hasDescriptors: message.has_descriptors
+        )
+    }
+
+    /// Passes the next message to `body`, and removes it from the socket afterward, unless it has descriptors.
+    static func heed(
+        from socket: OwnedDescriptor, _ origin: wd_socket_origin, _ body: (SocketMessage) -> Void
+    ) throws(LinuxError) -> Reception {
+        let reception = try peek(from: socket, origin)
+        if case .message(let message) = reception {
+            body(message)
+            if !message.hasDescriptors { wd_socket_discard(socket.number) }
+        }
         return reception
+    }
+
+    /// Reads bytes from a stream of a stranger without waiting; descriptors that come with them end it.
+    ///
+    /// - Parameter refusesDescriptors: whether the kernel refuses them when they are sent.
+    /// - Returns: the number of bytes; 0 at the end, after an error, and before descriptors; nil if there are none right now.
+    public static func read(
+        from stream: OwnedDescriptor, into buffer: UnsafeMutableRawBufferPointer, refusesDescriptors: Bool
+    ) -> Int? {
+        var room = buffer.count
+        if !refusesDescriptors {
+            var message = wd_socket_message()
+            guard wd_socket_peek(stream.number, WD_ORIGIN_NONE, buffer.baseAddress, room, &message) == 0 else {
+                return Errno.current == .wouldBlock ? nil : 0
+            }
+            guard !message.has_descriptors else { return 0 }
+            // What follows may have some.
+            room = message.length
+        }
+        let length = recv(stream.number, buffer.baseAddress, room, Int32(MSG_DONTWAIT))
+        if length < 0 { return [.wouldBlock, .interrupted].contains(Errno.current) ? nil : 0 }
+        return length
     }
 }

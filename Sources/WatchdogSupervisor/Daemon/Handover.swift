@@ -37,7 +37,12 @@ final class Handover {
         if let obstacle = Reexecution.obstacle {
             return daemon.announcer.say("\(obstacle); this watchdogd keeps running")
         }
-        guard !daemon.host.isBusy || attempts == 0 else {
+        // execve(2) ends all other threads first, and waits for one that no signal reaches.
+        let thread = ProcessCondition.uninterruptibleThread()
+        if let thread, attempts == 0 {
+            return daemon.announcer.say("cannot execute the program again: \(thread); this watchdogd keeps running")
+        }
+        guard thread == nil, !daemon.host.isBusy || attempts == 0 else {
             retry = try? daemon.host.loop.timer { [unowned self] _ in reexecute(attempts: attempts - 1) }
             retry?.arm(at: daemon.host.loop.now + .milliseconds(50))
             return

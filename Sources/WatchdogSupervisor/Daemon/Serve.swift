@@ -33,7 +33,7 @@ public struct Serve {
         StandardError.use(configuration.logFormat, app: nil)
         if let obstacle = Machine.obstacle { throw RunError.systemFailure(obstacle) }
         // Fork before there is a second thread or much memory to copy.
-        let examinerSource = ExaminerSource.start()
+        let sources = try ProcessSources.forked()
         // Block before the first thread starts: the kernel delivers a signal to any thread that does not block it.
         SignalSource.block(Self.signals + [SIGCHLD, SIGTTOU])
         for ignored in [SIGPIPE, SIGXFSZ] { signal(ignored, SIG_IGN) }
@@ -57,7 +57,7 @@ public struct Serve {
             let launcher = try LauncherProcess(precedence: true)
             OpenFileLimit.raise()
             OpenFileLimit.lengthenTable()
-            return try serve(consume listing, store, socket, listener, passed, launcher, examinerSource)
+            return try serve(consume listing, store, socket, listener, passed, launcher, sources)
         } catch let error as LinuxError {
             throw RunError.internalFailure("\(error)")
         } catch let error as SnapshotError {
@@ -99,6 +99,7 @@ public struct Serve {
             return try ControlSocket.bind(path: path.path, mode: path.socketMode)
         } catch {
             switch error {
+            case .stuck: throw .unavailable("\(error)")
             case .inUse: throw .unavailable("\(error); 'watchdogd list' shows what it runs")
             case .failed(let cause) where cause.errno == .permissionDenied:
                 throw .notPermitted("--control: \(error); only root can serve the machine; use --user")
@@ -110,7 +111,7 @@ public struct Serve {
     private func serve(
         _ listing: consuming ConfigurationListing, _ store: ReportStore, _ socket: ControlSocket,
         _ listener: OwnedDescriptor?, _ passed: PassedDescriptors, _ launcher: LauncherProcess,
-        _ examinerSource: OwnedDescriptor?
+        _ sources: ProcessSources
     ) throws -> Int32 {
         let loop = try EventLoop()
         let log = EventLog(toJournal: true)
@@ -119,19 +120,20 @@ public struct Serve {
         let survival = try survival(notifier)
         let inheritance = survival.inherit(passed)
         let host = try Host(
-            loop: loop, store: store, launcher: launcher, survival: survival, log: log, examinerSource: examinerSource,
+            loop: loop, store: store, launcher: launcher, survival: survival, log: log, sources: sources,
             limitsRepeats: true, recordsStartups: true)
         if let refusal = host.cgroupRefusal { StandardError.say(Shortcomings.withoutCgroups(because: refusal)) }
         let daemon = try Daemon(configuration, host: host, store: store)
         defer { daemon.lastFailure?.finish() }
         defer { daemon.history?.stop() }
         defer { host.stop(leaving: daemon.handover.isLeaving) }
-        defer { if !daemon.handover.isLeaving { Strays.end() } }
+        defer { if !daemon.handover.isLeaving { Strays.end(except: sources.closer?.process) } }
         survival.onProblem = { [unowned daemon] in daemon.announcer.say($0) }
         notifier?.onProblem = { [unowned survival] in survival.tell("\($0)") }
         defer { notifier?.finish() }
         let server = try ControlServer(
-            loop: loop, socket: socket, handler: daemon.requests, info: ServiceInfo(version: watchdogdVersion))
+            loop: loop, socket: socket, handler: daemon.requests, info: ServiceInfo(version: watchdogdVersion),
+            closer: host.closer)
         defer { server.stop() }
         server.onNotice = { daemon.announcer.say($0.description) }
         daemon.announcer.control = server

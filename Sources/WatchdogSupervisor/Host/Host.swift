@@ -41,6 +41,8 @@ final class Host {
     let work: BlockingWork
     /// Reads that may never return; nil if there is no examiner.
     let examiner: Examiner?
+    /// Removes messages with descriptors; nil only in tests of launches.
+    let closer: Closer?
     /// The notify sockets of all apps.
     ///
     /// A message is batched with others for at most 20 ms, and counts from the time it was sent.
@@ -101,7 +103,7 @@ final class Host {
     init(
         loop: EventLoop, store: ReportStore, launcher: LauncherProcess? = nil, survival: Survival? = nil,
         log: EventLog = .standardError, system: any LaunchSystem = LinuxSystem(),
-        examinerSource: OwnedDescriptor? = nil, cgroupName: String? = nil, limitsRepeats: Bool = false,
+        sources: ProcessSources = ProcessSources(), cgroupName: String? = nil, limitsRepeats: Bool = false,
         printsReports: Bool = false, recordsStartups: Bool = false
     ) throws {
         self.loop = loop
@@ -115,7 +117,8 @@ final class Host {
         facts = .current()
         mailbox = try Mailbox()
         work = try BlockingWork(on: loop)
-        examiner = try examinerSource.map { try Examiner($0, on: loop) }
+        examiner = try sources.examiner.map { try Examiner($0, on: loop) }
+        closer = try sources.closer.map { try Closer($0, on: loop) }
         messages = try SharedSource(loop, interval: .milliseconds(20))
         pacer = try Pacer(loop)
         // Enough for the stacks of a hundred threads without a page fault; beyond that, copying takes 0.2 ms more per
@@ -140,6 +143,7 @@ final class Host {
 
     /// Connects the host to its loop; call it once, on the main thread.
     func start() throws {
+        closer?.onProblem = { [unowned self] in say("\($0); messages with descriptors stay unread") }
         sources += try loop.onSignal([SIGCHLD], priority: .important) { [unowned self] _ in childrenChanged() }
         sources.append(try loop.receive(from: mailbox) { [unowned self] in received($0) })
         requestScheduling()

@@ -29,7 +29,7 @@ public struct Observe {
         StandardStreams.openMissing()
         StandardError.use(configuration.logFormat, app: nil)
         if let obstacle = Machine.obstacle { throw RunError.systemFailure(obstacle) }
-        let examinerSource = ExaminerSource.start()
+        let sources = try ProcessSources.forked()
         SignalSource.block(Self.signals + [SIGCHLD])
         signal(SIGPIPE, SIG_IGN)
         signal(SIGXFSZ, SIG_IGN)
@@ -37,7 +37,7 @@ public struct Observe {
         let store = try ReportStore.prepared(
             at: configuration.reportsDirectory, prints: configuration.printsReports)
         do {
-            return try observe(store, LauncherProcess(precedence: true), examinerSource)
+            return try observe(store, LauncherProcess(precedence: true), sources)
         } catch let error as LinuxError {
             throw RunError.internalFailure("\(error)")
         } catch let error as SnapshotError {
@@ -46,13 +46,13 @@ public struct Observe {
     }
 
     private func observe(
-        _ store: ReportStore, _ launcher: LauncherProcess, _ examinerSource: OwnedDescriptor?
+        _ store: ReportStore, _ launcher: LauncherProcess, _ sources: ProcessSources
     ) throws -> Int32 {
         let loop = try EventLoop()
         let log = EventLog.forRun()
         defer { log.finish() }
         let host = try Host(
-            loop: loop, store: store, launcher: launcher, log: log, examinerSource: examinerSource,
+            loop: loop, store: store, launcher: launcher, log: log, sources: sources,
             limitsRepeats: true, printsReports: configuration.printsReports)
         defer { host.stop() }
         let bus = ServiceBus(to: configuration.manager)

@@ -39,7 +39,7 @@ public struct Run {
         // Before all that reads files, which may lie there.
         let surroundings = try FaultSurroundings(configuration.preparedFaults)
         // Fork before there is a second thread or much memory to copy.
-        let examinerSource = ExaminerSource.start()
+        let sources = try ProcessSources.forked()
         // Block before the first thread starts: the kernel delivers a signal to any thread that does not block it.
         // One of them is SIGTTOU: while the program has the terminal, our own output would stop us under `stty tostop`:
         // termios(3).
@@ -64,7 +64,7 @@ public struct Run {
         do {
             try Subreaper.become()
             let launcher = try startLauncher(clockLead: surroundings.clockLead)
-            return try supervise(launch, launcher, examinerSource, socket, listener, surroundings)
+            return try supervise(launch, launcher, sources, socket, listener, surroundings)
         } catch let error as LinuxError {
             throw RunError.internalFailure("\(error)")
         } catch let error as SnapshotError {
@@ -82,17 +82,17 @@ public struct Run {
     }
 
     private func supervise(
-        _ launch: LaunchConfiguration, _ launcher: LauncherProcess, _ examinerSource: OwnedDescriptor?,
+        _ launch: LaunchConfiguration, _ launcher: LauncherProcess, _ sources: ProcessSources,
         _ socket: ControlSocket?, _ listener: OwnedDescriptor?, _ surroundings: FaultSurroundings
     ) throws -> Int32 {
         let loop = try EventLoop()
         let log = EventLog.forRun()
         defer { log.finish() }
         let host = try Host(
-            loop: loop, store: launch.store, launcher: launcher, log: log, examinerSource: examinerSource,
+            loop: loop, store: launch.store, launcher: launcher, log: log, sources: sources,
             printsReports: configuration.printsReports, recordsStartups: configuration.recordsStartup)
         defer { host.stop() }
-        defer { Strays.end() }
+        defer { Strays.end(except: sources.closer?.process) }
         var launch = launch
         let limits = try FaultLimits(configuration.preparedFaults, of: &launch, on: host)
         let app = try AppLaunch(launch, on: host, terminal: configuration.readsKeys ? nil : ForegroundTerminal())
@@ -101,7 +101,7 @@ public struct Run {
         let meter = RunMeter(of: app, configuration.spec)
         let session = try RunSession(configuration, app, meter, limits, surroundings, loop)
         let control = try socket.map { socket throws(LinuxError) in
-            try RunControl(socket, for: app, meter, of: configuration.spec, on: loop)
+            try RunControl(socket, for: app, meter, of: configuration.spec, on: loop, closer: host.closer)
         }
         defer { control?.stop() }
         // Before the host asks for real-time scheduling, which threads would inherit.

@@ -18,7 +18,8 @@ final class RunControl: ControlHandler {
 
     /// Serves a socket.
     init(
-        _ socket: ControlSocket, for launch: AppLaunch, _ meter: RunMeter, of spec: AppSpec, on loop: EventLoop
+        _ socket: ControlSocket, for launch: AppLaunch, _ meter: RunMeter, of spec: AppSpec, on loop: EventLoop,
+        closer: Closer?
     ) throws(LinuxError) {
         self.socket = socket
         self.launch = launch
@@ -26,7 +27,7 @@ final class RunControl: ControlHandler {
         self.spec = spec
         name = spec.name
         let server = try ControlServer(
-            loop: loop, socket: socket, handler: self, info: ServiceInfo(version: watchdogdVersion))
+            loop: loop, socket: socket, handler: self, info: ServiceInfo(version: watchdogdVersion), closer: closer)
         server.onNotice = { StandardError.mention($0.description) }
         self.server = server
     }
@@ -37,7 +38,7 @@ final class RunControl: ControlHandler {
             return try ControlSocket.bind(path: path, mode: 0o600)
         } catch {
             switch error {
-            case .inUse: throw .unavailable("--control: \(error)")
+            case .inUse, .stuck: throw .unavailable("--control: \(error)")
             case .notASocket, .notListening, .failed: throw .cannotCreate("--control: \(error)")
             }
         }

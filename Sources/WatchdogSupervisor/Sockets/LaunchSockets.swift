@@ -31,8 +31,16 @@ final class LaunchSockets {
     private(set) var appEnd: OwnedDescriptor?
     /// The channel's message that is being handled.
     private(set) var current: SocketMessage?
+    /// Tickets for the sockets that the closer keeps.
+    private var keeping: (notify: Closer.Ticket?, channel: Closer.Ticket?)
+    /// The first message of the socket is handled and being removed: it has descriptors.
+    private var isTaking = (notify: false, channel: false)
     private var notifySource: SharedSource.Member?
     private var channelSource: IOSource?
+
+    deinit {
+        for ticket in [keeping.notify, keeping.channel].compactMap(\.self) { host.closer?.release(ticket) }
+    }
 
     /// Creates both for a new launch.
     init(
@@ -48,6 +56,7 @@ final class LaunchSockets {
         let pair = try host.system.socketPair()
         (channel, appEnd) = (pair.supervisor, pair.app)
         notifySocket.keepsAddress = host.survival != nil
+        keep(for: launch.credentials?.user ?? host.userID)
     }
 
     /// Takes over what remains of an earlier launch and creates the rest; the notify socket keeps its address.
@@ -73,6 +82,14 @@ final class LaunchSockets {
         }
         notifySocket.keepsAddress = true
         channel = descriptors.channel.map { Channel($0) }
+        keep(for: launch.credentials?.user ?? host.userID)
+    }
+
+    /// From now on, neither the end of the launch nor that of watchdogd closes what waits in the sockets.
+    private func keep(for owner: UInt32) {
+        keeping.notify = host.closer?.keep(notifySocket.descriptor, for: owner)
+        guard let channel, !channel.refusesDescriptors else { return }
+        keeping.channel = host.closer?.keep(channel.descriptor, for: owner)
     }
 
     private static func name(_ launch: LaunchConfiguration) -> String { "notify-\(launch.launchID)" }
@@ -123,6 +140,10 @@ final class LaunchSockets {
     /// Reads the messages that the main process sent before its end.
     func hearLastWords() {
         readNotifySocket(atMost: Self.lastWords)
+        // What follows a message that is not removed yet would come too late; heard twice, it changes nothing.
+        if isTaking.notify, let standing = senders() {
+            notifySocket.lookBehindFirst(atMost: Self.lastWords) { handle($0, standing) }
+        }
         readChannel(atMost: Self.lastWords)
     }
 
@@ -131,17 +152,18 @@ final class LaunchSockets {
 
     private func readNotifySocket(atMost count: Int) {
         guard let standing = senders() else { return }
-        for _ in 0..<count {
-            let isHeeded = try? notifySocket.heed { message in
-                // The attachments are closed when `message` is released, after it was handled; this answers BARRIER=1.
-                let standing = standing(message)
-                guard isBelieved(message, standing) else {
-                    return emit(.messageRefused(sender: message.senderProcess, user: message.senderUser))
-                }
-                emit(.notifyMessage(message.bytes, age: message.age, isAttributed: standing == .member))
-            }
-            guard isHeeded == true else { return }
+        for _ in 0..<count where !isTaking.notify {
+            guard let message = try? notifySocket.heed({ handle($0, standing) }) else { return }
+            if message.hasDescriptors { takeNotifyMessage() }
         }
+    }
+
+    private func handle(_ message: SocketMessage, _ standing: (SocketMessage) -> SenderStanding) {
+        let standing = standing(message)
+        guard isBelieved(message, standing) else {
+            return emit(.messageRefused(sender: message.senderProcess, user: message.senderUser))
+        }
+        emit(.notifyMessage(message.bytes, age: message.age, isAttributed: standing == .member))
     }
 
     /// Whether a message counts: from the app's processes, whatever their users are, and from those that are gone
@@ -156,16 +178,28 @@ final class LaunchSockets {
         }
     }
 
+    /// Has a message with descriptors removed, which answers `BARRIER=1`.
+    private func takeNotifyMessage() {
+        isTaking.notify = true
+        notifySource?.pause(true)
+        guard let closer = host.closer, let ticket = keeping.notify else { return }
+        closer.take(ticket) { [weak self] in
+            guard let self else { return }
+            isTaking.notify = false
+            notifySource?.pause(false)
+        }
+    }
+
     private func readChannel(atMost count: Int) {
-        for _ in 0..<count {
+        for _ in 0..<count where !isTaking.channel {
             let reception = try? channel?.heed { message in
                 current = message
                 emit(.channelMessage(message.bytes))
                 current = nil
             }
             switch reception {
-            case .message:
-                continue
+            case .message(let message):
+                if message.hasDescriptors { takeChannelMessage() }
             case .closed:
                 // The app closed its end, or is about to exit; its pings then go unanswered.
                 channelSource?.cancel()
@@ -175,6 +209,18 @@ final class LaunchSockets {
             case .nothing, nil:
                 return
             }
+        }
+    }
+
+    /// The same for the channel, before Linux 6.16.
+    private func takeChannelMessage() {
+        isTaking.channel = true
+        try? channelSource?.watch(for: [])
+        guard let closer = host.closer, let ticket = keeping.channel else { return }
+        closer.take(ticket) { [weak self] in
+            guard let self else { return }
+            isTaking.channel = false
+            try? channelSource?.watch(for: .readable)
         }
     }
 }

@@ -11,14 +11,18 @@ enum Strays {
     /// Kills and reaps all children, including the launcher, for at most a tenth of a second.
     ///
     /// Isolation: the main thread, which inherits orphans, once nothing else in this process has a child.
-    static func end() {
+    ///
+    /// - Parameter closer: the process that closes what strangers passed, which ends after this one.
+    static func end(except closer: Int32?) {
         for _ in 0..<100 {
             _ = Subreaper.reapOrphans(except: [])
             var information = siginfo_t()
             // ECHILD: no child remains.
             guard waitid(P_ALL, 0, &information, WEXITED | WNOHANG | WNOWAIT) == 0 else { return }
             // The id of a child cannot be reused before the child is reaped.
-            for child in children() { kill(child, SIGKILL) }
+            let strays = children().filter { $0 != closer }
+            guard !strays.isEmpty else { return }
+            for child in strays { kill(child, SIGKILL) }
             poll(nil, 0, 1)
         }
     }

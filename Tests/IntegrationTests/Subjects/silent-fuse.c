@@ -10,6 +10,7 @@
  *   getattr  stat(2) of the file blocks
  *   open     open(2) and execve(2) of the file block
  *   read     read(2) blocks, and so does touching memory that is mapped from the file
+ *   flush    close(2) of the file blocks, and so does the end of every process that has it
  *   all      everything blocks
  *   none     nothing does
  *
@@ -68,7 +69,7 @@ static uint32_t operation(const char *name) {
         uint32_t code;
     } operations[] = {
         {"access", FUSE_ACCESS}, {"lookup", FUSE_LOOKUP}, {"getattr", FUSE_GETATTR}, {"open", FUSE_OPEN},
-        {"read", FUSE_READ},     {"all", UINT32_MAX},     {"none", 0},
+        {"read", FUSE_READ},     {"flush", FUSE_FLUSH},   {"all", UINT32_MAX},     {"none", 0},
     };
     for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
         if (strcmp(name, operations[i].name) == 0) return operations[i].code;

@@ -73,7 +73,7 @@ final class Succession: ServedDaemon {
 
     /// Heeds what watchdogd has told the service manager.
     func pump() throws {
-        while let message = try socket.receive() {
+        while let (message, descriptors) = try socket.receiveAll() {
             var fields: [Substring: Substring] = [:]
             for line in String(decoding: message.bytes, as: UTF8.self).split(separator: "\n") {
                 let parts = line.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -83,7 +83,7 @@ final class Succession: ServedDaemon {
             if let status = fields["STATUS"] { statuses.append(String(status)) }
             guard let name = fields["FDNAME"].map(String.init) else { continue }
             if fields["FDSTORE"] == "1" {
-                for descriptor in message.attachments { keep(descriptor, as: name) }
+                for descriptor in descriptors { keep(descriptor, as: name) }
             }
             if fields["FDSTOREREMOVE"] == "1" { store.removeAll { $0.name == name } }
         }

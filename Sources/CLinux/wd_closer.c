@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "wd_closer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "wd_close_range.h"
+#include "wd_examiner.h"
+#include "wd_seccomp.h"
+#include "wd_socket.h"
+
+enum { KEPT = 3, DAEMON = 4, TAKEN_FROM = 5 };
+
+/* How long a keeper waits after the end of its connection for the end of a process that may only have executed another
+ * program, in milliseconds: its successor has copies of everything long before. */
+enum { LINGERING = 10000 };
+
+struct kept {
+    uint64_t id;
+    uint32_t owner;
+    uint32_t wanted; /* WD_CLOSER_TAKE or WD_CLOSER_RELEASE until there is a process for it, or 0 */
+    int socket;
+};
+
+static struct kept *kept;
+static size_t kept_count, kept_room;
+static struct {
+    pid_t pid;
+    uint32_t owner;
+} closers[WD_CLOSER_MOST];
+static size_t closer_count;
+
+/* -- The rights of all these processes -- */
+
+static void close_others(int link) {
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (link != KEPT) dup2(link, KEPT);
+    for (int stream = 0; stream < 3 && null >= 0; stream++) dup2(null, stream);
+    wd_close_range(KEPT + 1, ~0U);
+}
+
+/* As root it stays user 0: as any other user, processes of that user could kill it. */
+static void drop_rights(void) {
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct none[2] = {{0}};
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    for (int capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; capability++)
+        prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
+    syscall(SYS_capset, &header, none);
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+}
+
+/* The calls of this file, and those that the C library makes for them. All others fail: without close_range(2),
+ * wd_close_range() closes one number after another. */
+static void allow_closing(void) {
+    struct sock_filter program[] = {
+        CHECK_ARCHITECTURE,
+        ALLOW(recvmsg), ALLOW(recvfrom), ALLOW(sendto), ALLOW(sendmsg), ALLOW(close), ALLOW(close_range),
+        ALLOW(dup3), ALLOW(pipe2), ALLOW(read), ALLOW(shutdown), ALLOW(clone), ALLOW(wait4), ALLOW(ppoll),
+        ALLOW(setitimer), ALLOW(prctl), ALLOW(getpid), ALLOW(getppid), ALLOW(gettid), ALLOW(set_robust_list),
+        ALLOW(set_tid_address), ALLOW(rseq), ALLOW(rt_sigaction), ALLOW(rt_sigprocmask), ALLOW(rt_sigreturn),
+        ALLOW(mmap), ALLOW(munmap), ALLOW(mremap), ALLOW(mprotect), ALLOW(madvise), ALLOW(brk), ALLOW(futex),
+        ALLOW(exit), ALLOW(exit_group), ALLOW(restart_syscall),
+#ifdef SYS_poll
+        ALLOW(poll), ALLOW(dup2), ALLOW(fork),
+#endif
+        REFUSE,
+    };
+    struct sock_fprog filter = {sizeof program / sizeof *program, program};
+    syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW, &filter);
+}
+
+/* -- The processes that close -- */
+
+static void die_with(pid_t parent) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(70);
+}
+
+/* Removes a message with everything in it. SCM_MAX_FD descriptors fit, so the kernel closes none before the answer. */
+static _Noreturn void take(int socket, uint64_t id) {
+    static union {
+        struct cmsghdr alignment;
+        char bytes[4096];
+    } control;
+    if (socket != TAKEN_FROM) dup2(socket, TAKEN_FROM);
+    wd_close_range(TAKEN_FROM + 1, ~0U);
+    char byte;
+    struct iovec vector = {.iov_base = &byte, .iov_len = 1};
+    struct msghdr message = {
+        .msg_iov = &vector, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    while (recvmsg(TAKEN_FROM, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) < 0 && errno == EINTR) {
+    }
+    close(TAKEN_FROM);
+    struct wd_closer_message answer = {.kind = WD_CLOSER_TAKEN, .id = id};
+    while (send(KEPT, &answer, sizeof answer, MSG_NOSIGNAL) < 0 && errno == EINTR) {
+    }
+    wd_die_after(WD_CLOSER_PATIENCE);
+    _exit(0);
+}
+
+/* Closes everything but two descriptors and the standard streams. */
+static void close_all_but(unsigned one, unsigned other) {
+    unsigned low = one < other ? one : other, high = one < other ? other : one;
+    if (low > KEPT) wd_close_range(KEPT, low - 1);
+    if (high > low + 1) wd_close_range(low + 1, high - 1);
+    wd_close_range(high + 1, ~0U);
+}
+
+/* Holds the last copy once the keeper has closed its own, which ends `gate`. Its end closes the socket and what is in it. */
+static _Noreturn void release(int socket, int gate) {
+    char byte;
+    close_all_but((unsigned)socket, (unsigned)gate);
+    wd_die_after(WD_CLOSER_PATIENCE);
+    while (read(gate, &byte, 1) < 0 && errno == EINTR) {
+    }
+    _exit(0);
+}
+
+/* -- The keeper -- */
+
+static void reap(void) {
+    pid_t ended;
+    while ((ended = waitpid(-1, NULL, WNOHANG)) > 0) {
+        for (size_t index = 0; index < closer_count; index++) {
+            if (closers[index].pid != ended) continue;
+            closers[index] = closers[--closer_count];
+            break;
+        }
+    }
+}
+
+static bool has_room(uint32_t owner) {
+    size_t own = 0;
+    for (size_t index = 0; index < closer_count; index++) own += closers[index].owner == owner;
+    return closer_count < WD_CLOSER_MOST && own < WD_CLOSER_MOST_OF_OWNER;
+}
+
+static void forget(size_t index) { kept[index] = kept[--kept_count]; }
+
+/* Whether nothing is in a socket into which nothing more can be sent: its last close never blocks. */
+static bool is_drained(int socket) {
+    char byte;
+    shutdown(socket, SHUT_RD);
+    ssize_t length = recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return length < 0 && errno == EAGAIN;
+}
+
+/* Starts the process for a task. False if there is none now. */
+static bool begin(struct kept *entry) {
+    bool takes = entry->wanted == WD_CLOSER_TAKE;
+    int gate[2] = {-1, -1};
+    if (!has_room(entry->owner)) return false;
+    if (!takes && pipe2(gate, O_CLOEXEC) < 0) return false;
+    pid_t keeper = getpid();
+    pid_t pid = fork();
+    if (pid == 0) {
+        die_with(keeper);
+        if (takes) take(entry->socket, entry->id);
+        release(entry->socket, gate[0]);
+    }
+    if (pid > 0) {
+        closers[closer_count].pid = pid;
+        closers[closer_count++].owner = entry->owner;
+        /* Never the last copy: the process has one, until it finds the gate closed. */
+        if (!takes) close(entry->socket);
+    }
+    if (!takes) {
+        close(gate[0]);
+        close(gate[1]);
+    }
+    return pid > 0;
+}
+
+/* Starts what waits. True if something still does. */
+static bool begin_waiting(void) {
+    bool waits = false;
+    for (size_t index = 0; index < kept_count; index++) {
+        struct kept *entry = &kept[index];
+        if (entry->wanted == 0) continue;
+        if (entry->wanted == WD_CLOSER_RELEASE && is_drained(entry->socket)) {
+            close(entry->socket);
+            forget(index--);
+        } else if (!begin(entry)) {
+            waits = true;
+        } else if (entry->wanted == WD_CLOSER_RELEASE) {
+            forget(index--);
+        } else {
+            entry->wanted = 0;
+        }
+    }
+    return waits;
+}
+
+static void keep(const struct wd_closer_message *message, int socket) {
+    if (kept_count == kept_room) {
+        size_t room = kept_room ? 2 * kept_room : 64;
+        struct kept *grown = realloc(kept, room * sizeof *kept);
+        /* The daemon starts another keeper. */
+        if (grown == NULL) _exit(71);
+        kept = grown;
+        kept_room = room;
+    }
+    kept[kept_count++] = (struct kept){.id = message->id, .owner = message->owner, .socket = socket};
+}
+
+static void heed(const struct wd_closer_message *message, int socket) {
+    if (message->kind == WD_CLOSER_KEEP) {
+        if (socket >= 0) keep(message, socket);
+        return;
+    }
+    for (size_t index = 0; index < kept_count; index++)
+        if (kept[index].id == message->id) kept[index].wanted = message->kind;
+}
+
+/* Handles one message of the daemon: 1, 0 if there is none, or -1 at the end. */
+static int receive(void) {
+    struct wd_closer_message message;
+    union {
+        struct cmsghdr alignment;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control;
+    struct iovec vector = {.iov_base = &message, .iov_len = sizeof message};
+    struct msghdr header = {
+        .msg_iov = &vector, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    ssize_t length = recvmsg(KEPT, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (length < 0) return errno == EAGAIN || errno == EINTR ? 0 : -1;
+    if (length != sizeof message) return -1;
+    struct cmsghdr *rights = CMSG_FIRSTHDR(&header);
+    int socket = -1;
+    if (rights != NULL && rights->cmsg_type == SCM_RIGHTS) memcpy(&socket, CMSG_DATA(rights), sizeof socket);
+    heed(&message, socket);
+    return 1;
+}
+
+static void child_ended(int signal) { (void)signal; }
+
+/* Signals are blocked except while it waits, so that none is missed. */
+static void notice_children(sigset_t *while_waiting) {
+    struct sigaction action = {.sa_handler = child_ended, .sa_flags = SA_NOCLDSTOP};
+    sigset_t child;
+    sigaction(SIGCHLD, &action, NULL);
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &child, NULL);
+    sigemptyset(while_waiting);
+}
+
+static _Noreturn void serve_keeper(void) {
+    sigset_t while_waiting;
+    notice_children(&while_waiting);
+    for (;;) {
+        int received;
+        while ((received = receive()) > 0) {
+        }
+        if (received < 0) break;
+        reap();
+        /* If no process could be created, nothing else wakes this one. */
+        struct timespec soon = {.tv_nsec = 100000000};
+        bool waits = begin_waiting();
+        struct pollfd entry = {.fd = KEPT, .events = POLLIN};
+        ppoll(&entry, 1, waits ? &soon : NULL, &while_waiting);
+    }
+    struct pollfd daemon = {.fd = DAEMON, .events = POLLIN};
+    if (kept_count > 0) poll(&daemon, 1, LINGERING);
+    _exit(0);
+}
+
+/* -- The source -- */
+
+static int receive_keeper_end(void) {
+    union {
+        struct cmsghdr alignment;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control;
+    char byte;
+    struct iovec vector = {.iov_base = &byte, .iov_len = 1};
+    struct msghdr header = {
+        .msg_iov = &vector, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    ssize_t length;
+    do length = recvmsg(KEPT, &header, MSG_CMSG_CLOEXEC);
+    while (length < 0 && errno == EINTR);
+    if (length != 1) _exit(0);
+    struct cmsghdr *rights = CMSG_FIRSTHDR(&header);
+    int end = -1;
+    if (rights != NULL && rights->cmsg_type == SCM_RIGHTS) memcpy(&end, CMSG_DATA(rights), sizeof end);
+    return end;
+}
+
+static _Noreturn void serve_source(void) {
+    for (;;) {
+        int end = receive_keeper_end();
+        if (end < 0) continue;
+        if (fork() == 0) {
+            dup2(end, KEPT);
+            close(end);
+            serve_keeper();
+        }
+        close(end);
+    }
+}
+
+pid_t wd_fork_closer_source(int link) {
+    pid_t parent = getpid();
+    pid_t child = fork();
+    if (child != 0) return child;
+    setsid();
+    close_others(link);
+    /* The lowest free number, DAEMON. */
+    if (syscall(SYS_pidfd_open, parent, 0) != DAEMON || getppid() != parent) _exit(70);
+    for (int number = 1; number < NSIG; number++) signal(number, SIG_DFL);
+    for (int index = 0; index < 3; index++) signal((int[]){SIGTERM, SIGINT, SIGHUP}[index], SIG_IGN);
+    signal(SIGCHLD, SIG_IGN);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &files);
+    }
+    prctl(PR_SET_NAME, "wd-closer", 0, 0, 0);
+    drop_rights();
+    allow_closing();
+    serve_source();
+}
+
+int wd_closer_answer(int keeper, struct wd_closer_message *answer) {
+    ssize_t length;
+    do length = recv(keeper, answer, sizeof *answer, MSG_DONTWAIT);
+    while (length < 0 && errno == EINTR);
+    if (length == sizeof *answer) return 1;
+    return length < 0 && errno == EAGAIN ? 0 : -1;
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+
+/// Whether a process can still act.
+public enum ProcessCondition: Hashable, Sendable {
+    /// It runs, or will.
+    case alive
+    /// It does not run now, but may again; one sentence says why, and what ends that.
+    case stuck(String)
+    /// None of its threads will ever execute another instruction of the program, though one may be held up in the kernel:
+    /// until that one ends, the process keeps its descriptors and locks.
+    case beyondReturn
+
+    /// Examines a process; never waits.
+    public static func of(_ pid: Int32) -> ProcessCondition {
+        let threads = Procfs.threads(of: pid)
+        let isFinished = threads.allSatisfy { thread in
+            guard let state = ProcessStat.read(pid, thread: thread)?.state else { return true }
+            return [.zombie, .dead].contains(state) || isKilled(pid, thread) || isExiting(pid, thread)
+        }
+        if isFinished { return .beyondReturn }
+        for thread in threads {
+            guard let state = ProcessStat.read(pid, thread: thread)?.state else { continue }
+            switch state {
+            case .stopped, .traced:
+                let cure = state == .stopped ? "'kill -CONT \(pid)' continues it" : "a debugger holds it"
+                return .stuck("process \(pid) is stopped (state \(state.letter)): \(cure), 'kill -KILL \(pid)' ends it")
+            // Others wait for a disk for a moment only.
+            case .uninterruptible where thread == pid:
+                let place = WaitChannel.read(pid, thread: thread).map { " in \($0)" } ?? ""
+                return .stuck(
+                    "process \(pid) is blocked in the kernel\(place) (state D): 'kill -KILL \(pid)' gives it up")
+            default: continue
+            }
+        }
+        return .alive
+    }
+
+    /// Whether SIGKILL waits for a thread, which then never returns to the program: signal(7).
+    private static func isKilled(_ pid: Int32, _ thread: Int32) -> Bool {
+        let lines = Procfs.read("/proc/\(pid)/task/\(thread)/status", limit: 16 << 10)?.split(
+            separator: UInt8(ascii: "\n"))
+        guard let line = lines?.first(where: { $0.starts(with: "SigPnd:".utf8) }),
+            let pending = UInt64(String(decoding: line.dropFirst("SigPnd:\t".utf8.count), as: UTF8.self), radix: 16)
+        else { return false }
+        return pending & 1 << 8 != 0
+    }
+
+    /// Whether a thread is in exit(2): PF_EXITING, include/linux/sched.h, in field 9 of proc_pid_stat(5).
+    private static func isExiting(_ pid: Int32, _ thread: Int32) -> Bool {
+        guard let line = Procfs.read("/proc/\(pid)/task/\(thread)/stat", limit: 4096),
+            let close = line.lastIndex(of: UInt8(ascii: ")"))
+        else { return true }
+        let fields = line[(close + 1)...].split(separator: UInt8(ascii: " "))
+        guard fields.count > 6, let flags = UInt64(decimal: fields[6]) else { return false }
+        return flags & 4 != 0
+    }
+
+    /// A thread of this process that waits in the kernel where no signal reaches it, and where; nil if there is none.
+    ///
+    /// Executing another program would wait for it.
+    public static func uninterruptibleThread() -> String? {
+        let own = Glibc.getpid()
+        for thread in Procfs.threads(of: own) where thread != own {
+            guard let stat = ProcessStat.read(own, thread: thread), stat.state == .uninterruptible else { continue }
+            let place = WaitChannel.read(own, thread: thread).map { " in \($0)" } ?? ""
+            return "thread \(thread) (\(stat.name)) is blocked\(place)"
+        }
+        return nil
+    }
+}
