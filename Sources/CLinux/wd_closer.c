@@ -30,8 +30,10 @@ enum { LINGERING = 10000 };
 
 struct kept {
     uint64_t id;
+    uint64_t cookie; /* the kernel's number of the socket; 0 if unknown */
     uint32_t owner;
-    uint32_t wanted; /* WD_CLOSER_TAKE or WD_CLOSER_RELEASE until there is a process for it, or 0 */
+    bool is_left_over; /* kept for a program that this process no longer executes */
+    bool is_released;  /* until there is a process that closes it */
     int socket;
 };
 
@@ -69,7 +71,7 @@ static void allow_closing(void) {
     struct sock_filter program[] = {
         CHECK_ARCHITECTURE,
         ALLOW(recvmsg), ALLOW(recvfrom), ALLOW(sendto), ALLOW(sendmsg), ALLOW(close), ALLOW(close_range),
-        ALLOW(dup3), ALLOW(pipe2), ALLOW(read), ALLOW(shutdown), ALLOW(clone), ALLOW(wait4), ALLOW(ppoll),
+        ALLOW(getsockopt), ALLOW(dup3), ALLOW(pipe2), ALLOW(read), ALLOW(shutdown), ALLOW(clone), ALLOW(wait4), ALLOW(ppoll),
         ALLOW(setitimer), ALLOW(prctl), ALLOW(getpid), ALLOW(getppid), ALLOW(gettid), ALLOW(set_robust_list),
         ALLOW(set_tid_address), ALLOW(rseq), ALLOW(rt_sigaction), ALLOW(rt_sigprocmask), ALLOW(rt_sigreturn),
         ALLOW(mmap), ALLOW(munmap), ALLOW(mremap), ALLOW(mprotect), ALLOW(madvise), ALLOW(brk), ALLOW(futex),
@@ -159,50 +161,73 @@ static bool is_drained(int socket) {
     return length < 0 && errno == EAGAIN;
 }
 
-/* Starts the process for a task. False if there is none now. */
-static bool begin(struct kept *entry) {
-    bool takes = entry->wanted == WD_CLOSER_TAKE;
-    int gate[2] = {-1, -1};
-    if (!has_room(entry->owner)) return false;
-    if (!takes && pipe2(gate, O_CLOEXEC) < 0) return false;
+/* The number of the new process; 0 in it, and -1 if there is none. */
+static pid_t begin(const struct kept *entry) {
+    if (!has_room(entry->owner)) return -1;
     pid_t keeper = getpid();
     pid_t pid = fork();
-    if (pid == 0) {
-        die_with(keeper);
-        if (takes) take(entry->socket, entry->id);
-        release(entry->socket, gate[0]);
-    }
+    if (pid == 0) die_with(keeper);
     if (pid > 0) {
         closers[closer_count].pid = pid;
         closers[closer_count++].owner = entry->owner;
-        /* Never the last copy: the process has one, until it finds the gate closed. */
-        if (!takes) close(entry->socket);
     }
-    if (!takes) {
-        close(gate[0]);
-        close(gate[1]);
+    return pid;
+}
+
+static void take_from(const struct kept *entry) {
+    pid_t pid = begin(entry);
+    if (pid == 0) take(entry->socket, entry->id);
+    if (pid > 0) return;
+    struct wd_closer_message answer = {.kind = WD_CLOSER_DECLINED, .id = entry->id};
+    while (send(KEPT, &answer, sizeof answer, MSG_NOSIGNAL) < 0 && errno == EINTR) {
     }
+}
+
+/* False if there is no process for it now. */
+static bool release_copy(const struct kept *entry) {
+    int gate[2];
+    if (pipe2(gate, O_CLOEXEC) < 0) return false;
+    pid_t pid = begin(entry);
+    if (pid == 0) release(entry->socket, gate[0]);
+    /* Never the last copy: the process has one, until it finds the gate closed. */
+    if (pid > 0) close(entry->socket);
+    close(gate[0]);
+    close(gate[1]);
     return pid > 0;
 }
 
-/* Starts what waits. True if something still does. */
-static bool begin_waiting(void) {
+/* Gives up what waits for that. True if something still does. */
+static bool release_waiting(void) {
     bool waits = false;
     for (size_t index = 0; index < kept_count; index++) {
         struct kept *entry = &kept[index];
-        if (entry->wanted == 0) continue;
-        if (entry->wanted == WD_CLOSER_RELEASE && is_drained(entry->socket)) {
+        if (!entry->is_released) continue;
+        /* What is left over may be in use elsewhere. */
+        if (!entry->is_left_over && is_drained(entry->socket)) {
             close(entry->socket);
-            forget(index--);
-        } else if (!begin(entry)) {
+        } else if (!release_copy(entry)) {
             waits = true;
-        } else if (entry->wanted == WD_CLOSER_RELEASE) {
-            forget(index--);
-        } else {
-            entry->wanted = 0;
+            continue;
         }
+        forget(index--);
     }
     return waits;
+}
+
+static uint64_t cookie_of(int socket) {
+    uint64_t cookie = 0;
+    socklen_t size = sizeof cookie;
+    return getsockopt(socket, SOL_SOCKET, SO_COOKIE, &cookie, &size) == 0 ? cookie : 0;
+}
+
+/* Closes the left-over copy of a socket that is kept anew. */
+static void replace_left_over(uint64_t cookie) {
+    for (size_t index = 0; index < kept_count; index++) {
+        struct kept *entry = &kept[index];
+        if (!entry->is_left_over || entry->cookie != cookie || cookie == 0) continue;
+        close(entry->socket);
+        forget(index--);
+    }
 }
 
 static void keep(const struct wd_closer_message *message, int socket) {
@@ -214,16 +239,39 @@ static void keep(const struct wd_closer_message *message, int socket) {
         kept = grown;
         kept_room = room;
     }
-    kept[kept_count++] = (struct kept){.id = message->id, .owner = message->owner, .socket = socket};
+    uint64_t cookie = cookie_of(socket);
+    replace_left_over(cookie);
+    kept[kept_count++] =
+        (struct kept){.id = message->id, .cookie = cookie, .owner = message->owner, .socket = socket};
+}
+
+static struct kept *find(uint64_t id) {
+    for (size_t index = 0; index < kept_count; index++)
+        if (kept[index].id == id) return &kept[index];
+    return NULL;
 }
 
 static void heed(const struct wd_closer_message *message, int socket) {
-    if (message->kind == WD_CLOSER_KEEP) {
+    struct kept *entry = find(message->id);
+    switch (message->kind) {
+    case WD_CLOSER_KEEP:
         if (socket >= 0) keep(message, socket);
-        return;
+        break;
+    case WD_CLOSER_TAKE:
+        reap();
+        if (entry != NULL) take_from(entry);
+        break;
+    case WD_CLOSER_RELEASE:
+        if (entry != NULL) entry->is_released = true;
+        break;
+    case WD_CLOSER_SUCCEED:
+        for (size_t index = 0; index < kept_count; index++) kept[index].is_left_over = true;
+        break;
+    case WD_CLOSER_SETTLE:
+        for (size_t index = 0; index < kept_count; index++)
+            if (kept[index].is_left_over) kept[index].is_released = true;
+        break;
     }
-    for (size_t index = 0; index < kept_count; index++)
-        if (kept[index].id == message->id) kept[index].wanted = message->kind;
 }
 
 /* Handles one message of the daemon: 1, 0 if there is none, or -1 at the end. */
@@ -270,7 +318,7 @@ static _Noreturn void serve_keeper(void) {
         reap();
         /* If no process could be created, nothing else wakes this one. */
         struct timespec soon = {.tv_nsec = 100000000};
-        bool waits = begin_waiting();
+        bool waits = release_waiting();
         struct pollfd entry = {.fd = KEPT, .events = POLLIN};
         ppoll(&entry, 1, waits ? &soon : NULL, &while_waiting);
     }

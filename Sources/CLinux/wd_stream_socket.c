@@ -11,6 +11,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "wd_socket.h"
+
 static int fill_address(struct sockaddr_un *address, const char *path) {
     size_t length = strlen(path);
     if (length == 0 || length >= sizeof address->sun_path) {
@@ -35,6 +37,8 @@ int wd_stream_listen(const char *path, mode_t mode) {
     if (fill_address(&address, path) < 0) return -1;
     int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (descriptor < 0) return -1;
+    /* Before anybody can connect: connections inherit it. */
+    wd_socket_refuse_descriptors(descriptor);
     /* The file gets the mode of the socket's own inode, minus the umask: unix_bind_bsd(), net/unix/af_unix.c. */
     if (fchmod(descriptor, 0600) < 0) return close_keeping_errno(descriptor);
     if (bind(descriptor, (struct sockaddr *)&address, sizeof address) < 0) return close_keeping_errno(descriptor);
@@ -60,6 +64,7 @@ int wd_stream_connect(const char *path, int milliseconds) {
     if (fill_address(&address, path) < 0) return -1;
     int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (descriptor < 0) return -1;
+    wd_socket_refuse_descriptors(descriptor);
     /* 0 would mean to wait forever: socket(7). */
     struct timeval limit = {.tv_sec = milliseconds / 1000, .tv_usec = milliseconds % 1000 * 1000};
     if (milliseconds <= 0) limit.tv_usec = 1;

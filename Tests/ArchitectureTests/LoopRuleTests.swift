@@ -85,10 +85,9 @@ private struct BlockingCall: CustomTestStringConvertible, Sendable {
             what: "a message whose descriptors the kernel would close",
             pattern: #"\b(?:recv|recvmsg)\s*\("#,
             allowed: [
-                // Sockets that watchdogd has connected, that refuse descriptors, or of the program that started it; and
+                // Sockets of watchdogd's own processes, of the program that started it, or of a command that asks it; and
                 // bytes of a stream that came without descriptors.
-                "WatchdogSupervisor/Run/RemoteControl.swift",
-                "WatchdogLinux/Probing/OutgoingConnection.swift", "WatchdogLinux/Examining/Examiner.swift",
+                "WatchdogSupervisor/Run/RemoteControl.swift", "WatchdogLinux/Examining/Examiner.swift",
                 "WatchdogLinux/Asking/WebRequest.swift", "WatchdogLinux/Sockets/SocketMessage.swift",
                 "WatchdogLinux/Examining/ExaminerSource.swift", "WatchdogControl/Client/ControlClient+Messages.swift",
             ]),

@@ -50,7 +50,7 @@ extension EndToEnd {
             #expect(try attacker.end() == .exited(code: 0), "\(attacker.text(.errors))")
             let said = attacker.text(.output)
             #expect(!said.contains("BREACH"), "\(said)")
-            for process in ["watchdogd", "wd-launcher", "watchdogd-symbo"] {
+            for process in ["watchdogd", "wd-launcher", "wd-closer", "watchdogd-symbo"] {
                 #expect(said.split(whereSeparator: \.isWhitespace).contains(Substring(process)), "\(said)")
             }
             try expectUnharmed(service)
@@ -94,6 +94,60 @@ extension EndToEnd {
             try expectUnharmed(service)
             #expect(eventually { passedDescriptors(of: service) < 200 }, "closed in the end")
             #expect(try service.end() == 0)
+        }
+
+        @Test(
+            "cannot keep watchdogd from kills, from executing itself again, or from ending, with a file that nobody can close",
+            arguments: ["65534", attackingUser])
+        func silentFile(of user: String) throws {
+            let scratch = try Scratch()
+            let bed = try DelayBed(scratch)
+            let folder = try bed.mountSilent("flush", at: "silent")
+            let service = try service(
+                scratch,
+                [
+                    "stays": "[App]\nExecStart=/bin/sleep 1000\nUser=\(user)\n"
+                        + "[Watchdog]\nReadiness=notify\nLaunch=1h\n"
+                ])
+            try service.wait(for: "app-1") { $0.restarts >= 1 }
+            let socket = try notifySocket(of: "stays", service)
+            let attacker = try startAttacker(scratch, ["pass_files", "1000", socket, "\(folder)/file"], as: user)
+            // It ends no sooner than what it waits for.
+            defer { umount2(folder, 1 /* MNT_FORCE: requests fail */) }
+            try attacker.line("passed")
+            try #require(eventually { stuckClosers().count == 4 }, "the processes of one user")
+            try expectUnharmed(service)
+            let closers = closers(of: service)
+            for _ in 0..<2 {
+                let before = image(of: service.program.pid)
+                try service.program.send(SIGUSR2)
+                try #require(eventually { image(of: service.program.pid) != before }, "it is executed again")
+                try #require(eventually { (try? service.client.list()) != nil })
+                try expectUnharmed(service)
+                #expect(self.closers(of: service) == closers, "and what they count")
+                #expect(stuckClosers().count == 4)
+            }
+            #expect(try service.end() == 0)
+            let successor = try Service(scratch: scratch, isSystem: true)
+            try expectUnharmed(successor)
+            #expect(try successor.end() == 0)
+            #expect(stuckClosers().count >= 4, "all this time")
+            umount2(folder, 1 /* MNT_FORCE: requests fail */)
+            #expect(eventually { stuckClosers().isEmpty })
+            withExtendedLifetime((service, successor, bed)) {}
+        }
+
+        /// The processes that close what strangers pass, and wait for FUSE: fs/fuse/dev.c.
+        private func stuckClosers() -> [Int32] {
+            names(in: "/proc").compactMap { Int32($0) }.filter {
+                ProcessStat.read($0)?.name == "wd-closer"
+                    && WaitChannel.read($0, thread: $0) == "request_wait_answer"
+            }
+        }
+
+        /// The children of a daemon from which such processes are forked.
+        private func closers(of service: Service) -> Set<Int32> {
+            Set(Procfs.children(of: service.program.pid).filter { ProcessStat.read($0)?.name == "wd-closer" })
         }
 
         /// The path of an app's notify socket.

@@ -62,14 +62,20 @@ struct SocketTests {
     @Test("a watchdogd that serves is not pushed aside, also when it was started without the lock or is busy")
     func inUse() throws {
         let first = try ControlSocket.bind(path: path, mode: 0o600)
-        #expect(throws: ControlSocket.BindError.inUse(path: path)) { try ControlSocket.bind(path: path, mode: 0o600) }
+        #expect(throws: ControlSocket.BindError.inUse(path: path, process: getpid())) {
+            try ControlSocket.bind(path: path, mode: 0o600)
+        }
         // As it is after a socket was adopted.
         unlink("\(path).lock")
-        #expect(throws: ControlSocket.BindError.inUse(path: path)) { try ControlSocket.bind(path: path, mode: 0o600) }
+        #expect(throws: ControlSocket.BindError.inUse(path: path, process: getpid())) {
+            try ControlSocket.bind(path: path, mode: 0o600)
+        }
         unlink("\(path).lock")
         listen(first.descriptor.number, 0)
         let callers = fillQueue(path)
-        #expect(throws: ControlSocket.BindError.inUse(path: path)) { try ControlSocket.bind(path: path, mode: 0o600) }
+        #expect(throws: ControlSocket.BindError.inUse(path: path, process: nil)) {
+            try ControlSocket.bind(path: path, mode: 0o600)
+        }
         withExtendedLifetime((first, callers)) {}
         #expect(mode(path) != nil)
     }
@@ -109,7 +115,7 @@ struct SocketTests {
             #expect(mode(path) != nil)
             next.remove()
         } else {
-            #expect(throws: ControlSocket.BindError.inUse(path: path)) {
+            #expect(throws: ControlSocket.BindError.inUse(path: path, process: process.pid)) {
                 try ControlSocket.bind(path: path, mode: 0o600)
             }
         }
@@ -137,6 +143,39 @@ struct SocketTests {
         #expect(mode(path) != nil)
         second.remove()
         #expect(mode(path) == nil)
+    }
+
+    @Test("this process replaces its own socket after it has executed its program again")
+    func ownSocket() throws {
+        let first = try ControlSocket.bind(path: path, mode: 0o600)
+        let second = try ControlSocket.bind(path: path, mode: 0o600, replacesOwn: true)
+        first.remove()
+        #expect(mode(path) != nil, "the path is the second's")
+        second.remove()
+        #expect(mode(path) == nil)
+    }
+
+    @Test("descriptors are refused before a connection is accepted, where the kernel can refuse them")
+    func earlyDescriptors() throws {
+        let socket = try ControlSocket.bind(path: path, mode: 0o600)
+        let script = """
+            import socket, sys
+            s = socket.socket(socket.AF_UNIX)
+            s.connect(sys.argv[1])
+            try:
+                socket.send_fds(s, [b"x"], [0])
+            except PermissionError:
+                sys.exit(1)
+            """
+        let process = try spawn(
+            SpawnRequest(
+                executable: "/usr/bin/python3",
+                arguments: ["python3", "-c", ByteString(script), ByteString(path)])
+        ).process
+        #expect(eventually { process.hasExited })
+        #expect(try process.waitExit()?.status == .exited(code: socket.refusesDescriptors ? 1 : 0))
+        #expect(try !ControlSocket.adopt(OwnedDescriptor(duplicating: socket.descriptor.number)).refusesDescriptors)
+        socket.remove()
     }
 
     @Test("a path that is too long, or in no folder, is an error that says so")

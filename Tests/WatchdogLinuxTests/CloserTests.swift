@@ -103,19 +103,6 @@ struct CloserTests {
         return (connection, peer)
     }
 
-    /// The descriptors of this process that refer to the same as one.
-    private func copies(of number: Int32) throws -> Int {
-        let target = try #require(SymbolicLink.target("/proc/self/fd/\(number)"))
-        let directory = try #require(opendir("/proc/self/fd"))
-        defer { closedir(directory) }
-        var count = 0
-        while let entry = readdir(directory) {
-            let other = withUnsafeBytes(of: &entry.pointee.d_name) { Int32(decimal: $0.prefix { $0 != 0 }) }
-            if let other, SymbolicLink.target("/proc/self/fd/\(other)") == target { count += 1 }
-        }
-        return count
-    }
-
     @Test("a barrier is answered once its message was handled and removed, and what follows stays in order")
     func barrier() throws {
         let bed = try Bed()
@@ -136,7 +123,7 @@ struct CloserTests {
     func nothingReceived() throws {
         let bed = try Bed()
         let pipe = try OwnedDescriptor.pipe()
-        let own = try copies(of: pipe.read.number)
+        let own = descriptorCopies(of: pipe.read.number)
         bed.send("a", [Int32](repeating: pipe.read.number, count: 16))
         #expect(try bed.heed() == "a and descriptors")
         let directory = try RuntimeDirectory.create()
@@ -145,7 +132,7 @@ struct CloserTests {
         let sender = OwnedDescriptor(taking: wd_socket_connect_datagram(notify.address))
         #expect(wd_socket_send_with(sender.number, "b", 1, [pipe.read.number], 1) == 0)
         #expect(wd_socket_send(sender.number, "c", 1) == 0)
-        let first = try #require(try notify.heed { _ in #expect((try? copies(of: pipe.read.number)) == own) })
+        let first = try #require(try notify.heed { _ in #expect(descriptorCopies(of: pipe.read.number) == own) })
         #expect(first.hasDescriptors && first.senderProcess == getpid() && first.sender == nil)
         _ = try notify.receive()
         let second = try #require(try notify.heed { #expect($0.bytes == [UInt8(ascii: "c")]) })

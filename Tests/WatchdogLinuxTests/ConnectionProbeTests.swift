@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CLinux
 import Glibc
 import TestSupport
 import Testing
@@ -66,6 +67,37 @@ private final class Server {
 
 @Suite("Probes by connection")
 struct ConnectionProbeTests {
+    @Test(
+        "A server's descriptors are refused, and where the kernel cannot refuse them, they end the connection unreceived"
+    )
+    func passedDescriptors() throws {
+        let tcp = try Server(.v4)
+        #expect(try OutgoingConnection(to: SocketAddress.candidates(for: tcp.address)[0]).refusesDescriptors)
+        let server = try Server(.unix)
+        let pipe = try OwnedDescriptor.pipe()
+        let copies = { descriptorCopies(of: pipe.write.number) }
+        let own = copies()
+        for isOld in [false, true] {
+            let connection = try OutgoingConnection(to: SocketAddress.candidates(for: server.address)[0])
+            if isOld {
+                // SO_PASSRIGHTS; refused itself by kernels that cannot refuse descriptors.
+                var on: Int32 = 1
+                setsockopt(connection.descriptor.number, SOL_SOCKET, 83, &on, socklen_t(MemoryLayout<Int32>.size))
+                connection.refusesDescriptors = false
+            }
+            #expect(try connection.connect() == .connected)
+            let accepted = try server.accept()
+            #expect(send(accepted.number, "a", 1, 0) == 1)
+            #expect(try connection.receive() == .bytes([UInt8(ascii: "a")]))
+            #expect(try connection.receive() == .nothing)
+            let isPassed = wd_socket_send_with(accepted.number, "b", 1, [pipe.write.number], 1) == 0
+            #expect(isPassed == !connection.refusesDescriptors)
+            if !isPassed { #expect(send(accepted.number, "b", 1, 0) == 1) }
+            #expect(try connection.receive() == (isPassed ? .end : .bytes([UInt8(ascii: "b")])))
+            #expect(copies() == own)
+        }
+    }
+
     private static let request = Array("GET / HTTP/1.1\r\n\r\n".utf8)
 
     /// What a probe says, driven by a loop until then or until the time is over.

@@ -125,3 +125,25 @@ func startThread(_ body: @escaping @Sendable () -> Void) {
     )
     pthread_detach(thread)
 }
+
+/// The number of descriptors of this process that refer to the same as one.
+func descriptorCopies(of number: Int32) -> Int {
+    guard let target = SymbolicLink.target("/proc/self/fd/\(number)"), let directory = opendir("/proc/self/fd") else {
+        return 0
+    }
+    defer { closedir(directory) }
+    var count = 0
+    while let entry = readdir(directory) {
+        let other = withUnsafeBytes(of: &entry.pointee.d_name) { Int32(decimal: $0.prefix { $0 != 0 }) }
+        if let other, SymbolicLink.target("/proc/self/fd/\(other)") == target { count += 1 }
+    }
+    return count
+}
+
+extension Pidfd {
+    /// Ends a child of a test, and reaps it.
+    func killAndReap() {
+        try? send(SIGKILL)
+        if eventually({ hasExited }) { _ = try? waitExit() }
+    }
+}

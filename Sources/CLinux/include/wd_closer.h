@@ -8,6 +8,11 @@
  * keeper has a copy of every socket into which strangers can pass descriptors, closes none of them itself, and forks a
  * process for each message to take and each socket to give up. Only those can block; they are given up after
  * WD_CLOSER_PATIENCE.
+ *
+ * A message belongs to one side at a time: to the keeper from a WD_CLOSER_TAKE to its answer, and to watchdogd otherwise.
+ * Who peeks at a message holds its files for a moment, so that a peek during the removal could drop their last references.
+ *
+ * A watchdogd that executes its program again passes the keeper on, with the count of the processes that are stuck.
  */
 #pragma once
 #include <stdint.h>
@@ -22,11 +27,17 @@ enum {
     WD_CLOSER_MOST = 64,
 };
 
+/* Changes with the meaning of a message: a keeper may be older than the program that it serves. */
+enum { WD_CLOSER_PROTOCOL = 1 };
+
 enum wd_closer_kind {
     WD_CLOSER_KEEP = 1, /* to the keeper, with a descriptor: keeps a copy of this socket */
     WD_CLOSER_TAKE,     /* to the keeper: removes the next message from the socket, and closes what came with it */
     WD_CLOSER_RELEASE,  /* to the keeper: closes its copy, which may be the last one, with all messages in it */
+    WD_CLOSER_SUCCEED,  /* to the keeper, from a new program: all that is kept is left over until it is kept anew */
+    WD_CLOSER_SETTLE,   /* to the keeper: closes the copies that are still left over, which may be the last ones */
     WD_CLOSER_TAKEN,    /* from the keeper: the message is removed; what came with it is being closed */
+    WD_CLOSER_DECLINED, /* from the keeper: the message stays, because no process may or can be created for it now */
 };
 
 struct wd_closer_message {

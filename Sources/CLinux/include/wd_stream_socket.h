@@ -2,7 +2,8 @@
  *
  * Unix stream sockets: flags and credentials that Swift's Glibc module does not support. unix(7), accept(2), socket(7).
  *
- * All descriptors are close-on-exec; -1 with errno on failure.
+ * All descriptors are close-on-exec; -1 with errno on failure. New sockets refuse descriptors, and so do connections to
+ * one: wd_socket_refuse_descriptors().
  */
 #pragma once
 #include <stdbool.h>

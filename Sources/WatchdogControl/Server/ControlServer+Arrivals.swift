@@ -11,7 +11,7 @@ extension ControlServer {
     private static let reservedDescriptors: Int64 = 32
 
     /// The owner of all connections, for the closer: no user.
-    private static let clients = UInt32.max
+    static let clients = UInt32.max
 
     func accept() {
         let number = wd_stream_accept(socket.descriptor.number)
@@ -19,10 +19,9 @@ extension ControlServer {
             acceptFailed(Errno(rawValue: errno))
             return
         }
-        // If the kernel lets clients pass descriptors, before Linux 6.16, unread ones are closed with the connection.
-        let refusesDescriptors = wd_socket_refuse_descriptors(number) == 0
         let descriptor = OwnedDescriptor(taking: number)
-        let ticket = refusesDescriptors ? nil : closer?.keep(descriptor, for: Self.clients)
+        // If the kernel lets clients pass descriptors, before Linux 6.16, unread ones are closed with the connection.
+        let ticket = socket.refusesDescriptors ? nil : closer?.keep(descriptor, for: Self.clients)
         var isOpen = false
         defer { if !isOpen, let ticket { closer?.release(ticket) } }
         var credentials = wd_stream_peer()
@@ -37,7 +36,8 @@ extension ControlServer {
             return
         }
         let connection = ControlConnection(
-            id: lastID + 1, peer: peer, mayAct: mayAct, descriptor: descriptor, refusesDescriptors: refusesDescriptors,
+            id: lastID + 1, peer: peer, mayAct: mayAct, descriptor: descriptor,
+            refusesDescriptors: socket.refusesDescriptors,
             limits: limits, now: loop.now)
         connection.ticket = ticket
         guard isAdmitted(peer, mayAct: mayAct) else {

@@ -84,6 +84,8 @@ public final class ControlServer {
         let last = EventLoop.Priority(rawValue: priority.rawValue + 1)
         patience = try loop.timer(priority: last) { [weak self] _ in self?.losePatience() }
         arrivals = try loop.onReadable(socket.descriptor, priority: priority) { [weak self] in self?.accept() }
+        // Until this process ends: connections that nobody accepted end with the socket, and what was passed with them.
+        if !socket.refusesDescriptors { _ = closer?.keep(socket.descriptor, for: Self.clients) }
     }
 
     /// Sends an event to clients that monitor, and keeps it for later ones.

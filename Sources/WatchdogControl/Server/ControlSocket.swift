@@ -10,8 +10,8 @@ public import WatchdogLinux
 public final class ControlSocket: Sendable {
     /// Why there is no socket.
     public enum BindError: Error, Hashable, Sendable, CustomStringConvertible {
-        /// Another watchdogd answers at this path.
-        case inUse(path: String)
+        /// Another watchdogd answers at this path: this process, if that is known.
+        case inUse(path: String, process: Int32?)
         /// The watchdogd of this path does not run, but may again.
         case stuck(path: String, reason: String)
         /// Something that is not a socket is in the way.
@@ -24,8 +24,9 @@ public final class ControlSocket: Sendable {
         /// One sentence without a period.
         public var description: String {
             switch self {
-            case .inUse(let path): "another watchdogd serves \(path)"
-            case .stuck(let path, let reason): "another watchdogd serves \(path), but \(reason)"
+            case .inUse(let path, let process):
+                "another watchdogd serves \(path)" + (process.map { " (process \($0))" } ?? "")
+            case .stuck(let path, let reason): "another watchdogd holds \(path), and \(reason)"
             case .notASocket(let path): "\(path) exists and is not a socket"
             case .notListening(let descriptor): "descriptor \(descriptor) is not a listening Unix stream socket"
             case .failed(let error): error.description
@@ -49,17 +50,22 @@ public final class ControlSocket: Sendable {
     public let descriptor: OwnedDescriptor
     /// The path it is bound to; empty if unknown.
     public let path: String
+    /// Whether the kernel refuses descriptors that clients try to pass, also before their connections are accepted: since
+    /// Linux 6.16.
+    ///
+    /// If not, a ``Closer`` must keep the descriptor and those of all connections.
+    let refusesDescriptors: Bool
     private let identity: Identity?
     /// Held while the socket exists, so that only one of two starting processes replaces a stale socket.
     private let lock: OwnedDescriptor?
 
-    private init(_ descriptor: OwnedDescriptor, path: String, lock: OwnedDescriptor?) {
+    private init(_ descriptor: OwnedDescriptor, path: String, lock: OwnedDescriptor?, isNew: Bool) {
         self.descriptor = descriptor
         self.path = path
         self.lock = lock
         identity = path.isEmpty ? nil : Identity(path: path)
-        // Accepted connections inherit it.
-        _ = wd_socket_refuse_descriptors(descriptor.number)
+        // Connections inherit it, but one to an older socket may have some already.
+        refusesDescriptors = wd_socket_refuse_descriptors(descriptor.number) == 0 && isNew
     }
 
     /// Binds a socket, replacing one that nobody serves, and creates its directory if needed.
@@ -69,13 +75,16 @@ public final class ControlSocket: Sendable {
     /// - Parameters:
     ///   - path: at most 107 bytes.
     ///   - mode: who may connect: 0o666 for everyone, 0o600 for the user only.
-    public static func bind(path: String, mode: UInt32) throws(BindError) -> ControlSocket {
+    ///   - replacesOwn: whether this process served the path with a program that it executed before.
+    public static func bind(
+        path: String, mode: UInt32, replacesOwn: Bool = false
+    ) throws(BindError) -> ControlSocket {
         try makeFolder(of: path)
         let lock = try lock("\(path).lock", for: path)
-        try removeStale(path)
+        try removeStale(path, replacesOwn: replacesOwn)
         let number = wd_stream_listen(path, mode)
         guard number >= 0 else { throw .failed(LinuxError("listen at \(path)", Errno(rawValue: errno))) }
-        return ControlSocket(OwnedDescriptor(taking: number), path: path, lock: lock)
+        return ControlSocket(OwnedDescriptor(taking: number), path: path, lock: lock, isNew: true)
     }
 
     /// Takes over a socket bound by the service manager or a previous watchdogd.
@@ -90,7 +99,7 @@ public final class ControlSocket: Sendable {
             throw .failed(LinuxError("read the path of descriptor \(descriptor.number)", Errno(rawValue: errno)))
         }
         let path = String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        return ControlSocket(descriptor, path: path, lock: nil)
+        return ControlSocket(descriptor, path: path, lock: nil, isNew: false)
     }
 
     /// Removes the socket from the file system, unless another has replaced it.
@@ -123,7 +132,7 @@ public final class ControlSocket: Sendable {
         // The holder is dead, except for a thread that the kernel does not let go. Its lock goes with that thread, so a
         // new file takes the place of the old one, once for all who start now: they have a lock of flock(2) on the old.
         guard flock(file.number, LOCK_EX | LOCK_NB) == 0, isAt(lockPath, file), unlink(lockPath) == 0 else {
-            throw .inUse(path: path)
+            throw .inUse(path: path, process: nil)
         }
         return try lock(lockPath, for: path)
     }
@@ -150,18 +159,24 @@ public final class ControlSocket: Sendable {
             // Another process may have replaced the file that this one opened: it is about to serve.
             guard isAt(lockPath, file), fcntl(file.number, F_GETLK, &whole) == 0, whole.l_type == Int16(F_WRLCK),
                 whole.l_pid > 0
-            else { throw .inUse(path: path) }
-            switch ProcessCondition.of(whole.l_pid) {
-            case .alive: throw .inUse(path: path)
-            case .stuck(let reason): throw .stuck(path: path, reason: reason)
-            case .beyondReturn: return false
-            }
+            else { throw .inUse(path: path, process: nil) }
+            try refuse(whole.l_pid, path)
+            return false
         }
-        guard isAt(lockPath, file) else { throw .inUse(path: path) }
+        guard isAt(lockPath, file) else { throw .inUse(path: path, process: nil) }
         return true
     }
 
-    private static func removeStale(_ path: String) throws(BindError) {
+    /// Throws unless a process that has the path will never use it.
+    private static func refuse(_ process: Int32, _ path: String) throws(BindError) {
+        switch ProcessCondition.of(process) {
+        case .alive: throw .inUse(path: path, process: process)
+        case .stuck(let reason): throw .stuck(path: path, reason: reason)
+        case .beyondReturn: break
+        }
+    }
+
+    private static func removeStale(_ path: String, replacesOwn: Bool) throws(BindError) {
         var information = stat()
         guard lstat(path, &information) == 0 else {
             if errno == ENOENT { return }
@@ -171,14 +186,13 @@ public final class ControlSocket: Sendable {
         guard information.st_mode & S_IFMT == S_IFSOCK else { throw .notASocket(path: path) }
         let connection = wd_stream_connect(path, 0)
         if connection >= 0 {
-            let isServed = isServed(OwnedDescriptor(taking: connection))
-            guard !isServed else { throw .inUse(path: path) }
+            try refuseServer(of: OwnedDescriptor(taking: connection), path, replacesOwn)
         } else {
             switch errno {
             case ENOENT: return
             case ECONNREFUSED: break
             // The connection queue is full: somebody is listening.
-            case EAGAIN: throw .inUse(path: path)
+            case EAGAIN: throw .inUse(path: path, process: nil)
             default: throw .failed(LinuxError("find out who serves \(path)", Errno(rawValue: errno)))
             }
         }
@@ -187,11 +201,17 @@ public final class ControlSocket: Sendable {
         }
     }
 
-    /// Whether the listening process itself is alive, not just a child that inherited the socket.
-    private static func isServed(_ connection: OwnedDescriptor) -> Bool {
+    /// Throws unless the listening process itself is gone, and just a child that inherited the socket is left.
+    private static func refuseServer(
+        of connection: OwnedDescriptor, _ path: String, _ replacesOwn: Bool
+    ) throws(BindError) {
         var peer = wd_stream_peer()
-        guard wd_stream_peer(connection.number, &peer) == 0, peer.pid > 0 else { return true }
-        guard ProcessStat.read(peer.pid) != nil else { return kill(peer.pid, 0) == 0 || errno != ESRCH }
-        return ProcessCondition.of(peer.pid) != .beyondReturn
+        guard wd_stream_peer(connection.number, &peer) == 0, peer.pid > 0 else {
+            throw .inUse(path: path, process: nil)
+        }
+        // The keeper of a closer still has the socket.
+        guard !replacesOwn || peer.pid != getpid() else { return }
+        if ProcessStat.read(peer.pid) != nil { return try refuse(peer.pid, path) }
+        guard kill(peer.pid, 0) != 0, errno == ESRCH else { throw .inUse(path: path, process: peer.pid) }
     }
 }

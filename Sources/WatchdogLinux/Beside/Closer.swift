@@ -11,7 +11,11 @@ import WatchdogBase
 /// which one waits: a *keeper* has a copy of each such socket. The keeper closes nothing itself; it forks a process for
 /// each message to take and each socket to give up: wd_closer.h.
 ///
-/// A keeper that is lost is replaced. If this process ends, however it does, keepers end after it.
+/// A message that is being removed must not be looked at: whoever peeks at one holds its files for a moment, and could be
+/// the last to let go of them.
+///
+/// A keeper that is lost is replaced. If this process executes a program again, that one takes the keeper over. If it ends,
+/// however it does, keepers end after it.
 ///
 /// Isolation: the loop's thread; nothing here waits.
 public final class Closer {
@@ -23,8 +27,10 @@ public final class Closer {
     private struct Kept {
         let socket: OwnedDescriptor
         let owner: UInt32
-        /// Called when the message that is being taken is out.
+        /// Called when the message that is to be taken is out.
         var taken: (() -> Void)?
+        /// The keeper has declined to take it now.
+        var isDeclined = false
     }
 
     private struct Request {
@@ -50,14 +56,47 @@ public final class Closer {
 
     /// How soon what could not be done is tried again.
     private static let pause = Duration.milliseconds(20)
+    /// How soon the keeper is asked again to take what it has declined to take.
+    private static let declinedPause = Duration.milliseconds(100)
+    /// How long ``regain(_:)`` waits for the keeper: for a fork and one system call on a machine that is not overloaded.
+    private static let patience = Duration.milliseconds(100)
 
-    /// Starts the first keeper.
+    /// Starts the first keeper, or takes over the one that was handed over.
     public init(_ source: CloserSource, on loop: EventLoop) throws(LinuxError) {
         self.source = source
         self.loop = loop
+        // Unlike those of an earlier program of this process.
+        lastID = UInt64(clamping: Instant.now().nanoseconds)
         timer = try loop.timer { [unowned self] _ in tryAgain() }
-        try startKeeper()
+        guard let inherited = source.keeper else {
+            try startKeeper()
+            return
+        }
+        answers = try loop.onReadable(inherited) { [unowned self] in receive() }
+        keeper = inherited
+        send(.init(message: message(WD_CLOSER_SUCCEED, 0, 0), socket: nil))
     }
+
+    // MARK: - Handing over
+
+    /// What ``CloserSource/init(handedOver:)`` needs, and the descriptors that must stay open; nil without a keeper.
+    public var handedOver: (text: String, descriptors: [Int32])? {
+        guard let keeper else { return nil }
+        let descriptors = [source.link.number, keeper.number]
+        let text = "\(WD_CLOSER_PROTOCOL) \(descriptors[0]) \(descriptors[1]) \(source.process)"
+        return (text, descriptors)
+    }
+
+    /// Whether the keeper has requests that it has not answered, or has not received.
+    public var isBusy: Bool { !requests.isEmpty || sockets.values.contains { $0.taken != nil && !$0.isDeclined } }
+
+    /// Gives up what an earlier program of this process had kept; everything that is still in use is kept by now.
+    public func settle() {
+        guard source.keeper != nil else { return }
+        send(.init(message: message(WD_CLOSER_SETTLE, 0, 0), socket: nil))
+    }
+
+    // MARK: - Sockets
 
     /// Has a copy of a socket kept, into which strangers can pass descriptors.
     ///
@@ -73,14 +112,38 @@ public final class Closer {
 
     /// Has the next message removed and everything that came with it closed.
     ///
-    /// Until then, the socket must not be read. If earlier descriptors of the same owner cannot be closed, that may take
-    /// forever.
+    /// Until then, the socket must be neither read nor looked at, but see ``regain(_:)``. If earlier descriptors of the same
+    /// owner cannot be closed, that may take forever.
     ///
     /// - Parameter end: called later, when the message is out.
     public func take(_ ticket: Ticket, then end: @escaping () -> Void) {
-        guard let owner = sockets[ticket.id]?.owner else { return }
+        guard sockets[ticket.id] != nil else { return }
         sockets[ticket.id]?.taken = end
-        send(.init(message: message(WD_CLOSER_TAKE, ticket.id, owner), socket: nil))
+        askToTake(ticket.id)
+    }
+
+    private func askToTake(_ id: UInt64) {
+        guard let owner = sockets[id]?.owner else { return }
+        sockets[id]?.isDeclined = false
+        send(.init(message: message(WD_CLOSER_TAKE, id, owner), socket: nil))
+    }
+
+    /// Waits until no message of a socket is being removed, for at most a tenth of a second.
+    ///
+    /// The message was removed then, and the end of ``take(_:then:)`` was called; or it stays in the socket, and is not
+    /// removed until this thread returns to its loop.
+    ///
+    /// - Returns: false if the message may still be removed at any time.
+    public func regain(_ ticket: Ticket) -> Bool {
+        let end = Instant.now() + Self.patience
+        while let kept = sockets[ticket.id], kept.taken != nil, !kept.isDeclined {
+            guard let keeper else { return false }
+            var entry = pollfd(fd: keeper.number, events: Int16(POLLIN), revents: 0)
+            let left = (end - .now()).nanoseconds
+            guard left > 0, poll(&entry, 1, Int32(clamping: left / 1_000_000 + 1)) == 1 else { return false }
+            receive()
+        }
+        return true
     }
 
     /// Gives up a socket: its last copy is closed in a process that can be lost.
@@ -89,7 +152,7 @@ public final class Closer {
     public func release(_ ticket: Ticket) {
         guard let kept = sockets.removeValue(forKey: ticket.id) else { return }
         departing.append((ticket.id, kept.owner, kept.socket))
-        timer?.arm(at: loop.now)
+        wake(after: .zero)
     }
 
     /// The number of sockets that are kept or not given up yet.
@@ -118,7 +181,7 @@ public final class Closer {
             sent += 1
         }
         requests.removeFirst(sent)
-        if !requests.isEmpty { timer?.arm(at: loop.now + Self.pause) }
+        if !requests.isEmpty { wake(after: Self.pause) }
     }
 
     private func releaseDeparting() {
@@ -138,13 +201,20 @@ public final class Closer {
         departing = rest
         // Their copies here are closed by now.
         for (id, owner) in ids { send(.init(message: message(WD_CLOSER_RELEASE, id, owner), socket: nil)) }
-        if !rest.isEmpty { timer?.arm(at: loop.now + Self.pause) }
+        if !rest.isEmpty { wake(after: Self.pause) }
     }
 
     private func tryAgain() {
         if keeper == nil { try? startKeeper() }
         sendRequests()
         releaseDeparting()
+        for (id, kept) in sockets where kept.isDeclined { askToTake(id) }
+    }
+
+    private func wake(after pause: Duration) {
+        let instant = loop.now + pause
+        if let due = timer?.due, due <= instant { return }
+        timer?.arm(at: instant)
     }
 
     // MARK: - The keeper
@@ -163,7 +233,7 @@ public final class Closer {
         }
         answers = try loop.onReadable(ours) { [unowned self] in receive() }
         keeper = ours
-        requests.removeAll { $0.socket != nil || $0.message.kind == WD_CLOSER_TAKE.rawValue }
+        requests.removeAll { $0.message.kind != WD_CLOSER_RELEASE.rawValue }
         let again =
             sockets.map { id, kept in
                 Request(message: message(WD_CLOSER_KEEP, id, kept.owner), socket: kept.socket)
@@ -173,14 +243,22 @@ public final class Closer {
             }
         requests.insert(contentsOf: again, at: 0)
         sendRequests()
-        // Whether their messages are out is unknown: a socket that is read again shows it.
+        // Whether their messages are out is unknown: a socket that is read again shows it. Nobody removes them anymore:
+        // processes that were to do that had the other end of the lost connection, which is closed.
         for (id, kept) in sockets where kept.taken != nil { taken(id) }
     }
 
     private func taken(_ id: UInt64) {
         let end = sockets[id]?.taken
         sockets[id]?.taken = nil
+        sockets[id]?.isDeclined = false
         end?()
+    }
+
+    private func declined(_ id: UInt64) {
+        guard sockets[id]?.taken != nil else { return }
+        sockets[id]?.isDeclined = true
+        wake(after: Self.declinedPause)
     }
 
     private func receive() {
@@ -188,7 +266,8 @@ public final class Closer {
         var answer = wd_closer_message()
         while true {
             switch wd_closer_answer(keeper.number, &answer) {
-            case 1: taken(answer.id)
+            case 1 where answer.kind == WD_CLOSER_TAKEN.rawValue: taken(answer.id)
+            case 1: declined(answer.id)
             case 0: return
             default: return lose()
             }
@@ -198,6 +277,6 @@ public final class Closer {
     private func lose() {
         answers?.cancel()
         (answers, keeper) = (nil, nil)
-        timer?.arm(at: loop.now + Self.pause)
+        wake(after: Self.pause)
     }
 }

@@ -9,6 +9,8 @@ public struct CloserSource: Sendable {
     let link: OwnedDescriptor
     /// The process, a child of this one.
     public let process: Int32
+    /// The keeper of the program that this process executed before; nil if there is none.
+    let keeper: OwnedDescriptor?
 
     /// Forks the source; call it before there is much memory to copy and any descriptor that a stranger made.
     public static func start() throws(LinuxError) -> CloserSource {
@@ -17,7 +19,23 @@ public struct CloserSource: Sendable {
         let ours = OwnedDescriptor(taking: ends[0])
         let theirs = OwnedDescriptor(taking: ends[1])
         let process = try check("create the process that closes") { wd_fork_closer_source(theirs.number) }
-        return CloserSource(link: ours, process: process)
+        return CloserSource(link: ours, process: process, keeper: nil)
+    }
+
+    private init(link: OwnedDescriptor, process: Int32, keeper: OwnedDescriptor?) {
+        (self.link, self.process, self.keeper) = (link, process, keeper)
+    }
+
+    /// Takes over the source and the keeper of the program that this process executed before.
+    ///
+    /// - Parameter text: what ``Closer/handedOver`` was; nil if that program's keeper cannot serve this one.
+    public init?(handedOver text: String) {
+        let numbers = text.split(separator: " ").map { Int32($0) }
+        guard numbers.count == 4, numbers[0] == Int32(WD_CLOSER_PROTOCOL), let link = numbers[1],
+            let keeper = numbers[2], let process = numbers[3], link > STDERR_FILENO, keeper > STDERR_FILENO,
+            link != keeper, fcntl(link, F_SETFD, FD_CLOEXEC) == 0, fcntl(keeper, F_SETFD, FD_CLOEXEC) == 0
+        else { return nil }
+        self.init(link: OwnedDescriptor(taking: link), process: process, keeper: OwnedDescriptor(taking: keeper))
     }
 }
 
@@ -35,8 +53,12 @@ public struct ProcessSources: Sendable {
     }
 
     /// Forks both; call it on the main thread before any other thread exists.
-    public static func start() throws(LinuxError) -> ProcessSources {
+    ///
+    /// - Parameter closer: what the program left that this process executed before.
+    public static func start(after closer: CloserSource? = nil) throws(LinuxError) -> ProcessSources {
         // One after another: neither may inherit the other's end.
-        ProcessSources(examiner: ExaminerSource.start(), closer: try CloserSource.start())
+        let examiner = ExaminerSource.start()
+        if let closer { return ProcessSources(examiner: examiner, closer: closer) }
+        return ProcessSources(examiner: examiner, closer: try CloserSource.start())
     }
 }

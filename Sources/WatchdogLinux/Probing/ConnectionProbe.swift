@@ -22,10 +22,14 @@ public final class ConnectionProbe {
     private static let longestStep: Duration = .milliseconds(50)
 
     private let loop: EventLoop
+    private let closer: Closer?
+    private let owner: UInt32
     private let exchange: Exchange
     private var addresses: [SocketAddress]
     private var onEnd: ((ProbeResult) -> Void)?
     private var connection: OutgoingConnection?
+    /// For the copy that the closer keeps of a connection through which descriptors can come.
+    private var ticket: Closer.Ticket?
     private var source: IOSource?
     private var timer: Timer?
     private var step: Duration = .microseconds(250)
@@ -40,12 +44,15 @@ public final class ConnectionProbe {
     ///   - addresses: where the server may listen; the first one that accepts a connection is used.
     ///   - exchange: what makes the probe a success.
     ///   - loop: the loop on which the probe runs.
+    ///   - closer: closes what the server passes where the kernel does not refuse it, before Linux 6.16.
+    ///   - owner: the server's user; see ``Closer/keep(_:for:)``.
     ///   - onEnd: called at most once, possibly before this returns, and never after ``cancel()``.
     public init(
-        of addresses: [SocketAddress], _ exchange: Exchange, on loop: EventLoop,
-        onEnd: @escaping (ProbeResult) -> Void
+        of addresses: [SocketAddress], _ exchange: Exchange, on loop: EventLoop, closer: Closer? = nil,
+        owner: UInt32 = 0, onEnd: @escaping (ProbeResult) -> Void
     ) {
         self.loop = loop
+        (self.closer, self.owner) = (closer, owner)
         self.exchange = exchange
         self.addresses = addresses
         self.onEnd = onEnd
@@ -67,7 +74,13 @@ public final class ConnectionProbe {
         timer?.cancel()
         source = nil
         timer = nil
+        disconnect()
+    }
+
+    private func disconnect() {
         connection = nil
+        if let ticket { closer?.release(ticket) }
+        ticket = nil
     }
 
     private func end(_ result: ProbeResult) {
@@ -91,7 +104,10 @@ public final class ConnectionProbe {
         guard let address = addresses.first else { return end(.failed(firstRefusal ?? "there is no address")) }
         addresses.removeFirst()
         attempt { () throws(LinuxError) in
-            connection = try OutgoingConnection(to: address)
+            let connection = try OutgoingConnection(to: address)
+            // Before there is a server that could pass any.
+            if !connection.refusesDescriptors { ticket = closer?.keep(connection.descriptor, for: owner) }
+            self.connection = connection
             connect()
         }
     }
@@ -125,7 +141,7 @@ public final class ConnectionProbe {
     private func refused(_ errno: Errno) {
         source?.cancel()
         source = nil
-        connection = nil
+        disconnect()
         switch errno.rawValue {
         // Missing permissions or exhausted resources of this process say nothing about the server.
         case EACCES, EPERM, EAGAIN, EADDRNOTAVAIL, ENOBUFS, ENOMEM, EAFNOSUPPORT:

@@ -39,6 +39,10 @@ public final class OutgoingConnection {
 
     /// The socket, for use with the loop.
     public let descriptor: OwnedDescriptor
+    /// Whether no descriptors can come through it: not over TCP, nor if the kernel refuses them, since Linux 6.16.
+    ///
+    /// If not, a ``Closer`` must keep the descriptor.
+    var refusesDescriptors: Bool
     private let address: SocketAddress
     private var diagnosis: OwnedDescriptor?
 
@@ -49,6 +53,7 @@ public final class OutgoingConnection {
         self.address = address
         let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
         descriptor = OwnedDescriptor(taking: try check("create a socket") { socket(address.family, type, 0) })
+        refusesDescriptors = address.family != AF_UNIX || wd_socket_refuse_descriptors(descriptor.number) == 0
     }
 
     /// Connects, or retries after ``Progress/queueFull``.
@@ -88,17 +93,23 @@ public final class OutgoingConnection {
         return 0
     }
 
-    /// Receives at most `limit` bytes.
+    /// Receives at most `limit` bytes; passed descriptors are never received, and end the connection.
     public func receive(limit: Int = 16 << 10) throws(LinuxError) -> Reading {
-        var count = 0
+        var count: Int?
+        var failure: LinuxError?
         let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, initialized in
-            count = recv(descriptor.number, buffer.baseAddress, buffer.count, 0)
-            initialized = max(0, count)
+            do throws(LinuxError) {
+                count = try SocketMessage.receiveBytes(
+                    from: descriptor, into: UnsafeMutableRawBufferPointer(buffer),
+                    refusesDescriptors: refusesDescriptors)
+            } catch {
+                failure = error
+            }
+            initialized = count ?? 0
         }
-        guard count < 0 else { return bytes.isEmpty ? .end : .bytes(bytes) }
-        let error = Errno.current
-        guard error == .wouldBlock || error == .interrupted else { throw LinuxError("receive", error) }
-        return .nothing
+        if let failure { throw failure }
+        guard count != nil else { return .nothing }
+        return bytes.isEmpty ? .end : .bytes(bytes)
     }
 
     /// Says that no data will follow.

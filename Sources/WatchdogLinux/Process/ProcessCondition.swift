@@ -25,12 +25,12 @@ public enum ProcessCondition: Hashable, Sendable {
             switch state {
             case .stopped, .traced:
                 let cure = state == .stopped ? "'kill -CONT \(pid)' continues it" : "a debugger holds it"
-                return .stuck("process \(pid) is stopped (state \(state.letter)): \(cure), 'kill -KILL \(pid)' ends it")
+                return .stuck("process \(pid) is stopped (state \(state.letter)); \(cure), 'kill -KILL \(pid)' ends it")
             // Others wait for a disk for a moment only.
             case .uninterruptible where thread == pid:
                 let place = WaitChannel.read(pid, thread: thread).map { " in \($0)" } ?? ""
                 return .stuck(
-                    "process \(pid) is blocked in the kernel\(place) (state D): 'kill -KILL \(pid)' gives it up")
+                    "process \(pid) is blocked in the kernel\(place) (state D); 'kill -KILL \(pid)' gives it up")
             default: continue
             }
         }
@@ -57,15 +57,19 @@ public enum ProcessCondition: Hashable, Sendable {
         return flags & 4 != 0
     }
 
-    /// A thread of this process that waits in the kernel where no signal reaches it, and where; nil if there is none.
+    /// A thread of this process, besides the main thread, that SIGKILL would not end now, and where it waits; nil if there
+    /// is none.
     ///
     /// Executing another program would wait for it.
-    public static func uninterruptibleThread() -> String? {
+    public static func threadBeyondSignals() -> String? {
         let own = Glibc.getpid()
         for thread in Procfs.threads(of: own) where thread != own {
-            guard let stat = ProcessStat.read(own, thread: thread), stat.state == .uninterruptible else { continue }
-            let place = WaitChannel.read(own, thread: thread).map { " in \($0)" } ?? ""
-            return "thread \(thread) (\(stat.name)) is blocked\(place)"
+            guard let stat = ProcessStat.read(own, thread: thread) else { continue }
+            let channel = WaitChannel.read(own, thread: thread)
+            // A signal does not end a request that a server of FUSE has read, though its thread is in state S until one
+            // comes: request_wait_answer(), fs/fuse/dev.c.
+            guard stat.state == .uninterruptible || channel == "request_wait_answer" else { continue }
+            return "thread \(thread) (\(stat.name)) is blocked" + (channel.map { " in \($0)" } ?? "")
         }
         return nil
     }

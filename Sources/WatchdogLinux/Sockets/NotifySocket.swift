@@ -119,15 +119,21 @@ public final class NotifySocket {
 
     /// Passes the messages behind the first one to `body`, which all stay in the socket.
     ///
-    /// Their senders are not known by pidfd. Never waits.
+    /// Their senders are not known by pidfd. None may be removed meanwhile. Never waits.
     ///
     /// - Parameter limit: the maximum number of messages.
     public func lookBehindFirst(atMost limit: Int, _ body: (SocketMessage) -> Void) {
         guard wd_socket_peek_from(descriptor.number, 0) == 0 else { return }
         defer { _ = wd_socket_peek_from(descriptor.number, -1) }
-        for count in 0...limit {
-            guard case .message(let message)? = try? SocketMessage.peek(from: descriptor, WD_ORIGIN_AGE) else { return }
-            if count > 0 { body(message) }
+        var count = 0
+        var isRest = false
+        while count <= limit, case .message(let message)? = try? SocketMessage.peek(from: descriptor, WD_ORIGIN_AGE) {
+            // What did not fit comes next, as if it were a message.
+            if !isRest {
+                if count > 0 { body(message) }
+                count += 1
+            }
+            isRest = message.isTruncated
         }
     }
 

@@ -142,18 +142,34 @@ public struct SocketMessage: Sendable {
     public static func read(
         from stream: OwnedDescriptor, into buffer: UnsafeMutableRawBufferPointer, refusesDescriptors: Bool
     ) -> Int? {
+        do throws(LinuxError) {
+            return try receiveBytes(from: stream, into: buffer, refusesDescriptors: refusesDescriptors)
+        } catch {
+            return 0
+        }
+    }
+
+    /// The same, with errors.
+    static func receiveBytes(
+        from stream: OwnedDescriptor, into buffer: UnsafeMutableRawBufferPointer, refusesDescriptors: Bool
+    ) throws(LinuxError) -> Int? {
         var room = buffer.count
         if !refusesDescriptors {
             var message = wd_socket_message()
             guard wd_socket_peek(stream.number, WD_ORIGIN_NONE, buffer.baseAddress, room, &message) == 0 else {
-                return Errno.current == .wouldBlock ? nil : 0
+                return try nothing()
             }
             guard !message.has_descriptors else { return 0 }
             // What follows may have some.
             room = message.length
         }
         let length = recv(stream.number, buffer.baseAddress, room, Int32(MSG_DONTWAIT))
-        if length < 0 { return [.wouldBlock, .interrupted].contains(Errno.current) ? nil : 0 }
-        return length
+        return length < 0 ? try nothing() : length
+    }
+
+    private static func nothing() throws(LinuxError) -> Int? {
+        let error = Errno.current
+        guard [.wouldBlock, .interrupted].contains(error) else { throw LinuxError("receive", error) }
+        return nil
     }
 }

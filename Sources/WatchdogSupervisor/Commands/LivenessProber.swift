@@ -59,7 +59,8 @@ final class LivenessProber {
         to address: NetworkAddress, _ exchange: ConnectionProbe.Exchange, _ end: @escaping (ProbeResult) -> Void
     ) -> ConnectionProbe {
         ConnectionProbe(
-            of: SocketAddress.candidates(for: ListenAddress(address)), exchange, on: host.loop, onEnd: end)
+            of: SocketAddress.candidates(for: ListenAddress(address)), exchange, on: host.loop, closer: host.closer,
+            owner: launch.credentials?.user ?? host.userID, onEnd: end)
     }
 
     private func ask(_ probe: HTTPProbe, _ end: @escaping (ProbeResult) -> Void) -> ConnectionProbe {

@@ -37,8 +37,8 @@ final class Handover {
         if let obstacle = Reexecution.obstacle {
             return daemon.announcer.say("\(obstacle); this watchdogd keeps running")
         }
-        // execve(2) ends all other threads first, and waits for one that no signal reaches.
-        let thread = ProcessCondition.uninterruptibleThread()
+        // execve(2) ends all other threads first, and waits for one that no signal ends.
+        let thread = ProcessCondition.threadBeyondSignals()
         if let thread, attempts == 0 {
             return daemon.announcer.say("cannot execute the program again: \(thread); this watchdogd keeps running")
         }
@@ -52,7 +52,7 @@ final class Handover {
         daemon.history?.settle()
         daemon.host.releaseScheduling()
         OpenFileLimit.lower()
-        let error = Reexecution.execute(keeping: descriptors)
+        let error = Reexecution.execute(keeping: descriptors, daemon.host.closer?.handedOver)
         OpenFileLimit.raise()
         daemon.host.requestScheduling()
         daemon.announcer.say("\(error); this watchdogd keeps running")

@@ -33,7 +33,7 @@ public struct Serve {
         StandardError.use(configuration.logFormat, app: nil)
         if let obstacle = Machine.obstacle { throw RunError.systemFailure(obstacle) }
         // Fork before there is a second thread or much memory to copy.
-        let sources = try ProcessSources.forked()
+        let sources = try ProcessSources.forked(after: Reexecution.takeCloser())
         // Block before the first thread starts: the kernel delivers a signal to any thread that does not block it.
         SignalSource.block(Self.signals + [SIGCHLD, SIGTTOU])
         for ignored in [SIGPIPE, SIGXFSZ] { signal(ignored, SIG_IGN) }
@@ -49,7 +49,7 @@ public struct Serve {
         }
         try configuration.metrics.checkFile()
         let listener = try configuration.metrics.listen()
-        let socket = try socket()
+        let socket = try socket(isSameProcess: passed.isSameProcess)
         defer { socket.remove() }
         do {
             try Subreaper.become()
@@ -93,10 +93,11 @@ public struct Serve {
         }
     }
 
-    private func socket() throws(RunError) -> ControlSocket {
+    private func socket(isSameProcess: Bool) throws(RunError) -> ControlSocket {
         let path = configuration.places.controlPath
         do throws(ControlSocket.BindError) {
-            return try ControlSocket.bind(path: path.path, mode: path.socketMode)
+            return try ControlSocket.bind(
+                path: path.path, mode: path.socketMode, replacesOwn: isSameProcess)
         } catch {
             switch error {
             case .stuck: throw .unavailable("\(error)")
@@ -153,6 +154,7 @@ public struct Serve {
         if inheritance.launches.isEmpty { host.perfEvents?.wait(limit: .milliseconds(50)) }
         // Consume the listing: it would keep a kilobyte per app for the daemon's lifetime.
         daemon.begin(with: consume listing, inheritance)
+        host.closer?.settle()
         daemon.announceReadiness()
         let code = try withExtendedLifetime(signals) { try loop.run() }
         // Do what was postponed until the last app ended.

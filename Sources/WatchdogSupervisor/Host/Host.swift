@@ -186,9 +186,10 @@ final class Host {
     func releaseScheduling() { scheduling?.release() }
     func requestScheduling() { scheduling = SchedulingGrant.request() }
 
-    /// Whether a launch, a capture or a hook is in progress or a report is being written.
+    /// Whether a launch, a capture, a hook or the removal of a message is in progress or a report is being written.
     var isBusy: Bool {
-        !launcher.isIdle || !captures.isEmpty || !hooks.isIdle || launches.values.contains { $0.hasPendingReports }
+        closer?.isBusy == true || !launcher.isIdle || !captures.isEmpty || !hooks.isIdle
+            || launches.values.contains { $0.hasPendingReports }
     }
 
     /// What the machine's CPUs have done; read again only if the last reading is too old.

@@ -139,22 +139,33 @@ final class LaunchSockets {
 
     /// Reads the messages that the main process sent before its end.
     func hearLastWords() {
-        readNotifySocket(atMost: Self.lastWords)
-        // What follows a message that is not removed yet would come too late; heard twice, it changes nothing.
-        if isTaking.notify, let standing = senders() {
-            notifySocket.lookBehindFirst(atMost: Self.lastWords) { handle($0, standing) }
+        let isOurs = keeping.notify.map { host.closer?.regain($0) ?? true } ?? true
+        if !isTaking.notify {
+            readNotifySocket(atMost: Self.lastWords, looksBehind: true)
+        } else if isOurs, let standing = senders() {
+            lookBehindFirst(standing)
         }
         readChannel(atMost: Self.lastWords)
+    }
+
+    /// Hears what follows a message that is not removed yet.
+    ///
+    /// It would come too late otherwise; heard twice, it changes nothing.
+    private func lookBehindFirst(_ standing: (SocketMessage) -> SenderStanding) {
+        notifySocket.lookBehindFirst(atMost: Self.lastWords) { handle($0, standing) }
     }
 
     // A message stays in its socket until all its effects are executed and saved. If watchdogd is killed in between,
     // the next one reads it again; a repeated message changes nothing.
 
-    private func readNotifySocket(atMost count: Int) {
+    private func readNotifySocket(atMost count: Int, looksBehind: Bool = false) {
         guard let standing = senders() else { return }
         for _ in 0..<count where !isTaking.notify {
             guard let message = try? notifySocket.heed({ handle($0, standing) }) else { return }
-            if message.hasDescriptors { takeNotifyMessage() }
+            guard message.hasDescriptors else { continue }
+            // Not while it is being removed.
+            if looksBehind { lookBehindFirst(standing) }
+            takeNotifyMessage()
         }
     }
 

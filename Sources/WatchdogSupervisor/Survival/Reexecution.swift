@@ -9,6 +9,8 @@ import WatchdogLinux
 enum Reexecution {
     /// Holds the process id, so that no process mistakes an inherited mark for its own.
     static let variable = "WATCHDOGD_REEXECUTED"
+    /// Holds what the ``Closer`` hands over.
+    private static let closerVariable = "WATCHDOGD_CLOSER"
 
     /// The path of the program at its start; read it before an upgrade replaces the file.
     static let program = ProcessFacts.executable(getpid())
@@ -16,8 +18,17 @@ enum Reexecution {
     /// Whether this process has re-executed itself; true at most once.
     static func takeMark() -> Bool {
         defer { unsetenv(variable) }
-        return getenv(variable).map { String(cString: $0) } == "\(getpid())"
+        return isMarked
     }
+
+    /// What the program that this process executed before left for a ``Closer``; call it once, before ``takeMark()``.
+    static func takeCloser() -> CloserSource? {
+        defer { unsetenv(closerVariable) }
+        guard isMarked, let text = getenv(closerVariable) else { return nil }
+        return CloserSource(handedOver: String(cString: text))
+    }
+
+    private static var isMarked: Bool { getenv(variable).map { String(cString: $0) } == "\(getpid())" }
 
     private static var path: String { program ?? "/proc/self/exe" }
 
@@ -36,15 +47,23 @@ enum Reexecution {
 
     /// Executes the program now at this process's path.
     ///
-    /// - Parameter descriptors: the ones that stay open. All others are closed.
+    /// - Parameters:
+    ///   - descriptors: the ones that stay open. All others are closed.
+    ///   - closer: what ``takeCloser()`` needs; its descriptors stay open as well.
     /// - Returns: only on failure, with everything as it was before.
-    static func execute(keeping descriptors: [Int32]) -> LinuxError {
+    static func execute(
+        keeping descriptors: [Int32], _ closer: (text: String, descriptors: [Int32])?
+    ) -> LinuxError {
         var changed: [Int32] = []
-        for number in descriptors where fcntl(number, F_SETFD, 0) == 0 { changed.append(number) }
+        for number in descriptors + (closer?.descriptors ?? []) where fcntl(number, F_SETFD, 0) == 0 {
+            changed.append(number)
+        }
         setenv(variable, "\(getpid())", 1)
+        if let closer { setenv(closerVariable, closer.text, 1) }
         execv(path, CommandLine.unsafeArgv)
         let error = LinuxError("execute \(path)", Errno(rawValue: errno))
         unsetenv(variable)
+        unsetenv(closerVariable)
         for number in changed { _ = fcntl(number, F_SETFD, FD_CLOEXEC) }
         return error
     }

@@ -136,6 +136,24 @@ def pass_descriptors(seconds, path, kind=socket.SOCK_STREAM):
     os._exit(0)
 
 
+def pass_files(seconds, path, name):
+    """Messages with a file that nobody can close, and so no process can end that has it, until its file system ends."""
+    file = os.open(name, os.O_RDONLY)
+    sender = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    sender.connect(path)
+    sender.settimeout(1)
+    # Four are taken; then the socket is full after as many as net.unix.max_dgram_qlen says.
+    passed = 0
+    try:
+        while passed < 20:
+            socket.send_fds(sender, [b"WATCHDOG=1\n"], [file])
+            passed += 1
+    except (BlockingIOError, TimeoutError):
+        pass
+    print("passed", passed, flush=True)
+    time.sleep(seconds)
+
+
 def exchange(seconds, home, outside):
     """Exchanges a folder and a link to root's, and a file in it and a link to root's, as often as it can."""
     os.chdir(home)
