@@ -23,7 +23,7 @@
 #include "wd_scheduling.h"
 #include "wd_seccomp.h"
 
-enum { KEPT = 3, NOBODY = 65534 };
+enum { KEPT = 3 };
 
 static void close_others(int kept) {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -52,7 +52,7 @@ static void take_precedence(void) {
     if (setrlimit(RLIMIT_RTTIME, &limit) == 0) sched_setscheduler(0, SCHED_RR, &parameters);
 }
 
-static void drop_rights(void) {
+static void drop_rights(uid_t user) {
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     if (geteuid() != 0) return;
     /* As root of a container: without this capability, a process may look only at those of its own user that have no
@@ -63,13 +63,14 @@ static void drop_rights(void) {
     for (int capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; capability++)
         if (capability != CAP_SYS_PTRACE && capability != CAP_DAC_READ_SEARCH)
             prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
-    /* All of these fail in a user namespace without such IDs; the process then only loses its capabilities. */
-    if (setgroups(0, NULL) == 0 && setresgid(NOBODY, NOBODY, NOBODY) == 0 && setresuid(NOBODY, NOBODY, NOBODY) != 0)
-        errno = 0;
+    /* If that is refused, as setgroups(2) in some user namespaces, the process stays user 0, which only root may signal. */
+    if (user != 0 && setgroups(0, NULL) == 0 && setresgid(user, user, user) == 0) (void)!setresuid(user, user, user);
     keep_capabilities(1U << CAP_SYS_PTRACE | 1U << CAP_DAC_READ_SEARCH);
+    /* After the last change of credentials, which may set it: PR_SET_DUMPABLE(2const). */
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
-pid_t wd_fork_examiner_source(int kept) {
+pid_t wd_fork_examiner_source(int kept, uid_t user) {
     pid_t parent = getpid();
     pid_t child = fork();
     if (child != 0) return child;
@@ -83,7 +84,7 @@ pid_t wd_fork_examiner_source(int kept) {
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     take_precedence();
-    drop_rights();
+    drop_rights(user);
     /* Changing the user clears it: prctl(2). */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(70);

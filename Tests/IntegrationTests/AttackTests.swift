@@ -41,12 +41,14 @@ extension EndToEnd {
             #expect(try service.command("list").code == 0)
         }
 
-        @Test("cannot read, write, trace or signal any process of watchdogd at any moment")
-        func processes() throws {
+        @Test(
+            "cannot read, write, trace, signal or limit any process of watchdogd at any moment",
+            arguments: [(attackingUser, "yes"), ("65534", "no")])
+        func processes(user: String, hasApps: String) throws {
             let scratch = try Scratch()
             let service = try service(scratch)
             try service.wait(for: "app-1") { $0.restarts >= 1 }
-            let attacker = try startAttacker(scratch, ["look", "6"])
+            let attacker = try startAttacker(scratch, ["look", "6", hasApps], as: user)
             #expect(try attacker.end() == .exited(code: 0), "\(attacker.text(.errors))")
             let said = attacker.text(.output)
             #expect(!said.contains("BREACH"), "\(said)")

@@ -10,11 +10,12 @@
  * /dev/null as its standard streams, default signal dispositions except for SIGTERM, SIGINT and SIGHUP, which it
  * ignores, and children that need no reaping; it dies with the calling thread.
  *
- * As root, the child keeps only CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH, and becomes user and group 65534 if possible. Root
- * without CAP_SYS_PTRACE, as in a container, keeps its rights, because it could examine nothing without them.
+ * As root, the child keeps only CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH, becomes `user` and the group of that number, or stays
+ * user 0 if `user` is 0 or that is refused, and is not dumpable. Root without CAP_SYS_PTRACE, as in a
+ * container, keeps its rights, because it could examine nothing without them.
  * The calling process must have one thread: the child uses more than the async-signal-safe part of the C library.
  * Returns like fork(2). */
-pid_t wd_fork_examiner_source(int kept);
+pid_t wd_fork_examiner_source(int kept, uid_t user);
 
 /* Forks an examiner; called in the source. The child has `kept` as 3 and permits itself only system calls that read.
  * Returns like fork(2). */

@@ -42,12 +42,12 @@ public struct CloserSource: Sendable {
 /// The processes that are forked from this one before it has threads and memory.
 public struct ProcessSources: Sendable {
     /// See ``ExaminerSource``.
-    public let examiner: OwnedDescriptor?
+    public let examiner: ExaminerSource?
     /// See ``Closer``; nil only where no stranger can pass anything.
     public let closer: CloserSource?
 
     /// Collects sources.
-    public init(examiner: OwnedDescriptor? = nil, closer: CloserSource? = nil) {
+    public init(examiner: ExaminerSource? = nil, closer: CloserSource? = nil) {
         self.examiner = examiner
         self.closer = closer
     }

@@ -41,18 +41,23 @@ public final class Examiner {
 
     private let loop: EventLoop
     private let origin: OwnedDescriptor
+    /// Kept for the user that it reserves.
+    private let source: ExaminerSource?
     private let limits: Limits
     private var workers: [Worker] = []
     private var waiting: [Question] = []
     private var timer: Timer?
 
     /// Connects to the source and makes it fork the first examiner.
-    public convenience init(_ source: OwnedDescriptor, on loop: EventLoop) throws(LinuxError) {
-        try self.init(source, on: loop, Limits())
+    public convenience init(_ source: ExaminerSource, on loop: EventLoop) throws(LinuxError) {
+        try self.init(source.descriptor, of: source, on: loop)
     }
 
-    init(_ source: OwnedDescriptor, on loop: EventLoop, _ limits: Limits) throws(LinuxError) {
-        origin = source
+    init(
+        _ origin: OwnedDescriptor, of source: ExaminerSource? = nil, on loop: EventLoop, _ limits: Limits = Limits()
+    ) throws(LinuxError) {
+        self.origin = origin
+        self.source = source
         self.loop = loop
         self.limits = limits
         timer = try loop.timer { [unowned self] _ in endOverdue() }

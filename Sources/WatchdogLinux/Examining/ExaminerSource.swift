@@ -6,22 +6,35 @@ import Glibc
 /// The process from which examiners are forked: it has one thread, little memory, few privileges, and affects no other
 /// process.
 ///
-/// Forking watchdogd itself would copy its page tables each time, while its threads hold locks.
-public enum ExaminerSource {
+/// Forking watchdogd itself would copy its page tables each time, while its threads hold locks. As root, it and the examiners
+/// have a user of their own: processes of `nobody` or of a service could signal and limit those of their user.
+///
+/// Isolation: immutable; may be used from any thread.
+public final class ExaminerSource: Sendable {
+    /// Through which an ``Examiner`` requests examiners.
+    let descriptor: OwnedDescriptor
+    /// Reserved as long as there are examiners.
+    private let user: ReservedUser?
+
+    private init(_ descriptor: OwnedDescriptor, _ user: ReservedUser?) {
+        self.descriptor = descriptor
+        self.user = user
+    }
+
     /// Forks the source; call it on the main thread before any other thread exists.
     ///
-    /// - Returns: the socket through which an ``Examiner`` requests examiners; nil when there are other threads or no
-    ///   process can be created, in which case nothing can be examined.
-    public static func start() -> OwnedDescriptor? {
+    /// - Returns: nil when there are other threads or no process can be created, in which case nothing can be examined.
+    public static func start() -> ExaminerSource? {
         guard Procfs.threads(of: getpid()) == [getpid()] else { return nil }
         var ends: [Int32] = [-1, -1]
         guard wd_socket_pair(&ends) == 0 else { return nil }
         let ours = OwnedDescriptor(taking: ends[0])
         let theirs = OwnedDescriptor(taking: ends[1])
-        switch wd_fork_examiner_source(theirs.number) {
+        let user = ReservedUser.exclusive()
+        switch wd_fork_examiner_source(theirs.number, user?.credentials.user ?? 0) {
         case 0: serve()
         case -1: return nil
-        default: return ours
+        default: return ExaminerSource(ours, user)
         }
     }
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A user without rights who wants in: attacker.py ATTACK SECONDS [ARGUMENT...]; says what worked, and how often it tried."""
-import ctypes, errno, os, signal, socket, struct, sys, time
+import ctypes, errno, os, resource, signal, socket, struct, sys, time
 
 libc = ctypes.CDLL(None, use_errno=True)
 PTRACE_SEIZE, PTRACE_DETACH = 0x4206, 17
@@ -43,11 +43,21 @@ def borrow(pid):
 
 
 def interrupt(pid):
-    """A process that has this user already may be signaled: it is about to execute the user's program."""
-    with open(f"/proc/{pid}/status") as status:
-        if f"Uid:\t{os.getuid()}\t" in status.read():
-            raise OSError("one of ours")
     os.kill(pid, signal.SIGCONT)
+
+
+def limit(pid):
+    resource.prlimit(pid, resource.RLIMIT_CPU)
+
+
+def stranger(attack):
+    """A process that has this user already may be signaled and limited: it is about to execute the user's program."""
+    def perform(pid):
+        with open(f"/proc/{pid}/status") as status:
+            if f"Uid:\t{os.getuid()}\t" in status.read():
+                raise OSError("one of ours")
+        attack(pid)
+    return perform
 
 
 def check(result):
@@ -56,10 +66,12 @@ def check(result):
     return result
 
 
-def look(seconds, _):
-    """Tries each process of watchdogd, at every moment of its life."""
+def look(seconds, has_apps):
+    """Tries each process of watchdogd, at every moment of its life; has_apps: whether apps run as this user."""
+    own = stranger if has_apps == "yes" else lambda attack: attack
     attacks = {"mem": memory, "environ": reading("environ"), "maps": reading("maps"), "auxv": reading("auxv"),
-               "fd": descriptors, "trace": trace, "getfd": borrow, "signal": interrupt}
+               "fd": descriptors, "trace": trace, "getfd": borrow, "signal": own(interrupt),
+               "limit": own(limit)}
     tried, seen = 0, set()
     end = time.monotonic() + seconds
     while time.monotonic() < end:

@@ -1,40 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
-import WatchdogLinux
 
-/// The user of one run of a helper: one that no other process has, so that only root may trace the helper or read what
-/// it holds.
+/// The user of one run of a helper: one that no other process has, so that only root may trace, signal or limit the helper,
+/// or read what it holds.
 ///
 /// The number comes from the range that systemd uses for its dynamic users, and is reserved the same way: by a lock on
 /// a file, which is removed with this object. Without systemd, or if it may not write there, there is no lock.
 ///
 /// Isolation: immutable; may be used from any thread.
-final class ReservedUser: Sendable {
+public final class ReservedUser: Sendable {
     /// `DynamicUser=` in systemd.exec(5).
-    static let range: ClosedRange<UInt32> = 61184...65519
+    public static let range: ClosedRange<UInt32> = 61184...65519
     private static let nobody: UInt32 = 65534
     private static let attempts = 64
 
-    let credentials: Credentials
+    /// The user, and the group with the same number.
+    public let credentials: Credentials
     /// Whether no other process has this user.
-    var isExclusive: Bool { credentials.user != Self.nobody }
+    public var isExclusive: Bool { credentials.user != Self.nobody }
     private let lock: Lock?
 
     /// A reserved user if this process is root and may change users; nil to keep this process's own.
     ///
     /// In a user namespace without the range, it is `nobody`, or nil if that is missing, too. Root that keeps its own
     /// user has to give up its capabilities.
-    static func reserved() -> ReservedUser? {
+    public static func reserved() -> ReservedUser? {
+        if let user = exclusive() { return user }
         guard geteuid() == 0, Credentials.canBeChanged else { return nil }
-        for _ in 0..<attempts {
-            if let user = ReservedUser(reserving: UInt32.random(in: range)) { return user }
-        }
         return UserNamespace.knows(user: nobody, group: nobody) ? ReservedUser(nobody, lock: nil) : nil
     }
 
+    /// A reserved user that no other process has; nil without the rights or a user namespace for it.
+    static func exclusive() -> ReservedUser? {
+        guard geteuid() == 0, Credentials.canBeChanged else { return nil }
+        // Those of processes that were killed first, so that their files do not pile up.
+        let candidates = Lock.left.prefix(attempts) + (0..<attempts).map { _ in UInt32.random(in: range) }
+        for candidate in candidates {
+            if let user = ReservedUser(reserving: candidate) { return user }
+        }
+        return nil
+    }
+
     /// Reserves a user; nil if it is in use.
-    convenience init?(reserving id: UInt32) {
+    public convenience init?(reserving id: UInt32) {
         guard UserNamespace.knows(user: id, group: id) else { return nil }
         let lock: Lock?
         switch Lock.take(id) {
@@ -81,6 +90,11 @@ extension ReservedUser {
 
         /// Removed before it is unlocked, so that nobody locks a file that is about to go.
         deinit { unlink(path) }
+
+        /// The users whose files are there, locked or not.
+        static var left: [UInt32] {
+            Procfs.numbers(in: folder).map { UInt32($0) }.filter { range.contains($0) }
+        }
 
         static func take(_ id: UInt32) -> Result {
             mkdir(folder, 0o755)
