@@ -10,7 +10,8 @@ public import WatchdogLinux
 /// A capture takes milliseconds, but the kernel may block a read of `/proc` or of a process's memory indefinitely, for
 /// example while another thread of the target holds its memory map in uninterruptible sleep. The loop therefore keeps
 /// its own deadline for each capture, kills the process itself when it passes, and calls
-/// ``replaceStuckWorker(after:at:)``.
+/// ``replaceStuckWorker(after:at:)``. The stuck thread counts against the app and the user of its capture: if they have too
+/// many of them, their captures are refused, and nobody else's.
 ///
 /// The thread keeps this object alive until ``shutDown(within:)``.
 ///
@@ -21,9 +22,6 @@ public final class CaptureThread: Sendable {
     /// The function that a finished capture of all processes of an app calls, on the capture thread.
     public typealias TreeCompletion = @Sendable (Result<Snapshot, SnapshotError>, TreeSnapshot) -> Void
 
-    /// How many replaced workers may be stuck at once before captures are refused.
-    private static let stuckLimit = 4
-
     private struct Job: Sendable {
         let process: Int32
         let options: SnapshotOptions
@@ -32,13 +30,8 @@ public final class CaptureThread: Sendable {
     }
 
     private struct State {
-        var waiting: [Job] = []
-        var runningSince: Instant?
-        /// The number of the worker that takes jobs; replaced workers have lower numbers.
-        var generation = 0
-        var stuckCount = 0
+        var queue: CaptureQueue<Job>
         var droppedCount = 0
-        var isShutDown = false
         var isIdle = false
     }
 
@@ -50,9 +43,9 @@ public final class CaptureThread: Sendable {
 
     private let configuration: CaptureThreadConfiguration
     private let taking: Taking
-    private let state = Mutex(State())
+    private let state: Mutex<State>
     private let work: PosixSemaphore
-    private let treeThreads = TreeCapture.Threads()
+    private let treeSeats = ThreadSeats(limits: TreeCapture.seats)
 
     /// Starts the thread and makes its working memory resident.
     ///
@@ -68,6 +61,7 @@ public final class CaptureThread: Sendable {
     init(_ configuration: CaptureThreadConfiguration, taking: @escaping Taking) throws(SnapshotError) {
         self.configuration = configuration
         self.taking = taking
+        state = Mutex(State(queue: CaptureQueue(capacity: configuration.queueLimit)))
         work = PosixSemaphore()
         try run(try SnapshotArena(resident: configuration.residentBytes), generation: 0)
     }
@@ -76,14 +70,18 @@ public final class CaptureThread: Sendable {
     ///
     /// - Parameters:
     ///   - process: the process ID.
+    ///   - tenant: whose process it is.
     ///   - options: how to take the snapshot, and what happens to the process.
-    ///   - completion: called once, on the capture thread. After ``shutDown(within:)``, a capture that has not begun
-    ///     ends with `ECANCELED`, and its process is not touched.
-    /// - Returns: false if too many captures are already waiting, or after ``shutDown(within:)``; then `completion` is
-    ///   not called, nothing happens to the process, and ``droppedCount`` grows.
+    ///   - completion: called once, on the capture thread. A capture that has not begun ends with `ECANCELED` after
+    ///     ``shutDown(within:)``, and with an error that names the reason if too many captures of its tenant turn out
+    ///     to be stuck; its process is then not touched.
+    /// - Returns: nil if it is accepted; otherwise `completion` is not called, nothing happens to the process, and
+    ///   ``droppedCount`` grows.
     @discardableResult
-    public func capture(_ process: Int32, _ options: SnapshotOptions, completion: @escaping Completion) -> Bool {
-        enqueue(Job(process: process, options: options, others: nil) { result, _ in completion(result) })
+    public func capture(
+        _ process: Int32, of tenant: Tenant, _ options: SnapshotOptions, completion: @escaping Completion
+    ) -> CaptureRefusal? {
+        enqueue(Job(process: process, options: options, others: nil) { result, _ in completion(result) }, tenant)
     }
 
     /// Takes snapshots of all processes of an app once the captures before it are done, the main process first.
@@ -94,35 +92,41 @@ public final class CaptureThread: Sendable {
     ///
     /// - Parameters:
     ///   - process: the ID of the main process.
+    ///   - tenant: whose processes they are.
     ///   - members: the processes of the app.
     ///   - preferred: those to capture first if there is not room for all.
     ///   - options: how to take the snapshot of the main process, and what happens to it.
-    ///   - completion: as for ``capture(_:_:completion:)``.
-    /// - Returns: as for ``capture(_:_:completion:)``.
+    ///   - completion: as for ``capture(_:of:_:completion:)``.
+    /// - Returns: as for ``capture(_:of:_:completion:)``.
     @discardableResult
     public func capture(
-        _ process: Int32, with members: TreeMembers, preferring preferred: [Int32], _ options: SnapshotOptions,
-        completion: @escaping TreeCompletion
-    ) -> Bool {
+        _ process: Int32, of tenant: Tenant, with members: TreeMembers, preferring preferred: [Int32],
+        _ options: SnapshotOptions, completion: @escaping TreeCompletion
+    ) -> CaptureRefusal? {
         let request = TreeCapture.Request(
-            members: members, main: process, preferred: preferred, kills: options.ending != .release)
-        let others = TreeCapture(request, configuration.scheduling, treeThreads, limits: configuration.treeLimits)
-        return enqueue(Job(process: process, options: options, others: others, completion: completion))
+            members: members, main: process, preferred: preferred, tenant: tenant, kills: options.ending != .release)
+        let others = TreeCapture(request, configuration.scheduling, treeSeats, limits: configuration.treeLimits)
+        return enqueue(Job(process: process, options: options, others: others, completion: completion), tenant)
     }
 
-    private func enqueue(_ job: Job) -> Bool {
-        let isAccepted = state.withLock { state in
-            guard !state.isShutDown, state.waiting.count < configuration.queueLimit,
-                state.stuckCount < Self.stuckLimit
-            else {
-                state.droppedCount += 1
-                return false
-            }
-            state.waiting.append(job)
-            return true
+    private func enqueue(_ job: Job, _ tenant: Tenant) -> CaptureRefusal? {
+        let refusal = state.withLock { state in
+            let refusal = state.queue.add(job, for: tenant, at: .now())
+            if refusal != nil { state.droppedCount += 1 }
+            return refusal
         }
-        if isAccepted { work.signal() }
-        return isAccepted
+        if refusal == nil { work.signal() }
+        return refusal
+    }
+
+    /// Why a capture of a tenant's process would be refused at this moment; nil if it would be accepted.
+    public func refusal(of tenant: Tenant, at now: Instant) -> CaptureRefusal? {
+        state.withLock { $0.queue.refusal(of: tenant, at: now) }
+    }
+
+    /// How many captures wait for their turn.
+    public var waitingCount: Int {
+        state.withLock { $0.queue.waitingCount }
     }
 
     /// How many captures have been refused.
@@ -132,12 +136,14 @@ public final class CaptureThread: Sendable {
 
     /// How many replaced workers have not returned yet.
     public var stuckWorkerCount: Int {
-        state.withLock { $0.stuckCount }
+        state.withLock { $0.queue.stuckCount }
     }
 
-    /// Hands the waiting captures to a new thread if the running one has taken longer than `limit`.
+    /// Hands the waiting captures to a new thread if the running one has taken longer than `limit`, and ends those of
+    /// tenants with too many captures that do not return.
     ///
-    /// The stuck capture still calls its completion once the kernel lets it continue.
+    /// The stuck capture still calls its completion once the kernel lets it continue. The completions of those that it
+    /// ends are called on this thread.
     ///
     /// - Parameters:
     ///   - limit: how long a capture may take; a second is more than any capture takes unless it is stuck.
@@ -145,19 +151,19 @@ public final class CaptureThread: Sendable {
     /// - Returns: whether a worker was started, which takes over unless the capture ends first.
     @discardableResult
     public func replaceStuckWorker(after limit: Duration, at now: Instant) -> Bool {
-        let stuck: Int? = state.withLock { state in
-            guard state.stuckCount < Self.stuckLimit, let began = state.runningSince, now - began > limit else {
-                return nil
-            }
-            return state.generation
+        let (refused, late) = state.withLock { state in
+            (state.queue.takeRefused(at: now), state.queue.late(after: limit, at: now))
         }
-        guard let stuck else { return false }
+        for (job, refusal) in refused {
+            job.completion(.failure(SnapshotError(refusing: job.process, refusal)), TreeSnapshot())
+        }
+        guard let late else { return false }
         let started = try? CaptureWorker.start { [self] in
-            guard let arena = try? SnapshotArena(resident: configuration.residentBytes), takeOver(from: stuck) else {
-                return
-            }
+            guard let arena = try? SnapshotArena(resident: configuration.residentBytes),
+                let generation = state.withLock({ $0.queue.takeOver(from: late) })
+            else { return }
             configuration.scheduling.apply()
-            serve(arena, stuck + 1)
+            serve(arena, generation)
         }
         started?.detach()
         return started != nil
@@ -168,11 +174,7 @@ public final class CaptureThread: Sendable {
     /// - Returns: false if the running capture did not end within `limit`.
     @discardableResult
     public func shutDown(within limit: Duration = .seconds(1)) -> Bool {
-        let waiting = state.withLock { state in
-            state.isShutDown = true
-            defer { state.waiting = [] }
-            return state.waiting
-        }
+        let waiting = state.withLock { $0.queue.shutDown() }
         for job in waiting {
             let canceled = Errno(rawValue: ECANCELED)
             job.completion(.failure(SnapshotError("take a snapshot", of: job.process, canceled)), TreeSnapshot())
@@ -196,20 +198,9 @@ public final class CaptureThread: Sendable {
         .detach()
     }
 
-    /// Makes the calling worker the current one; returns false if the stuck capture has ended in the meantime.
-    private func takeOver(from stuck: Int) -> Bool {
-        state.withLock { state in
-            guard state.generation == stuck, state.runningSince != nil else { return false }
-            state.stuckCount += 1
-            state.generation = stuck + 1
-            state.runningSince = nil
-            return true
-        }
-    }
-
     private func serve(_ arena: SnapshotArena, _ generation: Int) {
-        while let job = nextJob(generation) {
-            let runOthers: () -> Void = { [self] in job.others?.run(before: state.withLock { $0.waiting.count }) }
+        while let job = nextJob() {
+            let runOthers: () -> Void = { [self] in job.others?.run(before: waitingCount) }
             let (result, mustExit) = taking(arena, job.process, job.options, runOthers)
             if case .release = job.options.ending { runOthers() }
             let others = job.others?.end() ?? TreeSnapshot()
@@ -223,17 +214,13 @@ public final class CaptureThread: Sendable {
     }
 
     /// Waits for a job; nil when this worker must end.
-    private func nextJob(_ generation: Int) -> Job? {
+    private func nextJob() -> Job? {
         while true {
             work.wait()
             let (job, isOver): (Job?, Bool) = state.withLock { state in
-                if state.isShutDown {
-                    state.isIdle = true
-                    return (nil, true)
-                }
-                guard !state.waiting.isEmpty else { return (nil, false) }
-                state.runningSince = .now()
-                return (state.waiting.removeFirst(), false)
+                guard state.queue.isShutDown else { return (state.queue.next(at: .now()), false) }
+                state.isIdle = true
+                return (nil, true)
             }
             if isOver { return nil }
             if let job { return job }
@@ -242,13 +229,9 @@ public final class CaptureThread: Sendable {
 
     /// - Returns: false if another worker has taken over in the meantime.
     private func finish(_ generation: Int) -> Bool {
-        state.withLock { state in
-            guard state.generation == generation else {
-                state.stuckCount -= 1
-                return false
-            }
-            state.runningSince = nil
-            return true
-        }
+        let isCurrent = state.withLock { $0.queue.finish(generation) }
+        // Others of its tenant may have been passed over because of it.
+        if !isCurrent { work.signal() }
+        return isCurrent
     }
 }

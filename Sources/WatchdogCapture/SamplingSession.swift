@@ -29,17 +29,18 @@ public final class SamplingSession: Sendable {
     /// - Parameters:
     ///   - process: the process ID; never that of this process.
     ///   - options: how often to sample, and for how long at most.
+    ///   - seat: taken until both of its threads have ended, which the kernel may prevent.
     ///   - onFirstLook: called once on that thread when no thread is or will be stopped anymore.
     ///   - onLook: called on that thread with each sample.
     /// - Throws: ``SnapshotError`` if no memory or no thread is available.
     public init(
-        of process: Int32, _ options: SamplingOptions, onFirstLook: @escaping @Sendable () -> Void,
+        of process: Int32, _ options: SamplingOptions, seat: ThreadSeat, onFirstLook: @escaping @Sendable () -> Void,
         onLook: @escaping @Sendable () -> Void
     ) throws(SnapshotError) {
         wake = try Bell()
         done = try Bell()
         try CaptureWorker.start { [self] in
-            let result = run(process, options, onFirstLook, onLook)
+            let result = run(process, options, seat, onFirstLook, onLook)
             state.withLock { $0.result = result }
             done.ring()
         }
@@ -63,12 +64,12 @@ public final class SamplingSession: Sendable {
     private var isStopped: Bool { state.withLock { $0.isStopped } }
 
     private func run(
-        _ process: Int32, _ options: SamplingOptions, _ onFirstLook: @Sendable () -> Void,
+        _ process: Int32, _ options: SamplingOptions, _ seat: ThreadSeat, _ onFirstLook: @Sendable () -> Void,
         _ onLook: @Sendable () -> Void
     ) -> Result<Sampling, SnapshotError> {
         onLook()
         do throws(SnapshotError) {
-            let sampler = try begun(process, options, onFirstLook)
+            let sampler = try begun(process, options, seat, onFirstLook)
             sampler.stopsRunning = false
             var next = Instant.now()
             let end = next + options.duration
@@ -85,23 +86,29 @@ public final class SamplingSession: Sendable {
     }
 
     private func begun(
-        _ process: Int32, _ options: SamplingOptions, _ onFirstLook: @Sendable () -> Void
+        _ process: Int32, _ options: SamplingOptions, _ seat: ThreadSeat, _ onFirstLook: @Sendable () -> Void
     ) throws(SnapshotError) -> Sampler {
         defer { onFirstLook() }
         let sampler = try Sampler(of: process, options)
         // A sample taken after the stop would be misleading: on a busy machine the first one may come late.
         guard !isStopped else { throw SnapshotError("sample", of: process, .timedOut) }
-        guard try firstLook(sampler, of: process) else { throw SnapshotError("sample", of: process, .noSuchProcess) }
+        guard try firstLook(sampler, of: process, seat) else {
+            throw SnapshotError("sample", of: process, .noSuchProcess)
+        }
         guard !isStopped else { throw SnapshotError("sample", of: process, .timedOut) }
         return sampler
     }
 
-    private func firstLook(_ sampler: Sampler, of process: Int32) throws(SnapshotError) -> Bool {
+    private func firstLook(
+        _ sampler: Sampler, of process: Int32, _ seat: ThreadSeat
+    ) throws(SnapshotError) -> Bool {
         let look = FirstLook(sampler: sampler)
         let worker = try CaptureWorker.start {
-            look.succeeded = look.sampler.look()
-            // Only this thread can release one that stops late.
-            look.sampler.settle(until: .now() + Self.firstLookLimit / 2)
+            withExtendedLifetime(seat) {
+                look.succeeded = look.sampler.look()
+                // Only this thread can release one that stops late.
+                look.sampler.settle(until: .now() + Self.firstLookLimit / 2)
+            }
         }
         // The kernel may block the thread indefinitely; the sampler then belongs to that thread.
         guard worker.join(until: .now() + Self.firstLookLimit) else {

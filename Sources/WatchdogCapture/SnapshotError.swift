@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Glibc
+import WatchdogBase
 public import WatchdogLinux
 
 /// Why no snapshot could be taken.
@@ -14,16 +16,29 @@ public struct SnapshotError: Error, Sendable, Hashable, CustomStringConvertible 
     public let errno: Errno
     /// What happened to the process nevertheless.
     public let end: SnapshotEnd
+    /// Why it was not attempted; nil if it was.
+    private let refusal: StuckWaits.Refusal?
 
     init(_ operation: String, of process: Int32?, _ errno: Errno, end: SnapshotEnd = .untouched) {
         self.operation = operation
         self.process = process
         self.errno = errno
         self.end = end
+        refusal = nil
     }
 
-    /// "cannot list the threads of process 7: No such process (ESRCH)".
+    /// The error of a snapshot that is not attempted.
+    init(refusing process: Int32, _ refusal: StuckWaits.Refusal) {
+        operation = "take a snapshot"
+        self.process = process
+        errno = Errno(rawValue: EDEADLK)
+        end = .untouched
+        self.refusal = refusal
+    }
+
+    /// "cannot list the threads of process 7: No such process (ESRCH)", or the reason why nothing was attempted.
     public var description: String {
-        "cannot \(operation)" + (process.map { " of process \($0)" } ?? "") + ": \(errno)"
+        if let refusal { return refusal.words("capture") }
+        return "cannot \(operation)" + (process.map { " of process \($0)" } ?? "") + ": \(errno)"
     }
 }

@@ -21,25 +21,14 @@ final class TreeCapture: Sendable {
         let main: Int32
         /// Processes that come first.
         let preferred: [Int32]
+        /// Whose processes they are.
+        let tenant: Tenant
         /// Whether the app is killed afterward; otherwise its processes must not notice that they are captured.
         var kills = false
     }
 
-    /// Counts the threads that have not ended; a few may be stuck for good.
-    final class Threads: Sendable {
-        private static let limit = 4
-        private let count = Mutex(0)
-
-        func begin() -> Bool {
-            count.withLock { count in
-                guard count < Self.limit else { return false }
-                count += 1
-                return true
-            }
-        }
-
-        func end() { count.withLock { $0 -= 1 } }
-    }
+    /// How many threads there may be; some may be stuck for good.
+    static let seats = StuckWaits.Limits(app: 2, user: 4, all: 32)
 
     private struct State {
         var snapshot = TreeSnapshot()
@@ -64,17 +53,17 @@ final class TreeCapture: Sendable {
     private let request: Request
     private let limits: TreeLimits
     private let scheduling: CaptureThreadConfiguration.Scheduling
-    private let threads: Threads
+    private let seats: ThreadSeats
     private let state = Mutex(State())
 
     init(
-        _ request: Request, _ scheduling: CaptureThreadConfiguration.Scheduling, _ threads: Threads,
+        _ request: Request, _ scheduling: CaptureThreadConfiguration.Scheduling, _ seats: ThreadSeats,
         limits: TreeLimits = TreeLimits()
     ) {
         self.request = request
         self.limits = limits
         self.scheduling = scheduling
-        self.threads = threads
+        self.seats = seats
     }
 
     /// What has been captured; nothing is added afterward.
@@ -90,18 +79,21 @@ final class TreeCapture: Sendable {
     ///
     /// - Parameter waiting: how many other captures wait for this one.
     func run(before waiting: Int = 0) {
-        guard threads.begin() else { return note("The other processes were not captured: earlier captures are stuck.") }
+        let seat: ThreadSeat
+        switch seats.take(for: request.tenant, at: .now()) {
+        case .success(let taken): seat = taken
+        case .failure(let refusal):
+            return note("The other processes were not captured: \(refusal.words("capture")).")
+        }
         let time = limits.time(before: waiting)
         let deadline = Instant.now() + time
         do throws(SnapshotError) {
             let thread = try CaptureWorker.start { [self] in
                 scheduling.apply()
-                work(for: time, until: deadline)
-                threads.end()
+                withExtendedLifetime(seat) { work(for: time, until: deadline) }
             }
             if !thread.join(until: deadline) { state.withLock { $0.isOver = true } }
         } catch {
-            threads.end()
             note("The other processes were not captured: \(error).")
         }
     }

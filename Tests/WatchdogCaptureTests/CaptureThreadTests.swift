@@ -49,6 +49,8 @@ struct CaptureThreadTests {
         }
     }
 
+    private static let tenant = Tenant(app: "app", user: 1)
+
     private static func failure(_ process: Int32) -> Result<Snapshot, SnapshotError> {
         .failure(SnapshotError("test", of: process, Errno(rawValue: process)))
     }
@@ -63,7 +65,9 @@ struct CaptureThreadTests {
         let subjects = try (0..<3).map { _ in try Subject("threads", "4") }
         let reports = Reports()
         for subject in subjects {
-            #expect(thread.capture(subject.process, SnapshotOptions(ending: .kill()), completion: reports.add))
+            #expect(
+                thread.capture(
+                    subject.process, of: Self.tenant, SnapshotOptions(ending: .kill()), completion: reports.add) == nil)
         }
         try eventually("three captures") { reports.count == 3 }
         #expect(reports.all == [nil, nil, nil])
@@ -84,7 +88,7 @@ struct CaptureThreadTests {
             return (Self.failure(process), false)
         }
         defer { thread.shutDown() }
-        thread.capture(1, SnapshotOptions()) { _ in }
+        thread.capture(1, of: Self.tenant, SnapshotOptions()) { _ in }
         try eventually("a capture") { policy.withLock { !$0.isEmpty } }
         let resetOnFork: Int32 = 0x4000_0000
         let isPermitted = ThreadWithResult {
@@ -104,7 +108,7 @@ struct CaptureThreadTests {
         let subject = try Subject("vfork")
         try subject.waitForState("D")
         for _ in 0..<3 {
-            thread.capture(subject.process, SnapshotOptions(), completion: reports.add)
+            thread.capture(subject.process, of: Self.tenant, SnapshotOptions(), completion: reports.add)
         }
         try eventually("three captures") { reports.count == 3 }
         #expect(reports.all == [nil, nil, nil])
@@ -127,7 +131,7 @@ struct CaptureThreadTests {
                 usleep(UInt32(600 + attempt * 10))
                 return kill(process, SIGKILL)
             }
-            thread.capture(process, SnapshotOptions(), completion: reports.add)
+            thread.capture(process, of: Self.tenant, SnapshotOptions(), completion: reports.add)
             #expect(try subject.reap() == 9)
             try eventually("the capture") { reports.count == 1 }
             #expect(try killer.result() == 0)
@@ -143,12 +147,12 @@ struct CaptureThreadTests {
             return (Self.failure(process), false)
         }
         defer { thread.shutDown() }
-        #expect(thread.capture(1, SnapshotOptions(), completion: reports.add))
+        #expect(thread.capture(1, of: Self.tenant, SnapshotOptions(), completion: reports.add) == nil)
         try eventually("the first capture") { door.arrivals == 1 }
-        #expect(thread.capture(2, SnapshotOptions(), completion: reports.add))
-        #expect(thread.capture(3, SnapshotOptions(), completion: reports.add))
-        #expect(!thread.capture(4, SnapshotOptions(), completion: reports.add))
-        #expect(!thread.capture(5, SnapshotOptions(), completion: reports.add))
+        #expect(thread.capture(2, of: Self.tenant, SnapshotOptions(), completion: reports.add) == nil)
+        #expect(thread.capture(3, of: Self.tenant, SnapshotOptions(), completion: reports.add) == nil)
+        #expect(thread.capture(4, of: Self.tenant, SnapshotOptions(), completion: reports.add) == .tooManyWaiting)
+        #expect(thread.capture(5, of: Self.tenant, SnapshotOptions(), completion: reports.add) == .tooManyWaiting)
         #expect(thread.droppedCount == 2)
         for _ in 0..<3 {
             door.open()
@@ -167,43 +171,52 @@ struct CaptureThreadTests {
         }
         defer { thread.shutDown() }
         #expect(!thread.replaceStuckWorker(after: .zero, at: .now()), "nothing runs")
-        thread.capture(1, SnapshotOptions(), completion: reports.add)
+        thread.capture(1, of: Self.tenant, SnapshotOptions(), completion: reports.add)
         try eventually("the first capture") { door.arrivals == 1 }
-        thread.capture(2, SnapshotOptions(), completion: reports.add)
+        thread.capture(2, of: Self.tenant, SnapshotOptions(), completion: reports.add)
         #expect(!thread.replaceStuckWorker(after: patience, at: .now()), "not stuck yet")
         #expect(thread.replaceStuckWorker(after: patience, at: .now() + patience + .seconds(1)))
         try eventually("the second capture") { reports.count == 1 }
         #expect(reports.all == [2])
         door.open()
         try eventually("the first capture") { reports.count == 2 }
-        thread.capture(3, SnapshotOptions(), completion: reports.add)
+        thread.capture(3, of: Self.tenant, SnapshotOptions(), completion: reports.add)
         try eventually("the third capture") { reports.count == 3 }
         #expect(reports.all == [2, 1, 3])
     }
 
-    @Test("refuses captures when too many workers are stuck")
-    func tooManyStuck() throws {
+    @Test("refuses the captures of an app that gets them stuck, and no other user's")
+    func stuckApp() throws {
         let door = try Door()
         let reports = Reports()
         let thread = try CaptureThread(CaptureThreadConfiguration(residentBytes: 0)) { _, process, _, _ in
-            door.pass()
+            if process == 1 { door.pass() }
             return (Self.failure(process), false)
         }
         defer { thread.shutDown() }
-        for round in 1...4 {
-            thread.capture(1, SnapshotOptions(), completion: reports.add)
+        let late = { Instant.now() + .seconds(2) }
+        // Before any is stuck: the third one never begins, and ends with the reason.
+        for _ in 1...3 {
+            #expect(thread.capture(1, of: Self.tenant, SnapshotOptions(), completion: reports.add) == nil)
+        }
+        for round in 1...2 {
             try eventually("capture \(round)") { door.arrivals == round }
-            #expect(thread.replaceStuckWorker(after: .zero, at: .now() + .seconds(1)))
+            #expect(thread.replaceStuckWorker(after: .zero, at: late()))
             try eventually("worker \(round)") { thread.stuckWorkerCount == round }
         }
-        #expect(!thread.capture(1, SnapshotOptions(), completion: reports.add))
-        for _ in 0..<4 {
-            door.open()
-        }
-        try eventually("four captures") { reports.count == 4 && thread.stuckWorkerCount == 0 }
-        #expect(thread.capture(1, SnapshotOptions(), completion: reports.add))
-        door.open()
-        try eventually("a fifth capture") { reports.count == 5 }
+        let refusal = try #require(thread.refusal(of: Self.tenant, at: late()))
+        #expect("\(refusal)" == "2 earlier captures of this app have not returned")
+        let stranger = Tenant(app: "app", user: 2)
+        #expect(thread.capture(2, of: stranger, SnapshotOptions(), completion: reports.add) == nil)
+        try eventually("the other user's capture") { reports.all.contains(2) }
+        #expect(thread.refusal(of: stranger, at: late()) == nil)
+        thread.replaceStuckWorker(after: .zero, at: late())
+        #expect(reports.all == [2, EDEADLK])
+        for _ in 0..<2 { door.open() }
+        try eventually("the stuck captures") { reports.count == 4 && thread.stuckWorkerCount == 0 }
+        #expect(thread.refusal(of: Self.tenant, at: late()) == nil)
+        #expect(thread.capture(3, of: Self.tenant, SnapshotOptions(), completion: reports.add) == nil)
+        try eventually("a capture of that app") { reports.all.contains(3) }
     }
 
     @Test("ends what waits with an error when it is shut down")
@@ -214,12 +227,12 @@ struct CaptureThreadTests {
             door.pass()
             return (Self.failure(process), false)
         }
-        thread.capture(1, SnapshotOptions(), completion: reports.add)
+        thread.capture(1, of: Self.tenant, SnapshotOptions(), completion: reports.add)
         try eventually("the first capture") { door.arrivals == 1 }
-        thread.capture(2, SnapshotOptions(), completion: reports.add)
+        thread.capture(2, of: Self.tenant, SnapshotOptions(), completion: reports.add)
         #expect(!thread.shutDown(within: .milliseconds(5)), "one capture still runs")
         #expect(reports.all == [ECANCELED])
-        #expect(!thread.capture(3, SnapshotOptions(), completion: reports.add))
+        #expect(thread.capture(3, of: Self.tenant, SnapshotOptions(), completion: reports.add) == .shutDown)
         door.open()
         #expect(thread.shutDown(within: patience))
         #expect(reports.all == [ECANCELED, 1])

@@ -11,6 +11,9 @@ import WatchdogLinux
 
 @Suite("The capture of an app's other processes", .reapsChildren)
 struct TreeCaptureTests {
+    private static let tenant = Tenant(app: "app", user: 1)
+    private static var seats: ThreadSeats { ThreadSeats(limits: TreeCapture.seats) }
+
     private static func members(_ subjects: [Subject]) -> TreeMembers {
         .listed(subjects.compactMap { ProcessStat.read($0.process) })
     }
@@ -25,7 +28,8 @@ struct TreeCaptureTests {
         let thread = try CaptureThread(configuration)
         defer { thread.shutDown() }
         let answer = Mutex<(Result<Snapshot, SnapshotError>, TreeSnapshot)?>(nil)
-        thread.capture(main.process, with: members([main] + others), preferring: [], options) { result, others in
+        thread.capture(main.process, of: tenant, with: members([main] + others), preferring: [], options) {
+            result, others in
             answer.withLock { $0 = (result, others) }
         }
         try eventually("the capture") { answer.withLock { $0 != nil } }
@@ -74,13 +78,14 @@ struct TreeCaptureTests {
     func limits() throws {
         let subjects = try (0..<4).map { _ in try Subject("threads", "3") }
         let request = TreeCapture.Request(
-            members: Self.members(subjects), main: 0, preferred: [subjects[3].process])
+            members: Self.members(subjects), main: 0, preferred: [subjects[3].process],
+            tenant: Self.tenant)
         var limits = TreeLimits()
         limits.processes = 3
         limits.threads = 6
         limits.time = patience
         limits.stopTimeout = patience
-        let capture = TreeCapture(request, .inherited, TreeCapture.Threads(), limits: limits)
+        let capture = TreeCapture(request, .inherited, Self.seats, limits: limits)
         capture.run()
         let snapshot = capture.end()
         #expect(snapshot.members.map(\.stat.id) == [subjects[3], subjects[0], subjects[1]].map(\.process))
@@ -92,12 +97,35 @@ struct TreeCaptureTests {
     @Test("ends in time, and says which it did not reach")
     func late() throws {
         let subjects = try (0..<2).map { _ in try Subject("threads", "3") }
-        let request = TreeCapture.Request(members: Self.members(subjects), main: 0, preferred: [])
+        let request = TreeCapture.Request(members: Self.members(subjects), main: 0, preferred: [], tenant: Self.tenant)
         var limits = TreeLimits()
         limits.time = .zero
-        let capture = TreeCapture(request, .inherited, TreeCapture.Threads(), limits: limits)
+        let capture = TreeCapture(request, .inherited, Self.seats, limits: limits)
         capture.run()
         #expect(capture.end().members.allSatisfy { $0.snapshot == nil && $0.failure == "there was no time" })
+    }
+
+    @Test("is left out if earlier ones of its app have not returned, which is said, and not that of another user's app")
+    func seats() throws {
+        let subject = try Subject("threads", "1")
+        let seats = ThreadSeats(limits: StuckWaits.Limits(app: 1, user: 1, all: 9))
+        let taken = try seats.take(for: Self.tenant, at: .now()).get()
+        var limits = TreeLimits()
+        limits.time = patience
+        func notes(of tenant: Tenant) -> [String] {
+            let request = TreeCapture.Request(
+                members: Self.members([subject]), main: 0, preferred: [], tenant: tenant)
+            let capture = TreeCapture(request, .inherited, seats, limits: limits)
+            capture.run()
+            return capture.end().notes
+        }
+        #expect(
+            notes(of: Self.tenant)
+                == ["The other processes were not captured: 1 earlier capture of this app has not returned."])
+        #expect(notes(of: Tenant(app: "app", user: 2)) == [])
+        try withExtendedLifetime(taken) {
+            try eventually("the thread's end") { seats.takenCount == 1 }
+        }
     }
 
     @Test("shares its time with the captures that wait")

@@ -59,7 +59,8 @@ enum Samples {
         hangs: LatencySummary(
             count: 2, median: .milliseconds(800), percentile99: .milliseconds(1_200), maximum: .milliseconds(1_200)),
         strayAnswers: 1, lastExit: "was killed by SIGKILL", status: "Serving 12 requests",
-        lifecycle: "foreground", output: "journal")
+        lifecycle: "foreground", output: "journal",
+        reportGaps: ["no stacks: 2 earlier captures of this app have not returned"])
 
     /// Of an app that has failed too often.
     static let failedDescription = DescribeReply(

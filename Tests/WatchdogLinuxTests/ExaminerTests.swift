@@ -72,6 +72,9 @@ struct ExaminerTests {
         source = try ScriptedSource()
     }
 
+    /// The one app of a user.
+    private static func tenant(_ user: UInt32) -> Tenant { Tenant(app: "app", user: user) }
+
     private func turn(until condition: () -> Bool) throws {
         let end = Instant.now() + patience
         while !condition() {
@@ -161,8 +164,10 @@ struct ExaminerTests {
     func owners() throws {
         let examiner = try Examiner(source.end, on: loop)
         var answers: [String] = []
-        for (owner, name) in [(1, "a"), (1, "b"), (2, "c")] {
-            examiner.ask(.variable(name, of: try process()), for: owner, within: patience) { _ in answers.append(name) }
+        for (owner, name) in [(UInt32(1), "a"), (1, "b"), (2, "c")] {
+            examiner.ask(.variable(name, of: try process()), of: Self.tenant(owner), within: patience) { _ in
+                answers.append(name)
+            }
         }
         let examiners = source.examiners()
         #expect(examiners.count == 2, "one per owner")
@@ -181,11 +186,13 @@ struct ExaminerTests {
         var answers: [String??] = []
         let subject = try process()
         let began = Instant.now()
-        examiner.ask(.variable("PATH", of: subject), for: 1, within: .milliseconds(30)) { answers.append($0) }
+        examiner.ask(.variable("PATH", of: subject), of: Self.tenant(1), within: .milliseconds(30)) {
+            answers.append($0)
+        }
         try turn { !answers.isEmpty }
         #expect(Instant.now() - began >= .milliseconds(30))
         #expect(answers == [nil] && examiner.abandonedCount == 1)
-        examiner.ask(.variable("PATH", of: subject), for: 1, within: patience) { answers.append($0) }
+        examiner.ask(.variable("PATH", of: subject), of: Self.tenant(1), within: patience) { answers.append($0) }
         let next = try #require(source.examiners().first)
         #expect(next.serve())
         try turn { answers.count == 2 }
@@ -195,38 +202,95 @@ struct ExaminerTests {
         #expect(answers.count == 2)
     }
 
-    @Test("an examiner that dies leaves no answer, and abandoned ones are bounded")
+    @Test("an examiner that dies leaves no answer, and is replaced at once")
     func dead() throws {
-        let examiner = try Examiner(source.end, on: loop, Examiner.Limits(examiners: 1, abandoned: 1, waiting: 2))
+        let examiner = try Examiner(source.end, on: loop)
         var examiners = source.examiners()
-        var ends = 0
+        var answers: [String??] = []
         let subject = try process()
-        examiner.ask(.variable("PATH", of: subject), for: 1, within: patience) {
-            #expect($0 == nil)
-            ends += 1
-        }
+        examiner.ask(.variable("PATH", of: subject), of: Self.tenant(1), within: patience) { answers.append($0) }
         examiners.removeAll()
-        try turn { ends == 1 }
-        // The next one is stuck, and none is made for those behind it until it has died.
-        for owner in 2...4 {
-            examiner.ask(.variable("PATH", of: subject), for: owner, within: .milliseconds(20)) {
+        try turn { !answers.isEmpty }
+        #expect(answers == [nil])
+        let next = try #require(source.examiners().first, "nobody has asked yet")
+        examiner.ask(.variable("PATH", of: subject), of: Self.tenant(1), within: patience) { answers.append($0) }
+        #expect(next.serve())
+        try turn { answers.count == 2 }
+        #expect(answers[1] != nil && examiner.refusal(of: Self.tenant(1)) == nil)
+    }
+
+    @Test("an app that makes examiners unkillable is not examined anymore, which is told once; others are")
+    func unkillable() throws {
+        let examiner = try Examiner(source.end, on: loop)
+        var told: [(Examiner.Refusal, Tenant?)] = []
+        examiner.onRefusal = { told.append(($0, $1)) }
+        var examiners = source.examiners()
+        let subject = try process()
+        var ends = 0
+        for round in 1...3 {
+            examiner.ask(.variable("PATH", of: subject), of: Self.tenant(1), within: .milliseconds(20)) {
                 #expect($0 == nil)
                 ends += 1
             }
+            try turn { ends == round }
+            examiners += source.examiners()
         }
-        examiners = source.examiners()
-        #expect(examiners.count == 1)
-        try turn { ends == 4 }
-        #expect(examiner.abandonedCount == 1)
-        #expect(source.examiners().isEmpty)
-        examiners.removeAll()
-        try turn { examiner.abandonedCount == 0 }
-        examiner.ask(.variable("PATH", of: subject), for: 1, within: patience) {
+        #expect(examiner.abandonedCount == 2, "the third question reached nobody")
+        #expect(told.count == 1 && told.first?.1 == Self.tenant(1))
+        let refusal = try #require(examiner.refusal(of: Self.tenant(1)))
+        #expect("\(refusal)" == "2 earlier examinations of this app have not returned")
+        #expect(told.first?.0 == refusal)
+        // Another user's app with the same name is examined.
+        #expect(examiner.refusal(of: Self.tenant(2)) == nil)
+        examiner.ask(.variable("PATH", of: subject), of: Self.tenant(2), within: patience) {
             #expect($0 != nil)
             ends += 1
         }
-        let next = try #require(source.examiners().first)
-        #expect(next.serve())
-        try turn { ends == 5 }
+        examiners += source.examiners()
+        #expect(examiners.last?.serve() == true)
+        try turn { ends == 4 }
+        examiners.removeAll()
+        try turn { examiner.abandonedCount == 0 }
+        #expect(examiner.refusal(of: Self.tenant(1)) == nil, "they have died")
+    }
+
+    @Test("one user's apps take only a part of the examiners")
+    func parts() throws {
+        var limits = Examiner.Limits()
+        limits.busyPerUser = 2
+        let examiner = try Examiner(source.end, on: loop, limits)
+        let subject = try process()
+        var answers = 0
+        for app in ["a", "b", "c"] {
+            let tenant = Tenant(app: app, user: 1)
+            examiner.ask(.variable("PATH", of: subject), of: tenant, within: patience) { _ in answers += 1 }
+        }
+        var examiners = source.examiners()
+        #expect(examiners.count == 2)
+        examiner.ask(.variable("PATH", of: subject), of: Self.tenant(2), within: patience) { _ in answers += 1 }
+        examiners += source.examiners()
+        #expect(examiners.count == 3, "one for the other user")
+        try turn {
+            for examiner in examiners { _ = examiner.serve() }
+            return answers == 4
+        }
+    }
+
+    @Test("when their source has ended, questions end at once, and that is told once")
+    func withoutSource() throws {
+        var scripted: ScriptedSource? = try ScriptedSource()
+        let end = try #require(scripted?.end)
+        let examiner = try Examiner(end, on: loop)
+        var told: [Examiner.Refusal] = []
+        examiner.onRefusal = { refusal, _ in told.append(refusal) }
+        scripted = nil
+        try turn { !told.isEmpty }
+        var answers: [String??] = []
+        examiner.ask(.variable("PATH", of: try process()), of: Self.tenant(1), within: patience * 2) {
+            answers.append($0)
+        }
+        try turn { !answers.isEmpty }
+        #expect(answers == [nil] && told == [.withoutSource])
+        #expect(examiner.refusal(of: Self.tenant(1)) == .withoutSource)
     }
 }

@@ -111,6 +111,7 @@ public enum ControlInterface {
         # lifecycle: launching, foreground, inactive (between two states), background, suspended, terminating.
         # probes: successful probes, if the app is probed; probeRefusal: why it cannot be probed.
         # output: where its standard output goes: journal, inherit, null, or the path of a file.
+        # reportGaps: what its reports would lack now, because earlier reads of its memory have not returned.
         type AppDetails (
           file: ?string,
           isEnforced: bool,
@@ -126,7 +127,8 @@ public enum ControlInterface {
           lastExit: ?string,
           status: ?string,
           lifecycle: ?string,
-          output: ?string
+          output: ?string,
+          reportGaps: ?[]string
         )
 
         # A line of an app's output.

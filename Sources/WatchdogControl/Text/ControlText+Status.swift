@@ -67,6 +67,7 @@ extension ControlText {
         if let exit = details.lastExit { text += wrapped("Last exit", exit.shown, style) }
         if let incident = app.lastIncident { text += self.incident(incident, style) }
         if let status = details.status { text += wrapped("Status", status.shown, style) }
+        for gap in details.reportGaps ?? [] { text += wrapped("Reports", gap.shown, style) }
         return text
     }
 

@@ -32,6 +32,8 @@ public struct AppDetails: Hashable, Sendable, Codable {
     public var lifecycle: String?
     /// Where its standard output goes: "journal", "inherit", "null" or the path of a file.
     public var output: String?
+    /// What its reports would lack now, in one phrase each: "no stacks: 2 earlier captures of this app have not returned".
+    public var reportGaps: [String]?
 
     /// Creates details.
     public init(
@@ -39,7 +41,7 @@ public struct AppDetails: Hashable, Sendable, Codable {
         restartsByCause: [String: Int] = [:], reachedLimit: LimitSummary? = nil,
         pings: LatencySummary = LatencySummary(), probes: LatencySummary? = nil, probeRefusal: String? = nil,
         hangs: LatencySummary = LatencySummary(), strayAnswers: Int = 0, lastExit: String? = nil, status: String? = nil,
-        lifecycle: String? = nil, output: String? = nil
+        lifecycle: String? = nil, output: String? = nil, reportGaps: [String]? = nil
     ) {
         self.file = file
         self.isEnforced = isEnforced
@@ -56,5 +58,6 @@ public struct AppDetails: Hashable, Sendable, Codable {
         self.status = status
         self.lifecycle = lifecycle
         self.output = output
+        self.reportGaps = reportGaps.flatMap { $0.isEmpty ? nil : $0 }
     }
 }

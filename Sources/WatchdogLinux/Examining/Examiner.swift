@@ -2,28 +2,43 @@
 
 import CLinux
 import Glibc
-import WatchdogBase
+public import WatchdogBase
 
 /// Asks examiners about processes, with a deadline for each answer.
 ///
 /// The kernel kills an examiner that misses its deadline. If that is impossible because the examiner is in
-/// uninterruptible sleep, it is left alone and replaced. Each owner, such as an app, has one examination at a time, so
-/// a hostile app delays only its own.
+/// uninterruptible sleep, it is left alone and replaced, which counts against the ``ExaminationBudget`` of the app and of its
+/// user. Each app has one examination at a time, and each user a part of the examiners, so a hostile app delays only its own
+/// user's.
 ///
 /// Isolation: the loop's thread; nothing here waits.
 public final class Examiner {
     /// The limits of an examiner pool.
     struct Limits {
         /// The maximum number of busy and idle examiners.
-        var examiners = 4
-        /// The maximum number of examiners that were replaced but have not died yet.
-        var abandoned = 8
-        /// The maximum number of waiting examinations.
-        var waiting = 1_024
+        var examiners = 16
+        /// The maximum number of examinations of one user's processes at a time.
+        var busyPerUser = 4
+    }
+
+    /// Why nothing of a tenant is examined.
+    public enum Refusal: Hashable, Sendable, CustomStringConvertible {
+        /// Too many examiners of the tenant do not die.
+        case stuck(ExaminationBudget.Refusal)
+        /// The process that examiners are forked from has ended.
+        case withoutSource
+
+        /// The reason, in words.
+        public var description: String {
+            switch self {
+            case .stuck(let refusal): refusal.description
+            case .withoutSource: "the process that starts examiners has ended"
+            }
+        }
     }
 
     private struct Question {
-        let owner: Int
+        let tenant: Tenant
         let deadline: Instant
         let request: ExaminerFields
         let end: (ExaminerFields?) -> Void
@@ -33,8 +48,10 @@ public final class Examiner {
         let descriptor: OwnedDescriptor
         var source: IOSource?
         var question: Question?
-        /// True when the question was ended without an answer from this examiner.
-        var isAbandoned = false
+        /// The number in the budget once the question was ended without an answer from this examiner.
+        var loss: Int?
+        var isAbandoned: Bool { loss != nil }
+        var isIdle: Bool { question == nil && !isAbandoned }
 
         init(_ descriptor: OwnedDescriptor) { self.descriptor = descriptor }
     }
@@ -47,6 +64,17 @@ public final class Examiner {
     private var workers: [Worker] = []
     private var waiting: [Question] = []
     private var timer: Timer?
+    private var budget = ExaminationBudget()
+    private var sourceEnd: IOSource?
+    private var hasSource = true
+    /// Examiners that end at once are not replaced without a pause.
+    private var replacements = TokenBucket(capacity: 4, perSecond: 1)
+    /// Whose refusals have been told, and until when they last; nil until an examiner dies.
+    private var told: [StuckWaits.Refusal.Scope: Instant?] = [:]
+
+    /// Called once for each app, user or whole of which nothing is examined for a while, with one that it concerns, and
+    /// when the source has ended.
+    public var onRefusal: (Refusal, _ tenant: Tenant?) -> Void = { _, _ in }
 
     /// Connects to the source and makes it fork the first examiner.
     public convenience init(_ source: ExaminerSource, on loop: EventLoop) throws(LinuxError) {
@@ -61,26 +89,35 @@ public final class Examiner {
         self.loop = loop
         self.limits = limits
         timer = try loop.timer { [unowned self] _ in endOverdue() }
+        sourceEnd = try loop.onReadable(origin) { [unowned self] in loseSource() }
         _ = makeWorker()
     }
 
-    /// Asks a question; `end` is called later, with nil if there is no answer in time.
+    /// Asks a question; `end` is called later with the answer, or with nil if there is none in time or
+    /// ``refusal(of:)`` says so.
     ///
     /// - Parameters:
     ///   - examination: the question.
-    ///   - owner: the owner of the process; questions of one owner are answered one after another.
+    ///   - tenant: whose process it is about; questions of one tenant are answered one after another.
     ///   - limit: the maximum time, including the wait for earlier questions.
     ///   - end: gets the answer.
     public func ask<Answer>(
-        _ examination: Examination<Answer>, for owner: Int, within limit: Duration = .milliseconds(500),
+        _ examination: Examination<Answer>, of tenant: Tenant, within limit: Duration = .milliseconds(500),
         then end: @escaping (Answer?) -> Void
     ) {
         let question = Question(
-            owner: owner, deadline: loop.now + limit, request: examination.request
+            tenant: tenant, deadline: refusal(of: tenant) == nil ? loop.now + limit : loop.now,
+            request: examination.request
         ) { answer in end(answer.flatMap { examination.answer(in: $0) }) }
         waiting.append(question)
         distribute()
         armTimer()
+    }
+
+    /// Why nothing of a tenant is examined at the moment; nil if it is.
+    public func refusal(of tenant: Tenant) -> Refusal? {
+        guard hasSource else { return .withoutSource }
+        return budget.refusal(of: tenant, at: loop.now).map { .stuck($0) }
     }
 
     /// The number of examiners that were replaced but have not died yet.
@@ -89,7 +126,7 @@ public final class Examiner {
     // MARK: - Examiners
 
     private func makeWorker() -> Worker? {
-        guard abandonedCount < limits.abandoned, workers.count - abandonedCount < limits.examiners else { return nil }
+        guard hasSource, workers.count - abandonedCount < limits.examiners else { return nil }
         var ends: [Int32] = [-1, -1]
         guard wd_socket_pair(&ends) == 0 else { return nil }
         let worker = Worker(OwnedDescriptor(taking: ends[0]))
@@ -105,12 +142,8 @@ public final class Examiner {
     }
 
     private func distribute() {
-        while let index = waiting.firstIndex(where: { question in
-            !workers.contains { $0.question?.owner == question.owner }
-        }) {
-            guard let worker = workers.first(where: { $0.question == nil && !$0.isAbandoned }) ?? makeWorker() else {
-                return
-            }
+        while let index = waiting.firstIndex(where: { mayBegin($0.tenant) }) {
+            guard let worker = workers.first(where: \.isIdle) ?? makeWorker() else { return }
             let question = waiting.remove(at: index)
             var message = ExaminerFields()
             message.append(max(1, (question.deadline - loop.now).nanoseconds / 1_000_000))
@@ -118,6 +151,12 @@ public final class Examiner {
             worker.question = question
             if wd_socket_send(worker.descriptor.number, bytes, bytes.count) != 0 { remove(worker) }
         }
+    }
+
+    private func mayBegin(_ tenant: Tenant) -> Bool {
+        let busy = workers.compactMap(\.question?.tenant)
+        return !busy.contains(tenant) && busy.count { $0.user == tenant.user } < limits.busyPerUser
+            && refusal(of: tenant) == nil
     }
 
     private func receive(from worker: Worker) {
@@ -129,9 +168,7 @@ public final class Examiner {
         guard let answer, !worker.isAbandoned, let question = worker.question else { return remove(worker) }
         worker.question = nil
         // One idle examiner is enough.
-        if workers.contains(where: { $0 !== worker && $0.question == nil && !$0.isAbandoned }), waiting.isEmpty {
-            remove(worker)
-        }
+        if workers.contains(where: { $0 !== worker && $0.isIdle }), waiting.isEmpty { remove(worker) }
         question.end(answer)
         distribute()
         armTimer()
@@ -141,9 +178,38 @@ public final class Examiner {
     private func remove(_ worker: Worker) {
         worker.source?.cancel()
         workers.removeAll { $0 === worker }
+        if let loss = worker.loss {
+            budget.end(loss)
+            told = told.filter { $0.value != nil }
+        }
         worker.question?.end(nil)
         worker.question = nil
         distribute()
+        // The next question should not wait for a fork.
+        if !workers.contains(where: \.isIdle), replacements.admit(at: loop.now) { _ = makeWorker() }
+    }
+
+    private func loseSource() {
+        sourceEnd?.cancel()
+        hasSource = false
+        onRefusal(.withoutSource, nil)
+        endRefused()
+    }
+
+    /// Ends the questions that nobody will answer.
+    private func endRefused() {
+        let refused = waiting.filter { refusal(of: $0.tenant) != nil }
+        waiting.removeAll { refusal(of: $0.tenant) != nil }
+        for question in refused { question.end(nil) }
+    }
+
+    /// Counts an examiner that does not die against the tenant of its question.
+    private func abandon(_ worker: Worker, for tenant: Tenant) {
+        worker.loss = budget.begin(for: tenant, at: loop.now)
+        guard let refusal = budget.refusal(of: tenant, at: loop.now) else { return }
+        told = told.filter { $0.value.map { $0 > loop.now } ?? true }
+        guard told.updateValue(refusal.until, forKey: refusal.scope) == nil else { return }
+        onRefusal(.stuck(refusal), tenant)
     }
 
     private func endOverdue() {
@@ -151,12 +217,13 @@ public final class Examiner {
         for worker in workers {
             guard let question = worker.question, question.deadline + Self.grace <= now else { continue }
             worker.question = nil
-            worker.isAbandoned = true
+            abandon(worker, for: question.tenant)
             question.end(nil)
         }
         let overdue = waiting.filter { $0.deadline <= now }
         waiting.removeAll { $0.deadline <= now }
         for question in overdue { question.end(nil) }
+        endRefused()
         distribute()
         armTimer()
     }

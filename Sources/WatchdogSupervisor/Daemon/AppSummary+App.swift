@@ -92,7 +92,8 @@ extension AppDetails {
             lastExit: app.notices.lastExit,
             status: app.current?.supervisor.account.status,
             lifecycle: app.current?.supervisor.machine.lifecycleState.rawValue,
-            output: configuration.program.standardOutput.place
+            output: configuration.program.standardOutput.place,
+            reportGaps: app.latest?.shell.gaps
         )
     }
 }

@@ -26,6 +26,8 @@ final class BlockingEvidence {
     /// The answer's waits with the priorities of their threads, which are unknown after the kill.
     private var waits: [WaitDetails] = []
     private var isOver = false
+    /// Why nothing was examined; nil if it was.
+    private(set) var gap: Examiner.Refusal?
     private var proceed: (() -> Void)?
 
     /// Notes an answer that will do if a better one comes too late.
@@ -35,8 +37,11 @@ final class BlockingEvidence {
     }
 
     /// Ends the examination with its answer; nil if there is none.
-    func end(_ answer: BlockedThread?) {
+    ///
+    /// - Parameter gap: why there is none, if that is known.
+    func end(_ answer: BlockedThread?, because gap: Examiner.Refusal? = nil) {
         note(answer)
+        self.gap = gap
         isOver = true
         resume()
     }

@@ -17,6 +17,7 @@ final class LaunchEvidence {
     }
 
     private let host: Host
+    private let tenant: Tenant
     private let cgroup: Cgroup?
     /// How much older the machine's figures may be than those of the process.
     private let precision: Duration
@@ -39,8 +40,9 @@ final class LaunchEvidence {
     /// The faults that were injected so far.
     var faults: [String] = []
 
-    init(_ host: Host, cgroup: Cgroup?, update allowance: Duration) {
+    init(_ host: Host, of tenant: Tenant, cgroup: Cgroup?, update allowance: Duration) {
         self.host = host
+        self.tenant = tenant
         self.cgroup = cgroup
         precision = allowance / 100
     }
@@ -201,10 +203,12 @@ final class LaunchEvidence {
         let blocking = BlockingEvidence()
         self.blocking = blocking
         let process = ExaminedProcess(id: pid, startTime: startTime, cgroup: cgroup?.path)
-        examiner.ask(.waits(of: process, thread: thread, isWithinApp: true), for: Int(pid)) { answer in
-            guard let answer, answer.mayAwaitStranger else { return blocking.end(answer) }
+        let tenant = tenant
+        examiner.ask(.waits(of: process, thread: thread, isWithinApp: true), of: tenant) { answer in
+            guard let answer else { return blocking.end(nil, because: examiner.refusal(of: tenant)) }
+            guard answer.mayAwaitStranger else { return blocking.end(answer) }
             blocking.note(answer)
-            examiner.ask(.waits(of: process, thread: thread), for: Int(pid)) { blocking.end($0 ?? answer) }
+            examiner.ask(.waits(of: process, thread: thread), of: tenant) { blocking.end($0 ?? answer) }
         }
     }
 

@@ -49,6 +49,8 @@ final class Host {
     let messages: SharedSource
     let pacer: Pacer
     let captureThread: CaptureThread
+    /// What reports lack because reads have not returned.
+    let gaps: ReportGaps
     let reportWriter: ReportWriter
     let log: EventLog
     let runtimeDirectory: RuntimeDirectory
@@ -85,8 +87,9 @@ final class Host {
     private var captures = CaptureCount()
     /// A capture that takes longer is stuck.
     private static let longestCapture = Duration.seconds(1)
-    private var runningWatches = 0
-    private static let watchLimit = 8
+    /// A capture that takes longer while others wait is replaced: they must not miss their own moment.
+    private static let longestTurn = Duration.milliseconds(100)
+    private var turnCheck: Int?
     /// The limit of captures waiting for the capture thread; apps that hang on one database do so together.
     private static let captureLimit = 4_096
     private var hasChildNews = false
@@ -127,6 +130,7 @@ final class Host {
             CaptureThreadConfiguration(
                 queueLimit: Self.captureLimit, residentBytes: 512 << 10,
                 scheduling: .realTime(priority: SchedulingGrant.priority)))
+        gaps = ReportGaps(captureThread, examiner, log)
         reportWriter = ReportWriter(
             store: store, symbolicator: Symbolicator(), mailbox: mailbox, limitsRepeats: limitsRepeats,
             prints: printsReports)
@@ -292,21 +296,6 @@ final class Host {
         }
     }
 
-    // MARK: - Samples of hanging apps
-
-    /// Counts an app that is sampled; each takes a thread.
-    ///
-    /// - Returns: false if the limit is reached.
-    func watchBegan() -> Bool {
-        guard runningWatches < Self.watchLimit else { return false }
-        runningWatches += 1
-        return true
-    }
-
-    func watchEnded() {
-        runningWatches -= 1
-    }
-
     // MARK: - Children
 
     /// Counts a capture, because a wait in the meantime would consume the stops that the capture thread waits for.
@@ -322,6 +311,16 @@ final class Host {
     func captureEnded(_ number: Int) {
         captures.end(number)
         capturesChanged()
+    }
+
+    /// Makes sure that captures that wait get their turn, whatever makes the running one late.
+    func captureWaits() {
+        guard turnCheck == nil, captureThread.waitingCount > 0 else { return }
+        turnCheck = pacer.schedule(after: Self.longestTurn) { [unowned self] in
+            turnCheck = nil
+            captureThread.replaceStuckWorker(after: Self.longestTurn, at: .now())
+            captureWaits()
+        }
     }
 
     private func expireCaptures() {

@@ -23,6 +23,9 @@ struct IncidentScene {
         self.evidence = evidence
     }
 
+    /// Whose limits the incidents of this launch count against.
+    var tenant: Tenant { launch.tenant }
+
     /// The facts that must be read before the process is gone.
     func facts(
         _ event: WatchdogEvent, _ exhaustion: IncidentFacts.Exhaustion, allowance: Duration, elapsed: Duration,
@@ -41,7 +44,7 @@ struct IncidentScene {
             appName: launch.name,
             pid: Int(process?.pid ?? tree.pid ?? 0),
             executablePath: process.flatMap { ProcessFacts.executable($0.pid) } ?? launch.executable,
-            userID: Int(launch.observed?.user ?? launch.credentials?.user ?? host.userID),
+            userID: Int(launch.tenant.user),
             parentName: launch.observed?.parentName ?? "watchdogd",
             parentPID: Int(launch.observed?.parent ?? getpid()),
             launchTime: launched?.time ?? .now(),

@@ -53,20 +53,20 @@ final class LaunchIncidents {
     /// Starts to sample the app from outside.
     func observe(every interval: Duration) {
         guard watch == nil, let process = scene.tree.judged, let thread = scene.evidence.thread,
-            host.watchBegan()
+            let seat = try? host.gaps.samplers.take(for: scene.tenant, at: .now()).get()
         else { return }
         let mailbox = host.mailbox
         // The first sample stops threads that are on a CPU, as a capture does.
         let number = host.captureBegan(within: scene.launch.spec.captureBudget)
         do {
             watch = try HangWatch(
-                of: process.pid, startTime: process.startTime, thread: thread, every: interval, at: .now()
+                of: process.pid, startTime: process.startTime, thread: thread, every: interval, at: .now(),
+                seat: seat
             ) {
                 mailbox.post(.looked(number: number))
             }
         } catch {
             host.captureEnded(number)
-            host.watchEnded()
         }
     }
 
@@ -93,7 +93,6 @@ final class LaunchIncidents {
     private func takeWatch() -> HangWatch? {
         guard let watch else { return nil }
         self.watch = nil
-        host.watchEnded()
         watch.stop()
         return watch
     }
@@ -155,11 +154,9 @@ final class LaunchIncidents {
         }
         let mailbox = host.mailbox
         let key = key
-        // A capture that takes this long is stuck and would delay this one by its whole budget.
-        host.captureThread.replaceStuckWorker(after: .milliseconds(100), at: .now())
         let number = host.captureBegan(within: scene.launch.spec.captureBudget)
-        let isAccepted = host.captureThread.capture(
-            judged.pid, with: scene.tree.members, preferring: preferred(open[incident]), options
+        let refusal = host.captureThread.capture(
+            judged.pid, of: scene.tenant, with: scene.tree.members, preferring: preferred(open[incident]), options
         ) { result, others in
             let outcome: CaptureOutcome =
                 switch result {
@@ -170,9 +167,9 @@ final class LaunchIncidents {
         }
         // Read this during the capture; it needs nothing from the process itself.
         open[incident]?.facts?.cpu = scene.evidence.cpuStatistics()
-        guard !isAccepted else { return }
+        guard let refusal else { return host.captureWaits() }
         host.captureEnded(number)
-        captured(incident, .failed("too many captures are waiting"))
+        captured(incident, .failed("\(refusal)"))
     }
 
     /// The processes to capture first if there are too many: those that the main thread waits for.
@@ -184,6 +181,7 @@ final class LaunchIncidents {
 
     /// Handles the result of a capture.
     func captured(_ incident: IncidentKey, _ outcome: CaptureOutcome, _ others: TreeSnapshot = TreeSnapshot()) {
+        host.gaps.captured(of: scene.tenant)
         guard var captured = open[incident], !captured.isBeingWritten else { return }
         captured.capture = outcome
         captured.others = others
@@ -254,6 +252,9 @@ final class LaunchIncidents {
     ) {
         guard var facts = incident.facts, let capture = incident.capture else { return }
         incident.blocking?.complete(&facts.evidence)
+        if let gap = incident.blocking?.gap {
+            facts.notes.append("What the main thread waits for was not examined: \(gap).")
+        }
         // The writer now has the facts and the stacks.
         open[key] = OpenIncident(kind: incident.kind, owedReport: incident.owedReport, isBeingWritten: true)
         host.reportWriter.write(

@@ -45,6 +45,7 @@ enum EventKind: String, CaseIterable, Sendable {
     case configurationInvalid
     case captured
     case messagesDropped
+    case examinationsPaused
 
     /// `MESSAGE_ID`: 128 random bits, as sd-id128(3) requires.
     var messageID: String {
@@ -88,6 +89,7 @@ enum EventKind: String, CaseIterable, Sendable {
         case .configurationInvalid: "2c00c7112aa04b7c9e2a801a800cb705"
         case .captured: "7a90d0e6212344cc983cec49a215e847"
         case .messagesDropped: "815ab0fd9a0e49cfa36f282176bd058f"
+        case .examinationsPaused: "99eac782f7544ce7bb36240bb4646843"
         }
     }
 
@@ -97,7 +99,8 @@ enum EventKind: String, CaseIterable, Sendable {
         case .unkillable: .critical
         case .killed, .crashed, .limitReached, .launchFailed, .reloadFailed, .configurationInvalid: .error
         case .reported, .hangReported, .hung, .probeFailed, .probeImpossible, .overslept, .captureFailed, .channelLost,
-            .leftBehind, .launchRegressed, .outputRefused, .messagesDropped, .messageRefused:
+            .leftBehind, .launchRegressed, .outputRefused, .messagesDropped, .messageRefused,
+            .examinationsPaused:
             .warning
         case .slow, .probeRecovered, .credited, .machineResumed, .paused, .extensionRefused, .exited, .restarting,
             .captured:
@@ -117,7 +120,7 @@ enum EventKind: String, CaseIterable, Sendable {
             true
         case .killed, .crashed, .captureFailed, .channelLost, .exited, .leftBehind, .unkillable, .launchFailed,
             .launchRegressed, .outputRefused, .restarting, .limitReached, .reloaded, .configurationInvalid,
-            .messagesDropped:
+            .messagesDropped, .examinationsPaused:
             false
         }
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Glibc
 import WatchdogBase
 import WatchdogConfiguration
 import WatchdogLinux
@@ -39,6 +40,8 @@ struct LaunchConfiguration {
 
     /// Whose calls off the loop its own are, because this user can make them hang; nil for watchdogd's own user.
     var workOwner: String? { credentials.map { String($0.user) } }
+    /// Whose limits on reads that may never return it counts against.
+    var tenant: Tenant { Tenant(app: name, user: observed?.user ?? credentials?.user ?? geteuid()) }
 
     /// The target of a readiness probe.
     enum Probe {

@@ -28,6 +28,8 @@ final class LaunchShell: LaunchEffects {
     let incidents: LaunchIncidents
     private let startup: LaunchStartup
     let output = LaunchOutput()
+    /// What its reports would lack now, in one phrase each.
+    var gaps: [String] { host.gaps.phrases(of: configuration.tenant) }
     private let key: Int
     private var deadline: Timer?
     private var deadlineCanWait = false
@@ -90,10 +92,11 @@ final class LaunchShell: LaunchEffects {
         let emit = { (event: LaunchEvent) in relay.shell?.handle(event) ?? () }
         key = host.makeKey()
         tree = LaunchTree(
-            host, key: key, configuration.name, cgroup: cgroup, marker: configuration.launchMarker,
+            host, key: key, of: configuration.tenant, cgroup: cgroup, marker: configuration.launchMarker,
             isObserved: configuration.observed != nil, terminal: terminal,
             hearLastWords: { sockets.hearLastWords() }, emit: emit)
-        evidence = LaunchEvidence(host, cgroup: cgroup.cgroup, update: configuration.spec.allowances.update)
+        evidence = LaunchEvidence(
+            host, of: configuration.tenant, cgroup: cgroup.cgroup, update: configuration.spec.allowances.update)
         // No command of ours runs in a cgroup of someone else's.
         commands = LaunchCommands(
             host, plain, below: configuration.observed == nil ? cgroup.cgroup : nil, emit: emit)

@@ -44,9 +44,11 @@ final class LaunchOutput {
     ///
     /// Only the journal counts, because it returns nothing but what the app printed: the process could claim any file
     /// as its own.
-    func find(of process: ExaminedProcess, by examiner: Examiner?, launchedAt: Instant, isInCgroup: Bool) {
+    func find(
+        of process: ExaminedProcess, _ tenant: Tenant, by examiner: Examiner?, launchedAt: Instant, isInCgroup: Bool
+    ) {
         guard let examiner else { return }
-        examiner.ask(.journalStream(of: process), for: Int(process.id)) { [weak self] isJournal in
+        examiner.ask(.journalStream(of: process), of: tenant) { [weak self] isJournal in
             self?.begin(
                 isJournal == true ? .journal : nil, of: process.id, launchedAt: launchedAt, isInCgroup: isInCgroup)
         }

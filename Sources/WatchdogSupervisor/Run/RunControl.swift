@@ -71,7 +71,8 @@ final class RunControl: ControlHandler {
             pings: LatencySummary(machine.pings),
             probes: spec.livenessProbe.map { _ in LatencySummary(machine.probes) },
             hangs: LatencySummary(machine.hangs), strayAnswers: machine.strayAnswers,
-            status: launch.supervisor.account.status, lifecycle: machine.lifecycleState.rawValue)
+            status: launch.supervisor.account.status, lifecycle: machine.lifecycleState.rawValue,
+            reportGaps: launch.shell.gaps)
         if let duration = machine.launchDuration, let source = machine.readinessSource {
             details.launch = LaunchSummary(duration: duration, source: source)
             details.launch?.add(launch.phases)

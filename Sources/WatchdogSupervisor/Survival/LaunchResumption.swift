@@ -97,8 +97,8 @@ struct LaunchResumption {
         shell.evidence.follow(process.pid, startTime: saved.startTime, thread: thread)
         guard let startTime = saved.startTime else { return }
         shell.output.find(
-            of: ExaminedProcess(id: process.pid, startTime: startTime, cgroup: nil), by: shell.host.examiner,
-            launchedAt: saved.launchedAt, isInCgroup: shell.tree.isInCgroup)
+            of: ExaminedProcess(id: process.pid, startTime: startTime, cgroup: nil), shell.configuration.tenant,
+            by: shell.host.examiner, launchedAt: saved.launchedAt, isInCgroup: shell.tree.isInCgroup)
     }
 
     /// Writes the reports that the previous watchdogd was writing, unless they exist.

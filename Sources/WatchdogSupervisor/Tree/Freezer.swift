@@ -13,6 +13,7 @@ final class Freezer {
     private static let steps = Duration.milliseconds(1)...Duration.milliseconds(50)
 
     private let host: Host
+    private let tenant: Tenant
     private let emit: (LaunchEvent) -> Void
     private var step = Duration.zero
     private var nextCheck: Int?
@@ -22,8 +23,9 @@ final class Freezer {
     /// Whether watchdogd has stopped the processes or is stopping them.
     var isOn: Bool { containment != nil }
 
-    init(_ host: Host, emit: @escaping (LaunchEvent) -> Void) {
+    init(_ host: Host, of tenant: Tenant, emit: @escaping (LaunchEvent) -> Void) {
         self.host = host
+        self.tenant = tenant
         self.emit = emit
     }
 
@@ -58,7 +60,7 @@ final class Freezer {
             return
         }
         guard let main, let examiner = host.examiner else { return froze([]) }
-        examiner.ask(.locks(of: main, in: containment.processes()), for: Int(main.id)) { [weak self] in
+        examiner.ask(.locks(of: main, in: containment.processes()), of: tenant) { [weak self] in
             self?.froze($0 ?? [])
         }
     }

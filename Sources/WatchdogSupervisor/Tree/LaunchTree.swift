@@ -13,7 +13,7 @@ import WatchdogReport
 final class LaunchTree {
     private let host: Host
     private let key: Int
-    private let name: String
+    private let tenant: Tenant
     private let marker: String
     private let terminal: ForegroundTerminal?
     private let emit: (LaunchEvent) -> Void
@@ -53,20 +53,20 @@ final class LaunchTree {
     ///   - isObserved: whether someone else owns the processes.
     ///   - terminal: lent to the program, if it gets one.
     init(
-        _ host: Host, key: Int, _ name: String, cgroup: (cgroup: Cgroup?, refusal: String?), marker: String,
+        _ host: Host, key: Int, of tenant: Tenant, cgroup: (cgroup: Cgroup?, refusal: String?), marker: String,
         isObserved: Bool, terminal: ForegroundTerminal?, hearLastWords: @escaping () -> Void,
         emit: @escaping (LaunchEvent) -> Void
     ) {
         self.host = host
         self.key = key
-        self.name = name
+        self.tenant = tenant
         self.marker = marker
         self.isObserved = isObserved
         self.terminal = terminal
         self.hearLastWords = hearLastWords
         self.emit = emit
         (self.cgroup, cgroupRefusal) = cgroup
-        freezer = Freezer(host, emit: emit)
+        freezer = Freezer(host, of: tenant, emit: emit)
         end = TreeEnd(host)
     }
 
@@ -209,7 +209,7 @@ final class LaunchTree {
             containment = .cgroup(cgroup)
             if spawned.hasMoved { host.launchesAreSlow() }
         } else {
-            if let refusal = spawned.cgroupRefusal { host.cgroupRefused(name, refusal) }
+            if let refusal = spawned.cgroupRefusal { host.cgroupRefused(tenant.app, refusal) }
             containment = .processTree(
                 ProcessTree(root: spawned.pid, startTime: spawned.startTime ?? 0, marker: marker))
         }

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import WatchdogBase
+
+@testable import WatchdogCapture
+
+@Suite("The order of captures")
+struct CaptureQueueTests {
+    private static let start = Instant(nanoseconds: 10_000_000_000)
+    private static let instant = Duration.nanoseconds(1)
+    private static let patience = CaptureQueue<String>.patience
+    private static let limits = CaptureQueue<String>.limits
+
+    private static func tenant(_ app: String, _ user: UInt32 = 1) -> Tenant { Tenant(app: app, user: user) }
+
+    /// Adds a capture, begins it, and lets another worker take over because it is stuck.
+    private static func getStuck(_ queue: inout CaptureQueue<String>, _ tenant: Tenant, at now: Instant) throws -> Int {
+        let refusal = queue.add("stuck", for: tenant, at: now)
+        let job = queue.next(at: now)
+        let generation = queue.generation
+        let successor = queue.takeOver(from: generation)
+        try #require(refusal == nil && job != nil && successor != nil)
+        return generation
+    }
+
+    private static func stuck(_ refusal: CaptureRefusal?) -> StuckWaits.Refusal? {
+        if case .stuck(let stuck)? = refusal { stuck } else { nil }
+    }
+
+    @Test("is that in which they were added")
+    func order() {
+        var queue = CaptureQueue<String>(capacity: 2)
+        #expect(queue.next(at: Self.start) == nil)
+        for job in ["1", "2"] { #expect(queue.add(job, for: Self.tenant("a"), at: Self.start) == nil) }
+        #expect(queue.add("3", for: Self.tenant("b", 2), at: Self.start) == .tooManyWaiting)
+        let begun = [queue.next(at: Self.start), queue.next(at: Self.start)]
+        #expect(begun == ["1", "2"])
+    }
+
+    @Test("a capture is late after its limit, and not before")
+    func late() {
+        var queue = CaptureQueue<String>(capacity: 2)
+        #expect(queue.late(after: .zero, at: Self.start + .seconds(9)) == nil, "nothing runs")
+        _ = queue.add("1", for: Self.tenant("a"), at: Self.start)
+        _ = queue.next(at: Self.start)
+        let limit = Duration.milliseconds(100)
+        #expect(queue.late(after: limit, at: Self.start + limit) == nil)
+        #expect(queue.late(after: limit, at: Self.start + limit + Self.instant) == 0)
+        #expect(queue.takeOver(from: 0) == 1)
+        #expect(queue.takeOver(from: 0) == nil, "another worker was faster")
+        #expect(queue.late(after: limit, at: Self.start + .seconds(9)) == nil)
+    }
+
+    @Test("users with stuck captures come after all others")
+    func fairness() throws {
+        var queue = CaptureQueue<String>(capacity: 9)
+        _ = try Self.getStuck(&queue, Self.tenant("a"), at: Self.start)
+        for (job, tenant) in [("same", Self.tenant("b")), ("other", Self.tenant("c", 2))] {
+            #expect(queue.add(job, for: tenant, at: Self.start) == nil)
+        }
+        let begun = [queue.next(at: Self.start), queue.next(at: Self.start)]
+        #expect(begun == ["other", "same"])
+    }
+
+    @Test("an app at its limit waits at first, and is refused when its captures are old, and not before")
+    func patience() throws {
+        var queue = CaptureQueue<String>(capacity: 9)
+        let app = Self.tenant("a")
+        for _ in 0..<Self.limits.app { _ = try Self.getStuck(&queue, app, at: Self.start) }
+        let due = Self.start + Self.patience
+        #expect(queue.add("young", for: app, at: due - Self.instant) == nil)
+        let early = queue.takeRefused(at: due - Self.instant)
+        #expect(early.isEmpty)
+        #expect(queue.next(at: due - Self.instant) == nil)
+        #expect(queue.waitingCount == 1, "it does not begin")
+        let outcome = queue.add("old", for: app, at: due)
+        let refusal = try #require(Self.stuck(outcome))
+        #expect(refusal.scope == .app(app) && refusal.count == Self.limits.app)
+        let refused = queue.takeRefused(at: due).map(\.job)
+        #expect(refused == ["young"])
+        #expect(queue.waitingCount == 0)
+        #expect(queue.refusal(of: Self.tenant("b"), at: due) == nil, "another app of the user")
+    }
+
+    @Test("a user at its limit is refused, and no other user is")
+    func users() throws {
+        var queue = CaptureQueue<String>(capacity: 9)
+        let last = Self.tenant("last")
+        for number in 1..<Self.limits.user {
+            _ = try Self.getStuck(&queue, Self.tenant("\(number)"), at: Self.start)
+        }
+        let due = Self.start + Self.patience
+        #expect(queue.refusal(of: Self.tenant("new"), at: due) == nil)
+        let generation = try Self.getStuck(&queue, last, at: Self.start)
+        let refusal = try #require(Self.stuck(queue.refusal(of: Self.tenant("new"), at: due)))
+        #expect(refusal.words("capture") == "4 earlier captures of user 1's processes have not returned")
+        #expect(queue.refusal(of: Self.tenant("new", 2), at: due) == nil)
+        #expect(queue.add("other", for: Self.tenant("new", 2), at: due) == nil)
+        #expect(queue.next(at: due) == "other")
+        #expect(queue.finish(generation) == false, "another worker has the turn")
+        #expect(queue.refusal(of: Self.tenant("new"), at: due) == nil, "one has returned")
+        #expect(queue.stuckCount == Self.limits.user - 1)
+    }
+
+    @Test("the limit for all is several times that of a user; at it, no worker is replaced")
+    func all() throws {
+        #expect(Self.limits.app < Self.limits.user && Self.limits.user * 4 <= Self.limits.all)
+        var queue = CaptureQueue<String>(capacity: 99)
+        for user in 1...UInt32(Self.limits.all) {
+            #expect(queue.refusal(of: Self.tenant("new", 1_000), at: Self.start + Self.patience) == nil)
+            _ = queue.add("stuck", for: Self.tenant("a", user), at: Self.start)
+            _ = queue.next(at: Self.start)
+            #expect(queue.late(after: .zero, at: Self.start + .seconds(1)) != nil, "\(user)")
+            _ = queue.takeOver(from: queue.generation)
+        }
+        #expect(Self.stuck(queue.refusal(of: Self.tenant("new", 1_000), at: Self.start + Self.patience))?.scope == .all)
+        _ = queue.add("waits", for: Self.tenant("new", 1_000), at: Self.start)
+        #expect(queue.next(at: Self.start) == nil)
+    }
+
+    @Test("ends with what waits when it is shut down")
+    func shutDown() {
+        var queue = CaptureQueue<String>(capacity: 9)
+        _ = queue.add("1", for: Self.tenant("a"), at: Self.start)
+        #expect(queue.shutDown() == ["1"])
+        #expect(queue.add("2", for: Self.tenant("a"), at: Self.start) == .shutDown)
+        #expect(queue.next(at: Self.start) == nil)
+    }
+}
