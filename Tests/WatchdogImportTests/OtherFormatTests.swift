@@ -68,32 +68,6 @@ struct OtherFormatTests {
                 .hasPrefix("supervisord.conf:2: error: command: %(ENV_X)s") == true)
     }
 
-    // MARK: - runit and s6
-
-    private func folder(_ files: [String: String]) throws -> ImportResult {
-        var paths: [String: String] = [:]
-        for (name, text) in files { paths["/srv/web/\(name)"] = text }
-        let importer = Importer(MemoryFileSystem(files: paths), specifiers: .system, workingDirectory: "/srv")
-        return try importer.importing("/srv/web")
-    }
-
-    @Test("A folder's files become settings")
-    func serviceFolder() throws {
-        let result = try folder([
-            "run": "#!/bin/sh\nexec web\n", "timeout-kill": "2500\n", "timeout-up": "750\n", "type": "longrun\n",
-            "down-signal": "SIGTERM\n",
-        ])
-        #expect(result.settings.contains("Terminate=2.5s"))
-        #expect(result.settings.contains("Launch=750ms"))
-        #expect(result.lines == [])
-        #expect(
-            try folder(["run": "#!/bin/sh\nweb\n", "timeout-kill": "1"]).lines.first?.contains("never calls exec")
-                == true)
-        #expect(try folder(["run": "x", "type": "oneshot\n"]).notes.first?.kind == .skipped)
-        #expect(throws: ImportError.self) { try folder(["run": "web\n"]) }
-        #expect(throws: ImportError.self) { try folder(["finish": "#!/bin/sh\n"]) }
-    }
-
     // MARK: - monit
 
     @Test("A test of a port becomes a probe; one that only alerts does not")

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import Glibc
+import Testing
 import WatchdogConfiguration
 import WatchdogImport
 
@@ -96,4 +98,23 @@ func failure(_ text: String, as name: String, format: ImportFormat? = nil) -> St
     } catch {
         return "\(error)"
     }
+}
+
+/// A new folder, which the test removes.
+func temporaryFolder() throws -> String {
+    var name = Array("/tmp/watchdogd-import-XXXXXX".utf8CString)
+    let made = name.withUnsafeMutableBufferPointer { buffer in buffer.baseAddress.flatMap { mkdtemp($0) } }
+    try #require(made != nil)
+    return String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+}
+
+/// Runs a command, which must succeed, and waits for its end.
+func run(_ command: [String]) throws {
+    let arguments = command.map { strdup($0) }
+    defer { for argument in arguments { free(argument) } }
+    var pid: pid_t = 0
+    try #require(posix_spawn(&pid, command[0], nil, nil, arguments + [nil], environ) == 0)
+    var status: Int32 = 0
+    while waitpid(pid, &status, 0) < 0, errno == EINTR {}
+    #expect(status == 0)
 }

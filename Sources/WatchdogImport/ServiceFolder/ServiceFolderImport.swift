@@ -29,10 +29,10 @@ struct ServiceFolderImport {
             result.notes = [ImportNote(kind: .skipped, place: place("type"), message: message)]
             return result
         }
-        guard let script = folder.text("run") else {
+        guard folder.files["run"] != nil else {
             throw ImportError(ImportPlace(file: folder.path), "there is no file \"run\" in this folder")
         }
-        try putScript(script)
+        try putScript()
         putTimes()
         putRestart()
         putReadiness()
@@ -42,27 +42,36 @@ struct ServiceFolderImport {
         return result
     }
 
-    private mutating func putScript(_ script: String) throws(ImportError) {
-        guard script.hasPrefix("#!") else {
-            throw ImportError(
-                ImportPlace(file: "\(folder.path)/run", line: 1), "the script has no #! line, so it cannot be run")
+    private mutating func putScript() throws(ImportError) {
+        let script = folder.files["run"] ?? []
+        let at = ImportPlace(file: "\(folder.path)/run", line: 1)
+        let isProgram = script.starts(with: [0x7f] + "ELF".utf8)
+        guard isProgram || script.starts(with: "#!".utf8) else {
+            throw ImportError(at, "the script has no #! line, so it cannot be run")
+        }
+        let lines = script.split(separator: 0x0a, maxSplits: 1, omittingEmptySubsequences: false)
+        guard isProgram || lines[0].last != 0x0d else {
+            throw ImportError(at, "the #! line ends with a carriage return, so the script cannot be run")
         }
         if let fault = draft.put(.execStart, UnitText.command(["\(folder.path)/run"])) {
             throw ImportError(place("run"), fault)
         }
         // runsv(8) and s6-supervise start the script in its folder.
         draft.carry(.workingDirectory, UnitText.escapedSpecifiers(folder.path), of: "run", at: place("run"))
-        let interpreter = script.prefix { !$0.isNewline }
-        let lines = script.split(whereSeparator: \.isNewline).map(\.trimmed)
-        guard !interpreter.contains("execline"), !lines.contains(where: { $0.hasPrefix("exec ") }) else { return }
-        draft.note(
-            .changed, at: place("run"),
-            "the script never calls exec: the shell, not the program, is the app's main process and gets SIGTERM")
+        guard !isProgram, let reason = RunScript(script).reasonToWarn else { return }
+        draft.note(.changed, at: place("run"), reason)
     }
 
     private mutating func putTimes() {
-        if let text = folder.text("timeout-up"), let time = milliseconds(text, "timeout-up") {
-            draft.carry(.launch, time, of: "timeout-up", at: place("timeout-up"))
+        if let text = folder.text("timeout-up") {
+            if let time = milliseconds(text, "timeout-up") {
+                draft.carry(.launch, time, of: "timeout-up", at: place("timeout-up"))
+            } else if Int64(text) == 0 {
+                draft.set(.launch, ForeignTime.never.text)
+                draft.note(
+                    .changed, at: place("timeout-up"),
+                    "timeout-up became Launch=\(ForeignTime.never.text): no allowance is infinite")
+            }
         }
         let kill = folder.text("timeout-kill").flatMap { milliseconds($0, "timeout-kill") }
         if let kill {
@@ -103,7 +112,9 @@ struct ServiceFolderImport {
         if folder.names.contains("check") {
             let command = "exec:" + UnitText.escapedSpecifiers(UnitText.shell("\(folder.path)/check"))
             guard draft.carry(.readiness, command, of: "check", at: place("check")) else { return }
-            draft.note(.changed, at: place("check"), "check became Readiness=exec:…, which runs until it succeeds")
+            draft.note(
+                .changed, at: place("check"),
+                "check became Readiness=exec:…, which runs until it succeeds; a launch longer than Launch= fails")
         }
     }
 
@@ -121,14 +132,22 @@ struct ServiceFolderImport {
     private static let reasons = [
         ("finish", "no command runs after an end; do this in run, before exec"),
         ("log", "the output goes to the journal; 'watchdogd logs' shows it"),
-        ("control", "an app has no commands for signals"),
-        ("max-death-tally", "the limit for restarts is Limit= in [Restart]"),
+        ("control", "an app has no commands for signals: it gets SIGTERM, also if control/t does something else"),
+        ("max-death-tally", "how many ends are remembered is not a setting; 'watchdogd launches' shows them"),
         ("timeout-finish", "no command runs after an end"),
+        ("timeout-down", "Terminate= is all the time that an app has to end"),
         ("dependencies", "apps do not depend on each other"),
         ("dependencies.d", "apps do not depend on each other"),
         ("producer-for", "apps have no pipelines; the output goes to the journal"),
         ("consumer-for", "apps have no pipelines"),
+        ("pipeline-name", "apps have no pipelines"),
         ("flag-newpidns", "an app has no namespace of its own"),
+        ("flag-essential", "any app can be stopped"),
+        ("flag-recommended", "apps do not depend on each other"),
+        ("nosetsid", "each app has a session of its own"),
         ("lock-fd", "an app gets no descriptors"),
+        ("instance", "copies of a folder are not apps; import each of them"),
+        ("instances", "copies of a folder are not apps; import each of them"),
+        ("template", "copies of a folder are not apps; import each of them"),
     ]
 }

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What becomes of the shell that runs a script.
+enum ShellFate: Equatable {
+    /// It becomes a program, unless the script ends before.
+    case becomesProgram
+    /// It becomes a program in some cases; in others it stays, and waits for one.
+    case becomesProgramAtTimes
+    /// It stays.
+    case stays(Reason)
+    /// The script is beyond what is read here, or goes on in another file.
+    case unclear
+
+    enum Reason: Equatable {
+        case noExec
+        /// `exec 2>&1` and the like.
+        case onlyRedirects
+        /// In a subshell, a pipeline, the background, or a function that is not called.
+        case notByTheShell
+    }
+
+    /// The fate of a shell that runs a script.
+    static func of(_ script: [UInt8], isBash: Bool) -> ShellFate {
+        guard let commands = try? ShellParser.commands(script, isBash: isBash) else { return .unclear }
+        var walk = ShellWalk()
+        let ends = walk.ends(of: commands)
+        if ends.contains(.unknown) { return .unclear }
+        if ends.contains(.becomes) { return ends.contains(.child) ? .becomesProgramAtTimes : .becomesProgram }
+        if walk.redirects { return .stays(.onlyRedirects) }
+        // The word may also be data, which makes the reason wrong, but not the fate.
+        let text = String(decoding: script, as: UTF8.self)
+        let words = text.split { !$0.isLetter && !$0.isNumber && $0 != "_" && $0 != "-" }
+        return .stays(words.contains("exec") ? .notByTheShell : .noExec)
+    }
+}
+
+/// How a command can end, over all paths through it.
+private struct ShellEnds: OptionSet {
+    let rawValue: Int
+
+    /// The shell becomes a program.
+    static let becomes = ShellEnds(rawValue: 1)
+    /// The shell exits.
+    static let exits = ShellEnds(rawValue: 2)
+    /// The function ends.
+    static let returns = ShellEnds(rawValue: 4)
+    /// The shell goes on after something short.
+    static let short = ShellEnds(rawValue: 8)
+    /// The shell goes on after a program that it has waited for.
+    static let child = ShellEnds(rawValue: 16)
+    /// The shell goes on after commands that are not in the script.
+    static let unknown = ShellEnds(rawValue: 32)
+
+    static let goesOn: ShellEnds = [.short, .child, .unknown]
+    var goesOn: Bool { !isDisjoint(with: .goesOn) }
+}
+
+private struct ShellWalk {
+    /// Functions call others within commands within commands.
+    private static let maximumDepth = 200
+
+    private var depth = 0
+
+    private var functions: [String: ShellCommand] = [:]
+    private var known: [String: ShellEnds] = [:]
+    private var calls: Set<String> = []
+    private var hasArguments = false
+    /// Whether an `exec` only redirects.
+    private(set) var redirects = false
+
+    mutating func ends(of command: ShellCommand) -> ShellEnds {
+        guard depth < Self.maximumDepth else { return .unknown }
+        depth += 1
+        defer { depth -= 1 }
+        switch command {
+        case .simple(let words): return ends(of: words[...])
+        case .list(let commands): return sequence(commands)
+        case .chain(let first, let rest): return chain(first, rest)
+        case .child: return .child
+        case .background: return .short
+        case .choice(let conditions, let branches, let isComplete):
+            var all: ShellEnds = isComplete ? [] : .short
+            for condition in conditions {
+                let ends = ends(of: condition)
+                all.formUnion(ends.subtracting(.goesOn))
+                guard ends.goesOn else { return all }
+            }
+            for branch in branches { all.formUnion(ends(of: branch)) }
+            return all
+        case .loop(let condition, let body):
+            let ends = ends(of: condition)
+            guard ends.goesOn else { return ends }
+            return ends.subtracting(.goesOn).union(self.ends(of: body)).union(.short)
+        case .function(let name, let body):
+            functions[name] = body
+            known = [:]
+            return .short
+        }
+    }
+
+    private mutating func sequence(_ commands: [ShellCommand]) -> ShellEnds {
+        var all: ShellEnds = []
+        var last: ShellEnds = .short
+        for command in commands {
+            let ends = ends(of: command)
+            all.formUnion(ends.subtracting(.goesOn))
+            guard ends.goesOn else { return all }
+            last = ends.intersection(.goesOn)
+        }
+        return all.union(last)
+    }
+
+    private mutating func chain(_ first: ShellCommand, _ rest: [(isAnd: Bool, command: ShellCommand)]) -> ShellEnds {
+        var all = ends(of: first)
+        for (isAnd, command) in rest {
+            guard all.goesOn else { return all }
+            // What fails before && was a condition.
+            if isAnd { all = all.subtracting(.goesOn).union(.short) }
+            all.formUnion(ends(of: command))
+        }
+        return all
+    }
+
+    private mutating func ends(of words: ArraySlice<ShellWord>) -> ShellEnds {
+        let words = words.drop { $0.isAssignment }
+        guard let first = words.first else { return .short }
+        guard let name = first.value else { return .child }
+        if let body = functions[name] { return call(name, body) }
+        let rest = words.dropFirst()
+        switch name {
+        case "exec":
+            let program = Self.program(rest)
+            // runsv(8) and s6-supervise pass no arguments.
+            let isNothing = program.count == 1 && program.first.map { Self.arguments.contains($0.text) } == true
+            if program.isEmpty { redirects = true }
+            return program.isEmpty || isNothing && !hasArguments ? .short : .becomes
+        case "command", "builtin":
+            guard !rest.contains(where: { $0.text == "-v" || $0.text == "-V" }) else { return .short }
+            return ends(of: rest.drop { $0.text == "-p" || $0.text == "--" })
+        case "exit": return .exits
+        case "return": return .returns
+        case ".", "source", "eval": return .unknown
+        case "set":
+            hasArguments = hasArguments || rest.contains { $0.text == "--" || !$0.text.hasPrefix("-") }
+            return .short
+        default: return Self.short.contains(name) ? .short : .child
+        }
+    }
+
+    private static let arguments = ["$@", "$*"]
+
+    /// The words after the options of `exec`.
+    private static func program(_ words: ArraySlice<ShellWord>) -> ArraySlice<ShellWord> {
+        var words = words
+        while let option = words.first?.value, option.hasPrefix("-"), option != "-" {
+            words = words.dropFirst()
+            if option == "--" { break }
+            // The name that the program gets.
+            if option.hasSuffix("a") { words = words.dropFirst() }
+        }
+        return words
+    }
+
+    private mutating func call(_ name: String, _ body: ShellCommand) -> ShellEnds {
+        if let ends = known[name] { return ends }
+        guard calls.insert(name).inserted else { return .child }
+        var ends = ends(of: body)
+        calls.remove(name)
+        if ends.contains(.returns) { ends = ends.subtracting(.returns).union(.short) }
+        known[name] = ends
+        return ends
+    }
+
+    /// Commands of the shell, and programs that end at once.
+    private static let short: Set<String> = [
+        ":", "[", "alias", "bg", "break", "cd", "continue", "declare", "echo", "export", "false", "fc", "getopts",
+        "hash",
+        "jobs", "kill", "let", "local", "printf", "pwd", "read", "readonly", "shift", "shopt", "test", "times", "trap",
+        "true", "type", "typeset", "ulimit", "umask", "unalias", "unset", "chmod", "chown", "install", "ln", "logger",
+        "mkdir", "rm", "sleep", "sv", "touch",
+    ]
+}
+
+extension ShellWord {
+    /// `NAME=VALUE` or `NAME+=VALUE`; the name cannot be quoted.
+    fileprivate var isAssignment: Bool {
+        guard let mark = text.firstIndex(of: "=") else { return false }
+        let name = text[..<mark].last == "+" ? text[..<mark].dropLast() : text[..<mark]
+        guard let first = name.utf8.first, !(0x30...0x39).contains(first) else { return false }
+        return name.unicodeScalars.allSatisfy {
+            $0 == "_" || $0.isASCII && $0.properties.isAlphabetic || (0x30...0x39).contains($0.value)
+        }
+    }
+}
