@@ -13,82 +13,157 @@ struct ComposeHealthCheck {
         self.place = place
     }
 
-    func put(into draft: inout AppDraft, _ service: ComposeService) {
-        guard node["disable"]?.scalar != "true" else { return }
-        guard let test = node["test"] else {
+    private func place(_ node: YAMLNode) -> ImportPlace { ImportPlace(file: place.file, line: node.line) }
+
+    func put(into draft: inout AppDraft) {
+        if let disable = node["disable"], let text = disable.scalar {
+            guard let isDisabled = ComposeValue.boolean(text) else {
+                return draft.note(
+                    .dropped, at: place(disable),
+                    "healthcheck: \(Printable.setting("disable", text)) is neither true nor false")
+            }
+            if isDisabled { return }
+        }
+        guard let test = node["test"], test.value != .null, test.items?.isEmpty != true else {
             return draft.note(.dropped, at: place, "healthcheck: the file has no test; the image has it")
         }
-        let at = service.place(test)
-        var command: String
-        do throws(ComposeVariables.Unknown) {
-            guard let text = try shellCommand(test) else { return }
-            command = text
-        } catch {
-            return draft.note(.dropped, at: at, "healthcheck: \(error.message)")
-        }
-        command = String(command.trimmed)
-        let url = Self.address(command)
-        let value = url ?? "exec:\(command)"
-        guard draft.carry(.probe, UnitText.escapedSpecifiers(value), of: "healthcheck", at: at) else { return }
-        if let url { draft.note(.changed, at: at, "healthcheck: the command became Probe=\(Printable.text(url))") }
-        putTimes(&draft, service)
+        // A variable that is not known has been named.
+        guard !test.isUnresolved, test.items?.contains(where: \.isUnresolved) != true else { return }
+        guard let check = check(test, &draft) else { return }
+        guard putProbe(check, at: place(test), &draft) else { return }
+        putTimes(&draft)
     }
 
-    /// What the shell runs; nil for no check.
-    private func shellCommand(_ test: YAMLNode) throws(ComposeVariables.Unknown) -> String? {
-        guard let items = test.items?.map({ $0.scalar ?? "" }) else {
-            return try ComposeVariables.replaced(test.scalar ?? "")
-        }
-        switch items.first {
-        case "NONE": return nil
-        case "CMD-SHELL": return try ComposeVariables.replaced(items.dropFirst().joined(separator: " "))
-        case "CMD":
-            var words: [String] = []
-            for word in items.dropFirst() { words.append(UnitText.shell(try ComposeVariables.replaced(word))) }
-            return words.joined(separator: " ")
-        default: throw ComposeVariables.Unknown(message: "test begins with neither CMD, CMD-SHELL nor NONE")
+    // MARK: - The command
+
+    private enum Check {
+        /// A text for a shell.
+        case shell(String)
+        /// A program and its arguments.
+        case words([String])
+
+        var command: String {
+            switch self {
+            case .shell(let text): text
+            case .words(let words): words.map(UnitText.shell).joined(separator: " ")
+            }
         }
     }
 
-    /// The address, if the command only asks this machine for a page: `curl -f http://localhost:8080/health`.
-    static func address(_ command: String) -> String? {
-        var text = command[...]
-        for tail in ["|| exit 1", "|| false"] where text.hasSuffix(tail) { text = text.dropLast(tail.count).trimmed }
-        guard !ShellWords.needShell(String(text)), var words = try? ShellWords.split(String(text)), !words.isEmpty
-        else {
+    /// What `test` runs; nil if it runs nothing, which is noted unless the file says so.
+    private func check(_ test: YAMLNode, _ draft: inout AppDraft) -> Check? {
+        func dropped(_ reason: String) -> Check? {
+            draft.note(.dropped, at: place(test), "healthcheck: \(reason)")
             return nil
         }
-        let plain: Set<String>
-        switch words.removeFirst().split(separator: "/").last {
-        case "curl":
-            plain = [
-                "-f", "--fail", "-s", "--silent", "-S", "--show-error", "-sS", "-fsS", "-sf", "-fs", "-sSf", "-fSs",
-            ]
-        case "wget": plain = ["-q", "--quiet", "--spider", "-qO-", "--no-verbose", "-nv", "--tries=1"]
-        default: return nil
+        if let text = test.scalar { return .shell(String(text.trimmed)) }
+        guard let items = test.items else { return dropped("test is neither a text nor a list") }
+        let words = items.compactMap(\.scalar)
+        guard words.count == items.count else { return dropped("a word of test is not a text") }
+        switch words[0] {
+        case "NONE": return nil
+        case "CMD":
+            return words.count > 1 ? .words(Array(words.dropFirst())) : dropped("no command follows CMD")
+        case "CMD-SHELL":
+            guard words.count > 1 else { return dropped("no command follows CMD-SHELL") }
+            let text = String(words[1].trimmed)
+            let rest = words.dropFirst(2)
+            guard !rest.isEmpty else { return .shell(text) }
+            let shown = Printable.quoted(rest.joined(separator: " "))
+            draft.note(
+                .changed, at: place(test),
+                "healthcheck: the shell of CMD-SHELL runs the first text alone, \(Printable.quoted(text)); "
+                    + "\(shown) is no part of the command, but its arguments $0, $1 and so on")
+            // Only a command that uses them needs them.
+            return text.contains("$") ? .words(["/bin/sh", "-c", text] + rest) : .shell(text)
+        default: return dropped("test begins with neither CMD, CMD-SHELL nor NONE")
         }
-        let rest = words.filter { !plain.contains($0) }
-        guard rest.count == 1, let address = rest.first?.dropping("http://") else { return nil }
-        let host = address.prefix { $0 != "/" && $0 != ":" && $0 != "?" }
-        // A container's own address: in compose, other names are other services.
-        guard host == "localhost" || host == "127.0.0.1" else { return nil }
-        return "http://\(address)"
     }
 
-    private func putTimes(_ draft: inout AppDraft, _ service: ComposeService) {
+    private func putProbe(_ check: Check, at place: ImportPlace, _ draft: inout AppDraft) -> Bool {
+        if let page = Self.page(check), draft.put(.probe, UnitText.escapedSpecifiers(page.address)) == nil {
+            let effect = page.followsRedirects ? "; it does not follow redirects, which count as success" : ""
+            draft.note(
+                .changed, at: place, "healthcheck: the command became Probe=\(Printable.text(page.address))\(effect)")
+            return true
+        }
+        return draft.carry(
+            .probe, UnitText.escapedSpecifiers("exec:\(check.command)"), of: "healthcheck", at: place)
+    }
+
+    /// The page, if the command only asks this machine for one, and fails where an http probe does:
+    /// `curl -f http://localhost:8080/health`.
+    private static func page(_ check: Check) -> (address: String, followsRedirects: Bool)? {
+        var words: [String]
+        switch check {
+        case .words(let all): words = all
+        case .shell(let whole):
+            var text = whole[...]
+            for tail in ["|| exit 1", "||exit 1", "|| false"] where text.hasSuffix(tail) {
+                text = text.dropLast(tail.count).trimmed
+                break
+            }
+            guard !ShellWords.needShell(String(text)), let split = try? ShellWords.split(String(text)) else {
+                return nil
+            }
+            words = split
+        }
+        guard !words.isEmpty else { return nil }
+        let program = words.removeFirst().split(separator: "/").last
+        let options = words.filter { $0.hasPrefix("-") }
+        let others = words.filter { !$0.hasPrefix("-") }
+        guard others.count == 1, isPage(others[0]) else { return nil }
+        switch program {
+        case "curl":
+            // Without -f, it succeeds whatever the server answers.
+            let names = options.flatMap { option in
+                option.hasPrefix("--") ? [option] : option.dropFirst().map { "-\($0)" }
+            }
+            let plain: Set<String> = ["-f", "--fail", "-s", "--silent", "-S", "--show-error"]
+            guard !options.contains("-"), plain.isSuperset(of: names), names.contains("-f") || names.contains("--fail")
+            else { return nil }
+            return (others[0], false)
+        case "wget":
+            let plain: Set<String> = ["-q", "--quiet", "--spider", "-qO-", "--no-verbose", "-nv", "--tries=1"]
+            return plain.isSuperset(of: options) ? (others[0], true) : nil
+        default: return nil
+        }
+    }
+
+    /// Whether an address is plain HTTP on this machine, without anything that a client would expand.
+    private static func isPage(_ text: String) -> Bool {
+        guard let address = text.dropping("http://") else { return false }
+        let authority = address.prefix { $0 != "/" && $0 != "?" }
+        let parts = authority.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        // A container's own address: in compose, other names are other services.
+        guard ["localhost", "127.0.0.1"].contains(parts[0]), parts.count == 1 || UInt16(parts[1]) != nil else {
+            return false
+        }
+        let plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/?&=_-.,:;~%+@"
+        return address.dropFirst(authority.count).allSatisfy { plain.contains($0) }
+    }
+
+    // MARK: - Times
+
+    private func putTimes(_ draft: inout AppDraft) {
         // The defaults of HEALTHCHECK.
-        let interval = span("interval", .seconds(30), &draft, service)
-        let timeout = span("timeout", .seconds(30), &draft, service)
-        let start = span("start_period", .zero, &draft, service)
+        let interval = span("interval", .seconds(30), &draft)
+        let timeout = span("timeout", .seconds(30), &draft)
+        let start = span("start_period", .zero, &draft)
         draft.set(.probeInterval, TimeSpan.format(interval))
         draft.set(.probeTimeout, TimeSpan.format(timeout))
         var retries = 3
-        if let node = node["retries"], let text = node.scalar {
-            let isSet = draft.carry(
-                .probeThreshold, text, of: Printable.setting("retries", text), at: service.place(node))
+        draft.set(.probeThreshold, "3")
+        // 0 stands for the default.
+        if let node = node["retries"], let text = node.scalar, text != "0" {
+            let isSet = draft.carry(.probeThreshold, text, of: Printable.setting("retries", text), at: place(node))
             if isSet { retries = Int(text) ?? retries }
-        } else {
-            draft.set(.probeThreshold, "3")
+        }
+        if let node = node["start_interval"], let text = node.scalar {
+            draft.note(
+                .dropped, at: place(node),
+                "healthcheck: \(Printable.setting("start_interval", text)): probes come at ProbeInterval= from the start on"
+            )
         }
         // Until then, no failure makes the container unhealthy.
         let launch = start + interval * retries
@@ -97,18 +172,23 @@ struct ComposeHealthCheck {
         draft.note(
             .changed, at: place,
             "healthcheck: Docker only marks an unhealthy container, watchdogd kills the app and restarts it by Policy=")
+        let known: Set = ["test", "disable", "interval", "timeout", "start_period", "start_interval", "retries"]
+        for entry in node.entries ?? [] where !known.contains(entry.key) && !entry.key.hasPrefix("x-") {
+            draft.note(
+                .dropped, at: ImportPlace(file: place.file, line: entry.line),
+                "healthcheck: \(Printable.text(entry.key, limit: 40)) is not a setting of health checks")
+        }
     }
 
-    private func span(
-        _ key: String, _ standard: Duration, _ draft: inout AppDraft, _ service: ComposeService
-    ) -> Duration {
+    private func span(_ key: String, _ standard: Duration, _ draft: inout AppDraft) -> Duration {
         guard let node = node[key], let text = node.scalar else { return standard }
         // At least what an app file accepts, at most a day: the sum must not overflow.
         let least: Duration = key == "start_period" ? .zero : .milliseconds(1)
-        if let span = try? TimeSpan.parse(text), (least...(.seconds(86_400))).contains(span) {
-            return span
-        }
-        draft.note(.dropped, at: service.place(node), "healthcheck: \(Printable.setting(key, text)) is not a time span")
+        if let span = ComposeValue.duration(text), (least...(.seconds(86_400))).contains(span) { return span }
+        draft.note(
+            .dropped, at: place(node),
+            "healthcheck: \(Printable.setting(key, text)) is not a time span such as 1m30s; the default is "
+                + TimeSpan.format(standard))
         return standard
     }
 }

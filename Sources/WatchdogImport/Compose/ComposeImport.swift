@@ -17,6 +17,7 @@ struct ComposeImport {
             throw ImportError(whole, "there is no \"services:\" with services in the file")
         }
         var result = ImportResult()
+        try noteRest(of: root, in: file.path, &result)
         guard entries.count <= 1_000 else { throw ImportError(whole, "the file has more than 1,000 services") }
         for entry in entries {
             let place = ImportPlace(file: file.path, line: entry.line)
@@ -33,5 +34,24 @@ struct ComposeImport {
             result.notes += service.draft.notes
         }
         return result
+    }
+
+    /// Names what is beside the services.
+    private static func noteRest(of root: YAMLNode, in path: String, _ result: inout ImportResult) throws(ImportError) {
+        let reasons = [
+            "version": "it means nothing to compose either", "name": "it is only a part of the containers' names",
+            "networks": "the programs are in the machine's own network",
+            "volumes": "the programs see the machine's own files",
+            "secrets": "the programs see the machine's own files",
+            "configs": "the programs see the machine's own files",
+        ]
+        for entry in root.entries ?? [] where entry.key != "services" && !entry.key.hasPrefix("x-") {
+            let place = ImportPlace(file: path, line: entry.line)
+            guard entry.key != "include" else {
+                throw ImportError(place, "include is not supported; import what 'docker compose config' prints")
+            }
+            let message = "\(Printable.text(entry.key, limit: 40)): \(reasons[entry.key] ?? "it has no counterpart")"
+            result.notes.append(ImportNote(kind: .dropped, place: place, message: message))
+        }
     }
 }

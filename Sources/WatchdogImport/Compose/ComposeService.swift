@@ -5,9 +5,9 @@ import WatchdogConfiguration
 
 /// One service of a compose file.
 struct ComposeService {
-    private let node: YAMLNode
-    private let whole: ImportPlace
-    private let folder: String
+    let node: YAMLNode
+    let whole: ImportPlace
+    let folder: String
     var draft: AppDraft
     private var handled: Set<String> = []
 
@@ -21,18 +21,18 @@ struct ComposeService {
     func place(_ node: YAMLNode) -> ImportPlace { ImportPlace(file: whole.file, line: node.line) }
 
     mutating func read() throws(ImportError) {
+        if let extends = node.entries?.first(where: { $0.key == "extends" }) {
+            throw ImportError(
+                ImportPlace(file: whole.file, line: extends.line),
+                "extends is not supported; import what 'docker compose config' prints")
+        }
         try putCommand()
         putProcess()
         putEnvironment()
-        putRestart()
-        putResources()
-        if let check = take("healthcheck") { ComposeHealthCheck(check, place(check)).put(into: &draft, self) }
-        if let grace = take("stop_grace_period"), let time = grace.scalar {
-            draft.carry(.terminate, time, of: Printable.setting("stop_grace_period", time), at: place(grace))
-        } else {
-            // The default: compose-spec, "stop_grace_period".
-            draft.set(.terminate, "10s")
-        }
+        putDeploy()
+        putUlimits()
+        if let check = take("healthcheck") { ComposeHealthCheck(check, place(check)).put(into: &draft) }
+        putStop()
         for entry in node.entries ?? [] where !handled.contains(entry.key) && !entry.key.hasPrefix("x-") {
             let reason = Self.reasons[entry.key] ?? "has no counterpart for a program outside of a container"
             draft.note(
@@ -41,59 +41,143 @@ struct ComposeService {
         }
     }
 
+    private mutating func putStop() {
+        // The default: compose-spec, "stop_grace_period".
+        draft.set(.terminate, "10s")
+        if let grace = take("stop_grace_period"), let text = grace.scalar {
+            let shown = Printable.setting("stop_grace_period", text)
+            if let time = ComposeValue.duration(text), time > .zero {
+                draft.carry(.terminate, TimeSpan.format(time), of: shown, at: place(grace))
+            } else if ComposeValue.duration(text) != nil {
+                draft.set(.terminate, "1ms")
+                draft.note(.changed, at: place(grace), "\(shown) became Terminate=1ms: no allowance is zero")
+            } else {
+                draft.note(.dropped, at: place(grace), "\(shown) is not a time span such as 1m30s; the default is 10s")
+            }
+        }
+        if let signal = take("stop_signal"), let text = signal.scalar,
+            !["TERM", "SIGTERM", "15"].contains(text.uppercased())
+        {
+            draft.note(
+                .dropped, at: place(signal),
+                "\(Printable.setting("stop_signal", text)) has no counterpart: an app ends at SIGTERM")
+        }
+    }
+
     private static let reasons = [
-        "image": "the program comes from the machine, not from an image",
-        "build": "the program comes from the machine, not from an image",
+        "image": "the program comes from the machine; what else an image sets (user, directory, variables) is unset",
+        "build": "the program comes from the machine; what else an image sets (user, directory, variables) is unset",
         "ports": "the program listens on the machine's own ports",
         "volumes": "the program sees the machine's own files",
         "depends_on": "apps do not depend on each other",
         "networks": "the program is in the machine's own network",
         "logging": "the output goes to the journal",
-        "stop_signal": "an app ends at SIGTERM",
+        "scale": "one app runs one process; copies need app files of their own, as instances of a template",
+        "links": "apps do not depend on each other, and have no names on the network",
+        "secrets": "the program sees the machine's own files",
+        "configs": "the program sees the machine's own files",
+        "post_start": "no command runs after the start",
+        "pre_stop": "no command runs before the end",
+        "tmpfs": "the program sees the machine's own files",
+        "read_only": "the program may write wherever its user may",
     ]
 
-    /// The value of a key, which is then handled; nil if it is absent or null.
-    private mutating func take(_ key: String) -> YAMLNode? {
+    /// The value of a key, which is then handled, with its variables replaced; nil if it is absent, null or not known.
+    mutating func take(_ key: String) -> YAMLNode? {
         handled.insert(key)
         guard let value = node[key], value.value != .null else { return nil }
-        return value
+        let replaced = replaced(value, of: key, label: key)
+        return replaced.isUnresolved && !Self.commands.contains(key) ? nil : replaced
     }
 
-    /// The text with compose's variables replaced; nil if one is unknown, which is noted.
-    mutating func text(_ node: YAMLNode, of key: String) -> String? {
-        guard let text = node.scalar else {
-            draft.note(.dropped, at: place(node), "\(key): a text is expected here")
-            return nil
-        }
-        do throws(ComposeVariables.Unknown) {
-            let replaced = try ComposeVariables.replaced(text)
-            if text.contains("${") {
-                draft.note(.changed, at: place(node), "\(key): variables of compose became their defaults")
+    /// Keys without which no app can be made.
+    private static let commands: Set<String> = ["entrypoint", "command"]
+
+    /// The value with compose's variables replaced in all its texts; what is not known is named.
+    private mutating func replaced(_ node: YAMLNode, of key: String, label: String) -> YAMLNode {
+        switch node.value {
+        case .null, .unresolved: return node
+        case .sequence(let items):
+            var replaced: [YAMLNode] = []
+            for item in items {
+                let name = key == "environment" ? item.scalar.map { String($0.prefix { $0 != "=" }) } : nil
+                replaced.append(self.replaced(item, of: key, label: name ?? label))
             }
-            return replaced
-        } catch {
-            draft.note(.dropped, at: place(node), "\(key): \(error.message)")
-            return nil
-        }
-    }
-
-    /// A list of words, or a text that a shell would split.
-    private mutating func words(_ node: YAMLNode, of key: String) throws(ImportError) -> [String] {
-        func replaced(_ node: YAMLNode) throws(ImportError) -> String {
+            return YAMLNode(value: .sequence(replaced), line: node.line)
+        case .mapping(let entries):
+            var replaced: [YAMLNode.Entry] = []
+            for entry in entries {
+                let label = key == "environment" ? entry.key : label
+                let value = self.replaced(entry.value, of: key, label: label)
+                replaced.append(YAMLNode.Entry(key: entry.key, line: entry.line, value: value))
+            }
+            return YAMLNode(value: .mapping(replaced), line: node.line)
+        case .scalar(let text):
+            guard text.contains("$") else { return node }
+            let shown = Printable.text(label, limit: 40)
             do throws(ComposeVariables.Unknown) {
-                return try ComposeVariables.replaced(node.scalar ?? "")
+                let replaced = try ComposeVariables.replaced(text)
+                if replaced.hasDefaults {
+                    draft.note(.changed, at: place(node), "\(shown): variables of compose became their defaults")
+                }
+                return YAMLNode(value: .scalar(replaced.text), line: node.line)
             } catch {
-                throw ImportError(place(node), "\(key): \(error.message)")
+                if !Self.commands.contains(key) {
+                    // Without its user, the app would run as watchdogd's.
+                    let isUser = key == "user"
+                    draft.note(
+                        isUser ? .toDo : .dropped, at: place(node),
+                        "\(shown): \(error.message)\(isUser ? "; set User=" : "")")
+                }
+                return YAMLNode(value: .unresolved(error.message), line: node.line)
             }
         }
-        if let items = node.items {
-            var words: [String] = []
-            for item in items { words.append(try replaced(item)) }
-            return words
+    }
+
+    /// The text of a value; nil if it is none, which is noted.
+    mutating func text(_ node: YAMLNode, of key: String) -> String? {
+        if node.scalar == nil, !node.isUnresolved {
+            draft.note(.dropped, at: place(node), "\(key): a text is expected here")
         }
-        let text = try replaced(node)
-        do throws(ShellWords.Invalid) {
-            return try ShellWords.split(text)
+        return node.scalar
+    }
+
+    /// The entries of a mapping; none if it is something else, which is noted.
+    mutating func entries(_ node: YAMLNode?, of key: String) -> [YAMLNode.Entry] {
+        if let node, node.entries == nil { draft.note(.dropped, at: place(node), "\(key): a mapping is expected here") }
+        return node?.entries ?? []
+    }
+
+    /// The items of a list; none if it is something else, which is noted.
+    mutating func items(_ node: YAMLNode?, of key: String) -> [YAMLNode] {
+        if let node, node.items == nil { draft.note(.dropped, at: place(node), "\(key): a list is expected here") }
+        return node?.items ?? []
+    }
+
+    /// Names the entries of a mapping that nothing else has carried over.
+    mutating func noteRest(of node: YAMLNode?, except known: Set<String>, in label: String) {
+        for entry in node?.entries ?? [] where !known.contains(entry.key) && !entry.key.hasPrefix("x-") {
+            draft.note(
+                .dropped, at: ImportPlace(file: whole.file, line: entry.line),
+                "\(label).\(Printable.text(entry.key, limit: 40)) has no counterpart")
+        }
+    }
+
+    /// A list of words, or a text that compose splits.
+    private mutating func words(_ node: YAMLNode, of key: String) throws(ImportError) -> [String] {
+        for part in node.items ?? [node] {
+            if case .unresolved(let message) = part.value { throw ImportError(place(part), "\(key): \(message)") }
+            guard part.scalar != nil else { throw ImportError(place(part), "\(key): a text is expected here") }
+        }
+        if let items = node.items { return items.compactMap(\.scalar) }
+        do throws(ComposeWords.Invalid) {
+            let words = try ComposeWords(node.scalar ?? "")
+            if !words.rest.isEmpty {
+                draft.note(
+                    .changed, at: place(node),
+                    "\(key): compose runs no shell, and reads the command only up to \(Printable.quoted(words.rest))")
+            }
+            return words.words
         } catch {
             throw ImportError(place(node), "\(key): \(error.message)")
         }
@@ -125,15 +209,7 @@ struct ComposeService {
     }
 
     private mutating func putProcess() {
-        if let node = take("user"), let user = text(node, of: "user") {
-            let parts = user.split(separator: ":", maxSplits: 1)
-            if let first = parts.first {
-                draft.carry(.user, String(first), of: "user: \(Printable.text(user, limit: 40))", at: place(node))
-            }
-            if parts.count > 1 {
-                draft.carry(.group, String(parts[1]), of: "user: \(Printable.text(user, limit: 40))", at: place(node))
-            }
-        }
+        putUser()
         if let node = take("working_dir"), let path = text(node, of: "working_dir") {
             draft.carry(
                 .workingDirectory, UnitText.escapedSpecifiers(path), of: Printable.setting("working_dir", path),
@@ -143,9 +219,13 @@ struct ComposeService {
             draft.carry(
                 .oomScoreAdjust, value, of: "oom_score_adj: \(Printable.text(value, limit: 20))", at: place(node))
         }
-        if take("profiles") != nil { draft.set(.enabled, "no") }
-        for option in take("security_opt")?.items ?? [] {
-            if ["no-new-privileges:true", "no-new-privileges"].contains(option.scalar ?? "") {
+        if let profiles = take("profiles"), profiles.items?.isEmpty == false {
+            draft.set(.enabled, "no")
+            draft.note(.changed, at: place(profiles), "profiles: Enabled=no: only a profile starts the service")
+        }
+        for option in items(take("security_opt"), of: "security_opt") {
+            if option.isUnresolved { continue }
+            if ["no-new-privileges:true", "no-new-privileges=true", "no-new-privileges"].contains(option.scalar ?? "") {
                 draft.set(.noNewPrivileges, "yes")
             } else {
                 draft.note(.dropped, at: place(option), "security_opt: let systemd confine apps")
@@ -153,107 +233,21 @@ struct ComposeService {
         }
     }
 
-    // MARK: - The environment
-
-    private mutating func putEnvironment() {
-        if let node = take("environment") {
-            for entry in node.entries ?? [] { putVariable(entry.key, entry.value) }
-            for item in node.items ?? [] {
-                let text = item.scalar ?? ""
-                let name = text.prefix { $0 != "=" }
-                let value = text.dropFirst(name.count)
-                let node: YAMLNode.Value = value.isEmpty ? .null : .scalar(String(value.dropFirst()))
-                putVariable(String(name), YAMLNode(value: node, line: item.line))
-            }
+    private mutating func putUser() {
+        if let groups = take("group_add"), groups.items?.isEmpty != true {
+            let names = items(groups, of: "group_add").compactMap(\.scalar)
+            draft.carry(
+                .supplementaryGroups, names.joined(separator: " "), of: "group_add", at: place(groups))
         }
-        if let node = take("env_file") {
-            if draft.has(.environment) {
-                draft.note(
-                    .changed, at: place(node),
-                    "env_file: in an app file it overrides environment; in compose, environment overrides it")
-            }
-            for item in node.items ?? [node] {
-                guard let path = text(item["path"] ?? item, of: "env_file") else { continue }
-                let absolute = path.hasPrefix("/") ? path : "\(folder)/\(path.dropping("./") ?? path[...])"
-                let isOptional = item["required"]?.scalar == "false"
-                draft.carry(
-                    .environmentFile, (isOptional ? "-" : "") + UnitText.escapedSpecifiers(absolute),
-                    of: "env_file: \(Printable.text(path, limit: 40))", at: place(item))
-            }
+        guard let node = take("user"), let user = text(node, of: "user") else {
+            guard self.node["user"] == nil || self.node["user"]?.value == .null else { return }
+            return draft.note(
+                .changed, at: whole,
+                "user: the file sets none, so that the app runs as watchdogd's user; an image may set one")
         }
-    }
-
-    private mutating func putVariable(_ name: String, _ node: YAMLNode) {
-        let shown = Printable.text(name, limit: 40)
-        guard node.value != .null else {
-            return draft.note(.dropped, at: place(node), "\(shown): compose takes its value from its own environment")
-        }
-        guard let value = text(node, of: shown) else { return }
-        draft.carry(.environment, UnitText.variable(name, value), of: shown, at: place(node))
-    }
-
-    // MARK: - Restarts
-
-    private mutating func putRestart() {
-        let restart = take("restart")
-        let rules = node["deploy"]?["restart_policy"]
-        guard let value = rules?["condition"]?.scalar ?? rules.map({ _ in "any" }) ?? restart?.scalar else {
-            draft.set(.policy, "never")
-            return draft.note(.changed, at: whole, "Policy=never, the default of compose; consider on-failure")
-        }
-        let at = (rules ?? restart).map(place) ?? whole
-        let parts = value.split(separator: ":")
-        switch parts.first ?? "" {
-        case "no", "none", "false": draft.set(.policy, "never")
-        case "always", "unless-stopped", "any": draft.set(.policy, "always")
-        case "on-failure": draft.set(.policy, "on-failure")
-        default:
-            draft.set(.policy, "on-failure")
-            draft.note(.changed, at: at, "restart: \(Printable.quoted(value)) is not a policy; it became on-failure")
-        }
-        if let most = parts.dropFirst().first.map(String.init) ?? rules?["max_attempts"]?.scalar {
-            guard draft.carry(.limit, most, of: "restart: \(Printable.text(value, limit: 40))", at: at) else { return }
-            draft.set(.atLimit, "stop")
-        }
-        if let window = rules?["window"]?.scalar {
-            draft.carry(.limitInterval, window, of: Printable.setting("window", window), at: at)
-        }
-        if let delay = rules?["delay"]?.scalar {
-            draft.carry(.delay, delay, of: Printable.setting("delay", delay), at: at)
-        }
-    }
-
-    // MARK: - Resources
-
-    private mutating func putResources() {
-        let limits = take("deploy")?["resources"]?["limits"]
-        let memory = limits?["memory"] ?? take("mem_limit")
-        if let memory, let text = text(memory, of: "memory") {
-            // `512m`, `512mb`, `1gib`: powers of 1024.
-            var size = text.uppercased()
-            for tail in ["IB", "B"] where size.hasSuffix(tail) && size.count > tail.count {
-                size.removeLast(tail.count)
-            }
-            draft.carry(.memoryMax, size, of: "memory: \(Printable.text(text, limit: 20))", at: place(memory))
-        }
-        if let share = limits?["cpus"] ?? take("cpus"), let text = text(share, of: "cpus") {
-            let percent = Double(text).map { "\(Int(($0 * 100).rounded()))%" } ?? text
-            draft.carry(.cpuQuota, percent, of: "cpus: \(Printable.text(text, limit: 20))", at: place(share))
-        }
-        if let count = limits?["pids"] ?? take("pids_limit"), let text = text(count, of: "pids"), text != "-1" {
-            draft.carry(.tasksMax, text, of: "pids: \(Printable.text(text, limit: 20))", at: place(count))
-        }
-        for entry in take("ulimits")?.entries ?? [] {
-            let name = Printable.text(entry.key, limit: 20)
-            guard let key = ConfigurationKey(rawValue: "Limit" + entry.key.uppercased()) else {
-                draft.note(.dropped, at: place(entry.value), "ulimits: there is no limit \(name)")
-                continue
-            }
-            let soft = entry.value["soft"]?.scalar
-            let values = [soft, entry.value["hard"]?.scalar].compactMap(\.self)
-            let text = entry.value.scalar ?? values.joined(separator: ":")
-            let value = text.split(separator: ":").map { $0 == "-1" ? "infinity" : $0 }.joined(separator: ":")
-            draft.carry(key, value, of: "ulimits: \(name)", at: place(entry.value))
-        }
+        let source = "user: \(Printable.text(user, limit: 40))"
+        let parts = user.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        draft.carry(.user, parts[0], of: source, at: place(node))
+        if parts.count > 1, !parts[1].isEmpty { draft.carry(.group, parts[1], of: source, at: place(node)) }
     }
 }

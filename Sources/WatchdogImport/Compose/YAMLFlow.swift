@@ -2,7 +2,7 @@
 
 /// Texts in quotes.
 enum YAMLQuoted {
-    /// The text in quotes at the start, and what follows; nil if the quote is never closed.
+    /// The text in quotes at the start, and what follows; nil if the quote is never closed, or has an unknown escape.
     static func read(_ text: Substring) -> (value: String, rest: Substring)? {
         guard let quote = text.first else { return nil }
         var value = ""
@@ -17,19 +17,34 @@ enum YAMLQuoted {
             } else if character == "\\", quote == "\"" {
                 guard let next = rest.first else { return nil }
                 rest = rest.dropFirst()
-                switch next {
-                case "n": value.append("\n")
-                case "t": value.append("\t")
-                case "r": value.append("\r")
-                case "\"", "\\", "/", " ": value.append(next)
-                default: value.append("\\\(next)")
-                }
+                guard let escaped = escaped(next, &rest) else { return nil }
+                value.append(escaped)
             } else {
                 value.append(character)
             }
         }
         return nil
     }
+
+    /// What a backslash and a character stand for: YAML 1.2, 5.7.
+    private static func escaped(_ character: Character, _ rest: inout Substring) -> Character? {
+        let digits = ["x": 2, "u": 4, "U": 8][character]
+        if let digits {
+            let text = rest.prefix(digits)
+            guard text.count == digits, let number = UInt32(text, radix: 16), let scalar = Unicode.Scalar(number),
+                number > 0
+            else { return nil }
+            rest = rest.dropFirst(digits)
+            return Character(scalar)
+        }
+        return simple[character]
+    }
+
+    private static let simple: [Character: Character] = [
+        "a": "\u{7}", "b": "\u{8}", "t": "\t", "\t": "\t", "n": "\n", "v": "\u{b}", "f": "\u{c}", "r": "\r",
+        "e": "\u{1b}", " ": " ", "\"": "\"", "/": "/", "\\": "\\", "N": "\u{85}", "_": "\u{a0}", "L": "\u{2028}",
+        "P": "\u{2029}",
+    ]
 }
 
 /// Reads `[a, b]` and `{a: b}`.
@@ -87,15 +102,16 @@ struct YAMLFlow {
             return YAMLNode(value: .mapping(try entries(depth)), line: line)
         default:
             let (text, isQuoted) = try scalar()
-            let isNull = !isQuoted && ["", "~", "null"].contains(text)
-            return YAMLNode(value: isNull ? .null : .scalar(text), line: line)
+            return isQuoted ? YAMLNode(value: .scalar(text), line: line) : .plain(text, line: line)
         }
     }
 
     private mutating func scalar() throws(ImportError) -> (String, isQuoted: Bool) {
         skipBlanks()
         if rest.first == "\"" || rest.first == "'" {
-            guard let (value, after) = YAMLQuoted.read(rest) else { throw error("the quote is never closed") }
+            guard let (value, after) = YAMLQuoted.read(rest) else {
+                throw error("the quote is never closed, or has an escape that YAML lacks")
+            }
             rest = after
             return (value, true)
         }
@@ -145,6 +161,9 @@ struct YAMLFlow {
             skipBlanks()
             guard rest.first == ":" else { throw error("\":\" is missing after \(Printable.quoted(key))") }
             rest = rest.dropFirst()
+            guard !entries.contains(where: { $0.key == key }) else {
+                throw error("the key \(Printable.quoted(key)) is set twice")
+            }
             entries.append(YAMLNode.Entry(key: key, line: line, value: try value(depth: depth + 1)))
         } while try goesOn("}")
         return entries

@@ -136,11 +136,15 @@ struct YAMLReader {
         var index = text.startIndex
         if let first = text.first, first == "\"" || first == "'" { quote = first }
         if quote != nil { index = text.index(after: index) }
+        var previous: Character = " "
         while index < text.endIndex {
             let character = text[index]
             let next = text.index(after: index)
+            defer { previous = character }
             if let open = quote {
                 if character == open { quote = nil }
+            } else if character == "#", previous == " " || previous == "\t" {
+                return nil
             } else if character == ":", next == text.endIndex || text[next] == " " || text[next] == "\t" {
                 return (String(text[..<index].trimmed), withoutComment(String(text[next...].trimmed)))
             } else if "[{".contains(character), index == text.startIndex {
@@ -165,31 +169,37 @@ struct YAMLReader {
             return YAMLNode(value: .scalar(try scalar(Self.withoutComment(text), line)), line: line)
         default:
             var folded = Self.withoutComment(text)
+            var last = line
             while let next = current, next.indent > indent {
-                guard try Self.split(next.text) == nil, !next.text.isItem else {
+                let between = raw[last..<(next.number - 1)]
+                guard try Self.split(next.text) == nil, !next.text.isItem, between.allSatisfy(\.trimmed.isEmpty) else {
                     throw error("the indentation matches no line above", next.number)
                 }
-                folded += " " + Self.withoutComment(next.text)
+                // An empty line is a line break.
+                folded += between.isEmpty ? " " : String(repeating: "\n", count: between.count)
+                folded += Self.withoutComment(next.text)
+                last = next.number
                 index += 1
             }
-            let value = try scalar(folded, line)
-            let isNull = ["", "~", "null"].contains(folded)
-            return YAMLNode(value: isNull ? .null : .scalar(value), line: line)
+            return .plain(try scalar(folded, line), line: line)
         }
     }
 
-    private static func withoutComment(_ text: String) -> String {
+    private static func withoutComment(_ text: String, isFlow: Bool = false) -> String {
         if text.hasPrefix("#") { return "" }
-        guard text.contains(" #") else { return text }
+        guard text.contains(" #") || text.contains("\t#") else { return text }
+        // Within a plain text, quotes are characters like any other.
+        let first = text.first ?? " "
+        let hasQuotes = isFlow || "\"'[{".contains(first)
         var quote: Character?
         var previous: Character = " "
         for index in text.indices {
             let character = text[index]
             if let open = quote {
                 if character == open { quote = nil }
-            } else if (character == "\"" || character == "'") && " [{,:".contains(previous) {
+            } else if hasQuotes, character == "\"" || character == "'", " [{,:".contains(previous) {
                 quote = character
-            } else if character == "#", previous == " " {
+            } else if character == "#", previous == " " || previous == "\t" {
                 return String(text[..<index].trimmed)
             }
             previous = character
@@ -209,7 +219,7 @@ struct YAMLReader {
         case "%", "@", "`": throw error("a plain text cannot begin with \(text.prefix(1)); put it in quotes", line)
         case "\"", "'":
             guard let (value, rest) = YAMLQuoted.read(text[...]) else {
-                throw error("the quote is never closed on its line", line)
+                throw error("the quote is never closed on its line, or has an escape that YAML lacks", line)
             }
             guard rest.trimmed.isEmpty else { throw error("nothing may follow the closing quote", line) }
             return value
@@ -221,12 +231,12 @@ struct YAMLReader {
 
     /// A flow value, with the lines that continue it.
     private mutating func joined(_ text: String, _ line: Int) throws(ImportError) -> String {
-        var whole = Self.withoutComment(text)
+        var whole = Self.withoutComment(text, isFlow: true)
         while !YAMLFlow.isBalanced(whole) {
             guard let next = current, whole.utf8.count < Self.maximumFlow else {
                 throw error("the bracket that opens here is never closed, or only after 4 KiB", line)
             }
-            whole += " " + Self.withoutComment(next.text)
+            whole += " " + Self.withoutComment(next.text, isFlow: true)
             index += 1
         }
         return whole
@@ -234,7 +244,7 @@ struct YAMLReader {
 
     private mutating func blockScalar(_ header: String, _ line: Int, _ indent: Int) throws(ImportError) -> String {
         let marks = Self.withoutComment(header)
-        guard marks.dropFirst().allSatisfy({ "+-".contains($0) }) else {
+        guard marks.dropFirst().isEmpty || ["-", "+"].contains(marks.dropFirst()) else {
             throw error("\(Printable.quoted(marks)) is not supported; write |, |-, > or >-", line)
         }
         var body: [Substring] = []
@@ -244,7 +254,7 @@ struct YAMLReader {
             let text = raw[number]
             let blanks = text.prefix { $0 == " " }.count
             if blanks == text.count {
-                body.append("")
+                body.append(text.dropFirst(margin ?? blanks))
             } else {
                 guard blanks > indent else { break }
                 margin = margin ?? blanks
@@ -254,14 +264,35 @@ struct YAMLReader {
             number += 1
         }
         while let next = current, next.number <= number { index += 1 }
+        // What follows the last line break is no line.
+        let count = number == raw.count && raw.last == "" ? body.count - 1 : body.count
         while body.last == "" { body.removeLast() }
-        let isFolded = marks.first == ">"
-        // Folding keeps an empty line as a line break.
-        let text =
-            isFolded
-            ? body.split(separator: "", omittingEmptySubsequences: false).map { $0.joined(separator: " ") }
-                .joined(separator: "\n") : body.joined(separator: "\n")
+        let text = marks.hasPrefix(">") ? Self.folded(body) : body.joined(separator: "\n")
+        if marks.hasSuffix("+") {
+            return text + String(repeating: "\n", count: max(0, count - body.count) + (body.isEmpty ? 0 : 1))
+        }
         return marks.hasSuffix("-") || body.isEmpty ? text : text + "\n"
+    }
+
+    /// Joins the lines of a folded text; those that are indented further keep their line breaks: YAML 1.2, 8.1.3.
+    private static func folded(_ lines: [Substring]) -> String {
+        var text = ""
+        var last: Substring?
+        var breaks = 0
+        for line in lines {
+            guard !line.isEmpty else {
+                breaks += 1
+                continue
+            }
+            if let last {
+                let isFolded = !" \t".contains(last.first ?? " ") && !" \t".contains(line.first ?? " ")
+                text += !isFolded ? "\n" : breaks == 0 ? " " : ""
+            }
+            text += String(repeating: "\n", count: breaks) + line
+            last = line
+            breaks = 0
+        }
+        return text
     }
 }
 
