@@ -53,7 +53,8 @@ struct Capture {
             let box = SnapshotBox()
             let options = SnapshotOptions(
                 pidfd: subjects[0].process.descriptor.number, startTime: subjects[0].startTime, ending: .kill())
-            thread.capture(subjects[0].process.pid, with: members, preferring: [], options, completion: box.put)
+            thread.capture(
+                subjects[0].process.pid, of: .bench, with: members, preferring: [], options, completion: box.put)
             let main = try withExtendedLifetime(subjects) { try box.take() }
             let snapshots = [main] + box.others.members.compactMap(\.snapshot)
             guard snapshots.count == Self.processes else { throw Failure("\(snapshots.count) processes were captured") }
@@ -66,9 +67,12 @@ struct Capture {
     /// Samples that stop nothing, as taken of a main loop that does not answer: CPU time of one whole sample.
     private func looks(on page: inout Page) throws {
         let subject = try Subject(bench.subject("blocked"), ["31"])
+        let seats = ThreadSeats(limits: StuckWaits.Limits(app: 1, user: 1, all: 1))
+        let seat = try seats.take(for: .bench, at: .now()).get()
         let session = try SamplingSession(
             of: subject.process.pid,
-            SamplingOptions(interval: .milliseconds(10), duration: .seconds(3)), onFirstLook: {}, onLook: {})
+            SamplingOptions(interval: .milliseconds(10), duration: .seconds(3)), seat: seat, onFirstLook: {}, onLook: {}
+        )
         usleep(2_500_000)
         session.stop()
         guard case .success(let sampling)? = session.result(within: .seconds(10)), sampling.sampleCount > 100 else {
@@ -92,8 +96,8 @@ struct Capture {
         let options = SnapshotOptions(
             pidfd: subject.process.descriptor.number, startTime: subject.startTime, ending: .kill())
         let decided = Instant.now()
-        guard thread.capture(subject.process.pid, options, completion: box.put) else {
-            throw Failure("the capture was refused")
+        if let refusal = thread.capture(subject.process.pid, of: .bench, options, completion: box.put) {
+            throw Failure("the capture was refused: \(refusal)")
         }
         let reaped = try subject.waitUntilReaped()
         let snapshot = try box.take()
@@ -109,6 +113,11 @@ struct Capture {
         defer { thread.shutDown() }
         return try snapshotAndKill(threads, thread).1
     }
+}
+
+extension Tenant {
+    /// Whose captures all are here.
+    fileprivate static let bench = Tenant(app: "bench", user: getuid())
 }
 
 /// A snapshot on its way from the capture thread.

@@ -110,11 +110,11 @@ struct Succession {
         /// Whether it has reported that it is ready.
         private func hear() throws -> Bool {
             var isReady = false
-            while let message = try socket.receive() {
+            while let (message, descriptors) = try socket.receiveAll() {
                 let lines = String(decoding: message.bytes, as: UTF8.self).split(separator: "\n")
                 if lines.contains("READY=1") { isReady = true }
                 guard let name = lines.first(where: { $0.hasPrefix("FDNAME=") })?.dropFirst(7) else { continue }
-                if lines.contains("FDSTORE=1") { store += message.attachments.map { (String(name), $0) } }
+                if lines.contains("FDSTORE=1") { store += descriptors.map { (String(name), $0) } }
                 if lines.contains("FDSTOREREMOVE=1") { store.removeAll { $0.name == name } }
             }
             return isReady

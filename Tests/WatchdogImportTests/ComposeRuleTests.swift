@@ -19,11 +19,11 @@ struct ComposeRuleTests {
         ("healthcheck: {test: [CMD-SHELL, \"a | b\"]}", ["Probe=exec:a | b"], []),
         (
             "healthcheck: {test: [CMD-SHELL, \"curl -s http://127.0.0.1/up\", \"|\", \"grep 'UP'\"]}",
-            ["Probe=exec:curl -s http://127.0.0.1/up"], ["\"| grep 'UP'\" is no part of the command"]
+            ["Probe=exec:curl -s http://127.0.0.1/up"], ["\"| grep 'UP'\" only becomes its arguments"]
         ),
         (
             "healthcheck: {test: [CMD-SHELL, 'test \"$$1\"', x, y z]}",
-            ["Probe=exec:/bin/sh -c 'test \"$1\"' x 'y z'"], ["no part of the command"]
+            ["Probe=exec:/bin/sh -c 'test \"$1\"' x 'y z'"], ["only becomes its arguments"]
         ),
         ("healthcheck: {test: [CMD, a, \"|\", b c]}", ["Probe=exec:a '|' 'b c'"], []),
         ("healthcheck: {test: a | b}", ["Probe=exec:a | b"], []),

@@ -73,7 +73,7 @@ struct ComposeHealthCheck {
             draft.note(
                 .changed, at: place(test),
                 "healthcheck: the shell of CMD-SHELL runs the first text alone, \(Printable.quoted(text)); "
-                    + "\(shown) is no part of the command, but its arguments $0, $1 and so on")
+                    + "\(shown) only becomes its arguments $0, $1 and so on")
             // Only a command that uses them needs them.
             return text.contains("$") ? .words(["/bin/sh", "-c", text] + rest) : .shell(text)
         default: return dropped("test begins with neither CMD, CMD-SHELL nor NONE")
