@@ -2,7 +2,7 @@
 
 import Glibc
 
-/// How much of the storms is run, from `WATCHDOGD_STORM_SCALE`: 1, the default, is a fifth, and 5 is all of them.
+/// How much of the storms, and of other tests by random inputs, is run, from `WATCHDOGD_STORM_SCALE`: 1, the default, is a fifth, and 5 is all of them.
 public enum StormScale {
     private static let value = getenv("WATCHDOGD_STORM_SCALE").flatMap { Double(String(cString: $0)) } ?? 1
 

@@ -81,7 +81,7 @@ struct MutationTests {
     @Test("With values replaced by others of their kind, every reader goes through", arguments: seeds)
     func values(seed: UInt64) throws {
         var random = Random(state: seed)
-        for _ in 0..<30 {
+        for _ in 0..<StormScale.part(of: 30) {
             let bytes = try Self.source(&random)
             let parts = bytes.split(separator: UInt8(ascii: "\n"), maxSplits: 1)
             let tree = try JSONDecoder().decode(JSONTree.self, from: Data(parts[1]))
