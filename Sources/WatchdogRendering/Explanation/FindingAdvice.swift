@@ -41,6 +41,9 @@ enum FindingAdvice {
         case .pythonLock:
             "Python does not record who holds a lock. Use the with statement so that none is forgotten, give acquire(), get() and "
                 + "wait() a timeout, and let workers hand results to the main loop instead of waiting for them there."
+        case .pythonDeadlock:
+            "Let all threads take their locks in the same order, hold one lock at a time, or give acquire() a timeout. Python "
+                + "does not record who holds a lock: that it is a deadlock follows from every thread's waiting."
         case .conditionVariable:
             "Nobody holds a condition variable: somebody has to signal it, and has not. Check that the condition is changed "
                 + "under the same mutex, that the signal cannot come before the wait, and that the signaling thread lives."
@@ -79,8 +82,8 @@ enum FindingAdvice {
             "The main thread waits for the database. Send queries from a queue or by the client's asynchronous interface, and "
                 + "set a timeout in the server (statement_timeout) that is less than the allowance."
         case .embeddedScript:
-            "While the script runs, the program does nothing else. Give scripts a limit on time, and cut long ones into pieces "
-                + "between which the main loop goes on."
+            "While the script runs, the program does nothing else. Limit the run time of scripts, and split long ones so that the "
+                + "main loop runs in between."
         case .otherThread:
             "The main thread is not the cause: look at the stack of the thread that is named, and at who should have ended its "
                 + "work. Give workers a time limit, and let the main loop answer without them."

@@ -54,6 +54,7 @@ extension Finding {
                 (finding.naming(interpreterLockHolder: capture, except: main)
                     ?? finding.naming(interpreters(capture, except: main), "runs Python code or an extension"))
                     .noting(convoy: interpreterQueue(capture, except: main))
+            case .pythonLock: PythonLock(in: capture, main: main).refined(finding)
             default: finding
             }
         }

@@ -26,6 +26,8 @@ public struct Finding: Codable, Hashable, Sendable {
         case pythonGIL = "python-gil"
         /// A lock of Python's threading module.
         case pythonLock = "python-lock"
+        /// All threads that run Python code wait for such locks.
+        case pythonDeadlock = "python-deadlock"
         /// A condition variable.
         case conditionVariable = "condition-variable"
         /// A read-write lock.

@@ -60,9 +60,8 @@ struct FindingRule {
             functions: NamedStack.interpreterLock + ["_PyEval_EvalFrameDefault"], depth: 12,
             condition: \.isWaitingForInterpreter),
         FindingRule(
-            kind: .pythonLock,
-            text: "The thread waits for a lock of Python's threading module (a Lock, an Event, a Queue)",
-            functions: ["PyThread_acquire_lock_timed"], depth: 8, calls: waiting),
+            kind: .pythonLock, text: "The thread waits for a Python lock", functions: PythonLock.functions, depth: 12,
+            calls: waiting),
         FindingRule(
             kind: .dispatchSync, text: "DispatchQueue.sync waits for its turn on a queue that is busy",
             functions: ["__DISPATCH_WAIT_FOR_QUEUE__", "_dispatch_sync_f_slow", "_dispatch_thread_event_wait_slow"],
@@ -123,7 +122,7 @@ struct FindingRule {
                 "__new_sem_wait_slow64.constprop.0", "___new_sem_wait",
             ],
             depth: 6, calls: waiting,
-            unless: ["_dispatch_semaphore_wait_slow", "PyThread_acquire_lock_timed", "_dispatch_sema4_wait"]),
+            unless: ["_dispatch_semaphore_wait_slow", "_dispatch_sema4_wait"] + PythonLock.functions),
         FindingRule(
             kind: .allocatorLock,
             text:
