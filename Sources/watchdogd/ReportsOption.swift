@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import WatchdogBase
+import WatchdogControl
 import WatchdogLinux
 import WatchdogRendering
 import WatchdogReport
@@ -16,7 +17,7 @@ struct ReportsOption: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Directory of crash logs, or with a subdirectory for each host (default: where run writes yours).",
+            "Directory of crash logs, or with a subdirectory for each host (default: that of the daemon at WATCHDOGD_CONTROL, or where run writes yours).",
             valueName: "dir"),
         completion: .directory
     )
@@ -42,7 +43,20 @@ struct ReportsOption: ParsableArguments {
     }
 
     /// The folder that reports are read from; nil if only a journal is.
-    var folder: String? { reports ?? (journal == nil ? Run.defaultReportsDirectory : nil) }
+    var folder: String? { reports ?? (journal == nil ? Self.daemonFolder ?? Run.defaultReportsDirectory : nil) }
+
+    /// The folder of the daemon that `WATCHDOGD_CONTROL` names; nil without the variable, or if it does not say.
+    private static let daemonFolder: String? = {
+        guard case .at = DaemonChoice.unselected else { return nil }
+        do {
+            return try DaemonChoice.unselected.withClient { client throws(ControlClientError) in
+                try client.describeDaemon().reports
+            }
+        } catch {
+            // The error has been printed; the user's own reports may still be what is asked for.
+            return nil
+        }
+    }()
 
     /// Whether the folder may be missing because nothing has ever been reported.
     private func isStillEmpty(_ error: ReportStoreError) -> Bool {

@@ -37,6 +37,7 @@ extension Pidfd {
 final class FakeHandler: ControlHandler {
     var apps: [String: AppSummary] = [:]
     var appNames: [String] = []
+    let reportsDirectory: String? = "/r"
     var invalidFiles: [InvalidFile] = []
     /// What was asked for, in order.
     var calls: [String] = []

@@ -25,7 +25,7 @@ struct InterfaceTests {
             "DescribeDaemon", [EmptyRequest()],
             [
                 DaemonReply(
-                    version: "1", pid: 1, apps: 2, longestTurn: Microseconds(count: 3),
+                    version: "1", pid: 1, apps: 2, reports: "/r", longestTurn: Microseconds(count: 3),
                     recentTurn: Microseconds(count: 2))
             ]
         ),

@@ -38,6 +38,7 @@ struct MethodTests {
             #expect(!description.isLogWithheld)
             let daemon = try client.describeDaemon()
             #expect(daemon.version == "1.2.3" && daemon.pid == getpid() && daemon.apps == 2)
+            #expect(daemon.reports == "/r")
             #expect(daemon.longestTurn >= daemon.recentTurn && daemon.recentTurn > Microseconds(count: 0))
             _ = try client.describe(DescribeRequest("api"))
             _ = try client.describe(DescribeRequest("api", logLines: 1_000_000))

@@ -71,7 +71,7 @@ struct TextTests {
     @Test("the daemon itself")
     func daemon() {
         let reply = DaemonReply(
-            version: "1.2", pid: 7, apps: 3, longestTurn: Microseconds(count: 4_200),
+            version: "1.2", pid: 7, apps: 3, reports: "/r", longestTurn: Microseconds(count: 4_200),
             recentTurn: Microseconds(count: 310))
         #expect(
             ControlText.status(reply)
@@ -79,6 +79,7 @@ struct TextTests {
                 watchdogd 1.2
                         PID: 7
                        Apps: 3
+                    Reports: /r
                        Loop: longest iteration 4.20 ms; in the last minute 310 µs
 
                 """)

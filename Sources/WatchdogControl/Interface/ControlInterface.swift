@@ -198,11 +198,12 @@ public enum ControlInterface {
         )
 
         # Describes the daemon. In a turn, its event loop handles one event and does nothing else. recentTurnUSec is the longest
-        # turn of the last minute.
+        # turn of the last minute. reports: the folder of crash logs; requires the right "inspect".
         method DescribeDaemon() -> (
           version: string,
           pid: int,
           apps: int,
+          reports: ?string,
           longestTurnUSec: int,
           recentTurnUSec: int
         )

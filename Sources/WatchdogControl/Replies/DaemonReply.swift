@@ -8,22 +8,28 @@ public struct DaemonReply: ControlReply {
     public var pid: Int32
     /// The number of its apps.
     public var apps: Int
+    /// The folder of its crash logs; nil if it keeps none, or the client may not inspect it.
+    public var reports: String?
     /// The longest single turn of its loop since its start.
     public var longestTurn: Microseconds
     /// The longest iteration in the last minute.
     public var recentTurn: Microseconds
 
     /// Creates a reply.
-    public init(version: String, pid: Int32, apps: Int, longestTurn: Microseconds, recentTurn: Microseconds) {
+    public init(
+        version: String, pid: Int32, apps: Int, reports: String? = nil, longestTurn: Microseconds,
+        recentTurn: Microseconds
+    ) {
         self.version = version
         self.pid = pid
         self.apps = apps
+        self.reports = reports
         self.longestTurn = longestTurn
         self.recentTurn = recentTurn
     }
 
     private enum CodingKeys: String, CodingKey {
-        case version, pid, apps
+        case version, pid, apps, reports
         case longestTurn = "longestTurnUSec"
         case recentTurn = "recentTurnUSec"
     }

@@ -13,6 +13,9 @@ public protocol ControlHandler: AnyObject {
     /// Read for each `List`, and to find the nearest name for an unknown one.
     var appNames: [String] { get }
 
+    /// The folder of crash logs; nil if there is none.
+    var reportsDirectory: String? { get }
+
     /// The invalid files; requests for their apps fail with the diagnostics.
     var invalidFiles: [InvalidFile] { get }
 

@@ -45,6 +45,7 @@ extension ControlServer {
             let turns = loop.turns
             let daemon = DaemonReply(
                 version: info.version, pid: getpid(), apps: handler.appNames.count,
+                reports: mayInspect(connection) ? handler.reportsDirectory : nil,
                 longestTurn: Microseconds(turns.longest),
                 recentTurn: Microseconds(turns.longestRecently(at: loop.now)))
             reply(.whole(daemon), to: call, connection)

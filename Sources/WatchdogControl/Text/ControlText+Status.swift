@@ -16,6 +16,7 @@ extension ControlText {
         let spans = [daemon.longestTurn, daemon.recentTurn].map { $0.duration.measured }
         return "watchdogd \(daemon.version.shown)\n" + wrapped("PID", "\(daemon.pid)", style)
             + wrapped("Apps", "\(daemon.apps)", style)
+            + (daemon.reports.map { wrapped("Reports", $0.shown, style) } ?? "")
             + wrapped("Loop", "longest iteration \(spans[0]); in the last minute \(spans[1])", style)
     }
 
@@ -154,6 +155,6 @@ extension ControlText {
     private static func line(_ line: LogLine, _ style: Style) -> String {
         let text = line.text.replacing("\t", with: " ").shown
         let stamp = line.time.map { style.time.date($0) + " " } ?? ""
-        return (stamp + text).cut(to: style.columns ?? width) + "\n"
+        return (stamp + text).cut(to: style.columns ?? .max) + "\n"
     }
 }

@@ -24,6 +24,7 @@ final class ControlRequests: ControlHandler {
     }
 
     var appNames: [String] { daemon.appNames }
+    var reportsDirectory: String? { daemon.store.directory }
     var invalidFiles: [InvalidFile] { daemon.configuration.invalidFiles }
 
     func summary(of name: String) -> AppSummary? {
@@ -80,7 +81,7 @@ final class ControlRequests: ControlHandler {
                 var entry = JournalEntry(.captured, "\(name) captured on request: \(path)", about: subject)
                 entry.add("WATCHDOGD_REPORT", path)
                 announcer.tell(nil, entry)
-                answer.succeed(CaptureReply(report: path, verdict: outcome.verdict.line))
+                answer.succeed(CaptureReply(report: path, verdict: outcome.line))
             } else {
                 answer.fail(.captureFailed(name, reason: outcome.failure ?? "unknown reason"))
             }

@@ -51,6 +51,7 @@ final class RunControl: ControlHandler {
     }
 
     var appNames: [String] { [name] }
+    var reportsDirectory: String? { nil }
     var invalidFiles: [InvalidFile] { [] }
 
     func summary(of name: String) -> AppSummary? {
