@@ -19,7 +19,12 @@ extension CaptureCommand {
             throw ExitCode(error.exitCode)
         }
         if let reports {
-            print(try Failure.reporting { try ReportStore(directory: reports).write(report) })
+            let store = ReportStore(directory: reports)
+            print(
+                try Failure.reporting {
+                    try store.prepare()
+                    return try store.write(report)
+                })
         } else if output.json {
             let bytes = try Failure.reporting { try ReportCoding.encode(report) }
             print(String(decoding: bytes, as: UTF8.self), terminator: "")

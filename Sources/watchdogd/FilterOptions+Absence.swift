@@ -4,10 +4,14 @@ import WatchdogRendering
 import WatchdogReportArchive
 
 extension FilterOptions {
-    /// The text instead of an empty list: that there is no report, or that none passes the filters.
+    /// The text instead of an empty list: where there is no report, or that none passes the filters.
     func absence(in location: ReportsOption) -> String {
         let isFiltered = [location.host, app, event, verdict, since].contains { $0 != nil }
-        guard isFiltered else { return ReportListing.text([]) }
+        guard isFiltered else {
+            let folder = location.folder.map { "in \($0)" }
+            let journal = location.journal.map { $0 == ReportsOption.local ? "in the journal" : "in \($0)" }
+            return "No reports \([folder, journal].compactMap(\.self).joined(separator: ", or ")).\n"
+        }
         var unfiltered = location
         unfiltered.host = nil
         // Reading the list has already reported what cannot be read.

@@ -96,10 +96,20 @@ struct LogsCommand: ParsableCommand {
             if log.isEmpty, count > 0 {
                 let isSilent = reply.log.isEmpty
                 StandardError.say(isSilent ? absence(of: name, place) : "\(name) has written nothing since then")
+                if !isKept(place) { throw ExitCode(69) }
             }
         }
         if since != nil, lines == nil, log.count == count {
             StandardError.say("only the latest \(count) lines of \(name) are shown; journalctl -t \(name) has all")
+        }
+    }
+
+    /// Whether what an app writes there can be read later.
+    private func isKept(_ place: String) -> Bool {
+        switch place {
+        case "inherit", "null": false
+        case "journal": JournalAddress.system.isPresent
+        default: true
         }
     }
 
@@ -108,7 +118,9 @@ struct LogsCommand: ParsableCommand {
         switch place {
         case "inherit", "null":
             "\(name) writes to \(place), which cannot be read back; set StandardOutput= in the app's file"
-        case "journal": "\(name) has written nothing to the journal since its latest launch, or there is no journal"
+        case "journal" where !isKept(place):
+            "there is no journal here: \(name) writes to watchdogd's standard error; set StandardOutput=append:FILE in the app's file"
+        case "journal": "\(name) has written nothing to the journal since its latest launch"
         default: "\(name) has written nothing to \(place) since its latest launch"
         }
     }

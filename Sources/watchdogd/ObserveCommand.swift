@@ -80,7 +80,8 @@ struct ObserveCommand: ParsableCommand {
         guard !quiet || !verbose else { throw ValidationError("--quiet and --verbose cannot be combined") }
         guard targets.count == 1 || probing.probe == nil else {
             throw ValidationError(
-                "--probe applies to one target; observe \(targets.count) targets in separate commands")
+                "--probe applies to one target, and \(targets.map(\.name).joined(separator: ", ")) are \(targets.count); "
+                    + "observe each in a command of its own")
         }
         guard Set(targets).count == targets.count else {
             throw ValidationError("a target is named twice; name it once")

@@ -90,7 +90,7 @@ struct ReportListCommand: ParsableCommand {
         guard !json else { return print(ReportListing.json(reports), terminator: "") }
         guard !reports.isEmpty else { return print(options.absence(in: location), terminator: "") }
         let text = ReportListing.text(
-            reports, width: TerminalWidth.columns - 1,
+            reports, width: colors.style.columns ?? .max,
             showsHosts: archive.hasJournal || reports.contains { $0.host != nil }, showsUsers: location.allUsers,
             at: .current(at: WallTime.now().seconds), in: colors.style)
         pager.show(text)

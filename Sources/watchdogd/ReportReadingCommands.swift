@@ -56,7 +56,7 @@ struct ReportDiffCommand: ParsableCommand {
     var json = false
 
     @Argument(
-        help: ArgumentHelp("The older report: latest, an incident ID or a file.", valueName: "report"),
+        help: ArgumentHelp("The older report: latest, an app's name, an incident ID or a file.", valueName: "older"),
         completion: .reports
     )
     var old: String

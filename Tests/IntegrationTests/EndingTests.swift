@@ -157,7 +157,7 @@ extension EndToEnd {
             let run = try Supervision(
                 ["--enforce", "report", "--update", "400ms"],
                 python(#"notify("READY=1", "WATCHDOG=1"); time.sleep(1.5); notify("WATCHDOG=1"); exit(6)"#))
-            try run.line("] reported: scene-update exhausted 400 ms (0x8badf00d)", on: .errors)
+            try run.line("] reported: did not answer within 400 ms (0x8badf00d)", on: .errors)
             let ending = try run.end()
             #expect(ending.exitCode == 6)
             let summary = try #require(ending.summary)
@@ -342,7 +342,7 @@ extension EndToEnd {
             #expect(silent.errors == [])
             let killed = try supervise(
                 ["--quiet", "--update", "400ms"], python(#"notify("READY=1", "WATCHDOG=1"); hang()"#))
-            #expect(killed.errors.count == 3, "\(killed.errors)")
+            #expect(killed.errors.count == 4, "\(killed.errors)")
         }
 
         @Test("--verbose tells of each step")

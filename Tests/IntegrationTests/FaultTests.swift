@@ -15,7 +15,7 @@ extension EndToEnd {
         func stop() throws {
             let run = try Supervision(
                 ["--update", "1s", "--ping", "100ms", "--fault", "stop 1500ms at ready+200ms"], [product("HealthyApp")])
-            try run.line("injects the fault stop 1.5s at ready+200ms", on: .errors)
+            try run.line("injecting stop 1.5s at ready+200ms", on: .errors)
             try run.line("HealthyApp is stopped by a signal; its allowances are paused", on: .errors)
             try run.line("HealthyApp is running again after", on: .errors)
             try run.send(SIGTERM)

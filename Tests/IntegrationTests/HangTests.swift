@@ -3,6 +3,7 @@
 import Testing
 import WatchdogBase
 import WatchdogPolicy
+import WatchdogRendering
 import WatchdogReport
 import WatchdogVerdict
 
@@ -79,10 +80,14 @@ extension EndToEnd {
             #expect(ending.reports.count == 1)
             #expect(incident.report == ending.reportPaths[0])
             #expect(summary.report == incident.report)
+            let explanation = Explanation(of: report)
+            let culprit = try #require(explanation.culprit)
+            #expect(incident.verdict == explanation.line)
             #expect(
-                ending.errors.suffix(3) == [
-                    "watchdogd: HangMain[\(summary.pid ?? 0)] killed: scene-update exhausted 700 ms (0x8badf00d)",
-                    "  \(incident.verdict ?? "")",
+                ending.errors.suffix(4) == [
+                    "watchdogd: HangMain[\(summary.pid ?? 0)] killed: did not answer within 700 ms (0x8badf00d)",
+                    "  \(culprit)",
+                    "  \(explanation.verdict)",
                     "  \(ending.reportPaths[0])",
                 ])
             check(report, pid: summary.pid)

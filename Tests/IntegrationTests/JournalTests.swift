@@ -98,9 +98,9 @@ extension EndToEnd {
             #expect(kill.MESSAGE_ID == "625be8b805824436a7005458c4889c7e")
             #expect(kill.PRIORITY == "3")
             #expect(kill.WATCHDOGD_APP == "album")
-            #expect(kill.WATCHDOGD_VERDICT?.hasPrefix("Main thread blocked ") == true)
+            #expect(kill.WATCHDOGD_VERDICT?.contains(" · blocked ") == true, "\(kill.WATCHDOGD_VERDICT ?? "")")
             #expect(kill.WATCHDOGD_REPORT?.hasPrefix(run.scratch["reports/album-"]) == true)
-            let start = "album[\(kill.WATCHDOGD_PID ?? "")] killed: scene-update exhausted"
+            let start = "album[\(kill.WATCHDOGD_PID ?? "")] killed: did not answer within"
             #expect(kill.MESSAGE?.hasPrefix(start) == true)
             #expect(own.first?.OBJECT_PID == kill.WATCHDOGD_PID)
             #expect(own.first?.OBJECT_COMM != nil)

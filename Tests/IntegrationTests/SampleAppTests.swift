@@ -68,7 +68,7 @@ extension EndToEnd {
             #expect(incident.event == "scene-create")
             #expect(ending.summary?.termination == "watchdog")
             #expect(ending.summary?.launch == nil)
-            #expect(ending.messages.last?.contains("] killed: scene-create exhausted ") == true)
+            #expect(ending.messages.last?.contains("] killed: not ready within ") == true)
             let report = try #require(ending.reports.first)
             expectPatience(report)
             #expect(report.body.linux?.verdict.kind == .blocked)
@@ -115,7 +115,7 @@ extension EndToEnd {
             let pid = ending.summary?.pid ?? 0
             #expect(
                 ending.messages.last
-                    == "watchdogd: IgnoresTerm[\(pid)] killed: process-exit exhausted 600 ms (0x8badf00d)")
+                    == "watchdogd: IgnoresTerm[\(pid)] killed: did not exit within 600 ms (0x8badf00d)")
             let report = try #require(ending.reports.first)
             #expect(report.body.linux?.allowance.kind == "termination")
             expectPatience(report)

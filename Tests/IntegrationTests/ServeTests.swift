@@ -127,7 +127,7 @@ extension EndToEnd {
             let service = try Service(apps)
             try service.wait(for: "hangs") { $0.state == .stopped && $0.lastIncident?.event == "scene-update" }
             // The lines of the others do not crowd it out.
-            try service.program.line("] killed: scene-update exhausted 1.00 s", on: .errors)
+            try service.program.line("] killed: did not answer within 1.00 s", on: .errors)
             for name in apps.keys where name != "hangs" {
                 #expect(try service.client.terminate(AppRequest(name, waits: true)).isGone)
             }

@@ -35,7 +35,7 @@ extension EndToEnd {
         func preforking(enforcement: String) throws {
             let run = try Supervision(["--update", "500ms", "--enforce", enforcement], Self.server)
             if enforcement == "report" {
-                try run.line("] reported: scene-update exhausted 500 ms", on: .errors)
+                try run.line("] reported: did not answer within 500 ms", on: .errors)
                 try run.send(SIGTERM)
             }
             let ending = try run.end()

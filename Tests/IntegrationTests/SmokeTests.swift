@@ -103,7 +103,7 @@ extension EndToEnd {
                 ["--name", "HangMain", "--update", "500ms", "--ping", "50ms"],
                 [product("HangMain"), "--how", hang.how, "--after", "0"], saying: "HangMain: ready", in: Self.futex)
             #expect(ending.summary?.launch?.source == "channel")
-            #expect(ending.errors.contains { $0.contains("] killed: scene-update exhausted ") })
+            #expect(ending.errors.contains { $0.contains("] killed: did not answer within ") })
             try expectFrames(hang.functions, in: ending.reports.first)
             if let thread = hang.thread {
                 #expect(ending.reports.first?.body.threads.contains { $0.name == thread } == true)
@@ -223,7 +223,7 @@ extension EndToEnd {
                     while not os.path.exists("go"): time.sleep(0.02)
                     os._exit(6)
                     """), scratch: scratch)
-            try run.line("] reported: scene-update exhausted ", on: .errors)
+            try run.line("] reported: did not answer within ", on: .errors)
             try scratch.write("", to: "go")
             let ending = try run.end()
             #expect(ending.exitCode == 6)

@@ -22,7 +22,7 @@ enum Samples {
     }
 
     static let incident = IncidentSummary(
-        kind: .watchdog, time: ago(.seconds(7_300)), summary: "scene-update exhausted 10 s (0x8badf00d)",
+        kind: .watchdog, time: ago(.seconds(7_300)), summary: "did not answer within 10 s (0x8badf00d)",
         event: "scene-update",
         verdict: "Main thread blocked 9.98 s in recvfrom(fd 7: TCP 127.0.0.1:51234 \u{2192} 127.0.0.1:8080, "
             + "ESTABLISHED, nothing received) \u{b7} 0.4 % running, 0.0 % waiting for CPU",
@@ -86,7 +86,7 @@ enum Samples {
     ]
 
     static let event = ControlEvent(
-        .reported, app: "web", message: "killed: scene-update exhausted 10 s (0x8badf00d)", time: ago(.seconds(7_300)),
+        .reported, app: "web", message: "killed: did not answer within 10 s (0x8badf00d)", time: ago(.seconds(7_300)),
         pid: 4700, report: "/var/log/watchdogd/reports/web-2026-11-20-234137.ips", sequence: 42)
 
     static let bare = AppSummary(name: "idle", state: .stopped, since: ago(.seconds(5)))

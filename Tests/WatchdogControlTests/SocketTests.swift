@@ -238,15 +238,18 @@ struct ClientTests {
         stopListening(try ControlSocket.bind(path: place.path, mode: 0o600))
         #expect(error(place)?.description == "watchdogd is not running: nothing listens at \(place.path)")
         #expect(ControlPath.system.path == "/run/watchdogd/control")
-        let missing = ControlClientError.cannotConnect(.noSuchFile, .system)
+        let missing = ControlClientError.cannotConnect(.noSuchFile, .system, isUnderSystemd: true)
         #expect(
             missing.description == "watchdogd is not running: no socket at /run/watchdogd/control; "
                 + "start it with 'systemctl start watchdogd'")
         let user = try #require(ControlPath.user(environment: ["XDG_RUNTIME_DIR": "/run/user/7"]))
         #expect(
-            ControlClientError.cannotConnect(.connectionRefused, user).description
+            ControlClientError.cannotConnect(.connectionRefused, user, isUnderSystemd: true).description
                 == "watchdogd is not running: nothing listens at /run/user/7/watchdogd/control; "
                 + "start it with 'systemctl --user start watchdogd'")
+        #expect(
+            ControlClientError.cannotConnect(.noSuchFile, .system, isUnderSystemd: false).description
+                == "watchdogd is not running: no socket at /run/watchdogd/control; start it with 'watchdogd serve'")
         #expect(
             ControlClientError.cannotConnect(.permissionDenied, user).description
                 == "you may not connect to watchdogd at /run/user/7/watchdogd/control: permission denied")

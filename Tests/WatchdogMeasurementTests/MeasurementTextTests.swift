@@ -23,7 +23,7 @@ struct MeasurementTextTests {
         let text = MeasurementText(measurement, checks: [], width: 80).text
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         #expect(lines[0] == "true")
-        #expect(lines[1] == "4 runs until it exits; 1 discarded first; warm")
+        #expect(lines[1] == "4 runs until it exits, after 1 discarded; warm")
         #expect(lines[3] == "     run       wall        CPU    faults")
         #expect(lines[4] == "       -   40.00 ms   20.00 ms      1000  discarded")
         #expect(lines[5] == "       1   38.00 ms   19.00 ms      1000  ██████████████▉")

@@ -203,6 +203,21 @@ struct ExplanationTests {
         #expect(others.map { $0.isNamed } == [true])
     }
 
+    @Test("The app's calls without names are counted, and shown only if none has a name")
+    func unnamed() {
+        var capture = Samples.capture
+        var stripped = capture.threads[0].frames[1]
+        stripped.symbol = nil
+        stripped.isInlined = false
+        capture.threads[0].frames.insert(contentsOf: [stripped, stripped], at: 1)
+        let some = Explanation(of: Samples.report(capture: capture))
+        #expect(some.unnamedCount == 2 && some.calls.first?.function == "Socket.receive()")
+        #expect(some.text.contains("\nFrom       2 calls without names, then\n           Socket.receive()"))
+        for index in 1...5 { capture.threads[0].frames[index].symbol = nil }
+        let none = Explanation(of: Samples.report(capture: capture))
+        #expect(none.unnamedCount == 0 && none.calls.count == 4)
+    }
+
     @Test("A report compared with itself has the same signature, no change and one common stack")
     func same() {
         let colored = ReportComparison(Samples.goldens[0].report, Samples.report())

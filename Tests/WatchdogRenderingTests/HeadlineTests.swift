@@ -131,4 +131,51 @@ struct HeadlineTests {
             #expect(!headline.contains(term), "\(headline)")
         }
     }
+
+    @Test("The line for lists and messages has the app's function, then the kernel's words")
+    func line() throws {
+        var facts = Samples.facts()
+        facts.evidence.state = "S"
+        facts.evidence.syscall = "74 0x5 0x1 0x1 0x0 0x0 0x0 0x7ffd39e8 0x7f2a9cf0f2ad"
+        facts.evidence.waits = []
+        var capture = Samples.capture
+        capture.threads[0].syscall = facts.evidence.syscall
+        let explanation = Explanation(of: Samples.report(facts, capture: capture))
+        let own = try #require(explanation.calls.first)
+        let place = own.function + (own.source.map { " (\($0))" } ?? "")
+        let culprit = try #require(explanation.culprit)
+        #expect(own.isApplication)
+        let headline = try #require(explanation.headline)
+        #expect(culprit == "\(headline) in \(place)")
+        #expect(explanation.verdict.hasPrefix("Main thread "))
+        #expect(explanation.line == "\(culprit) · \(explanation.verdict.dropFirst("Main thread ".count))")
+    }
+
+    @Test("The function stands where it can be read")
+    func places() throws {
+        func culprit(_ number: Int, _ findings: [Finding] = []) -> String? {
+            var facts = Samples.facts()
+            facts.evidence.syscall = "\(number) 0x5 0x1 0x1 0x0 0x0 0x0 0x7ffd39e8 0x7f2a9cf0f2ad"
+            facts.evidence.waits = []
+            var capture = Samples.capture
+            capture.threads[0].syscall = facts.evidence.syscall
+            var report = Samples.report(facts, capture: capture)
+            report.body.linux?.findings = findings
+            return Explanation(of: report).culprit
+        }
+        #expect(
+            culprit(230) == "Main thread sleeps in Socket.receive() (Socket.swift:41) because its own code told it to")
+        let lookup = Finding(kind: .nameLookup, text: "A host name is being looked up (getaddrinfo)", source: "frame 3")
+        #expect(
+            culprit(7, [lookup])
+                == "A host name is being looked up (getaddrinfo), in Socket.receive() (Socket.swift:41)")
+    }
+
+    @Test("A thread that does not move by itself has no function to name", arguments: ["T", "t"] as [Character])
+    func stopped(state: Character) {
+        var facts = Samples.facts()
+        facts.evidence.state = state
+        let explanation = Explanation(of: Samples.report(facts, capture: Samples.capture))
+        #expect(explanation.headline != nil && explanation.culprit == explanation.headline)
+    }
 }

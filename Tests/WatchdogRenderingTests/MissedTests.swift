@@ -91,7 +91,7 @@ struct MissedTests {
         for missed in [Self.readiness, MissedDetails(.readiness, of: "READY=1"), nil] {
             let blame = Blame(for: report(missed, call: call, functions))
             #expect(blame.party == .app)
-            #expect(blame.reason == "its main thread slept in a call that its own code made")
+            #expect(blame.reason == "its own code made the call that blocks")
         }
     }
 

@@ -59,7 +59,7 @@ struct EventEntryTests {
         #expect(
             fields(entry) == [
                 "MESSAGE":
-                    "App[42] killed: scene-update exhausted 10.00 s (0x8badf00d)\n  \(verdict.line)\n  /r/App.ips",
+                    "App[42] killed: did not answer within 10.00 s (0x8badf00d)\n  \(verdict.line)\n  /r/App.ips",
                 "MESSAGE_ID": "625be8b805824436a7005458c4889c7e",
                 "PRIORITY": "3",
                 "SYSLOG_IDENTIFIER": "watchdogd",

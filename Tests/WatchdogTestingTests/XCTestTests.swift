@@ -43,7 +43,7 @@ struct XCTestTests {
         #expect(exitCode == 1, "\(text)")
         #expect(text.contains("KitUnderXCTest.testSurvives' passed"), "\(text)")
         #expect(text.contains("expected HangMain to survive for 30.0 seconds, but"), "\(text)")
-        #expect(text.contains("verdict: Main thread blocked"), "\(text)")
+        #expect(text.contains("verdict: Main thread waits for a DispatchSemaphore in "), "\(text)")
         let logs = try FileManager.default.contentsOfDirectory(
             atPath: folder.appendingPathComponent("logs").path)
         #expect(logs.count == 1)

@@ -334,7 +334,7 @@ struct FindingTests {
             #expect(stages.sameFrames == 0 && stages.firstFrames == earlier && stages.lastFrames == later)
             #expect(
                 stages.line(threadIndex: 0)
-                    == "Stages: thread 0: other frames at 0.00 s and 1.00 s: it moved in between")
+                    == "Stages: thread 0 moved between 0.00 s and 1.00 s")
         }
     }
 

@@ -6,8 +6,8 @@ import Testing
 
 @Suite("A main thread that waits in a lock of Python's threads")
 struct PythonLockTests {
-    private static let endless = "202 0x5561 0x189 0x0 0x0 0x0 0xffffffff 0x7fff8f62 0x7fc9148a"
-    private static let timed = "202 0x5561 0x189 0x0 0x7fff8f60 0x0 0xffffffff 0x7fff8f62 0x7fc9148a"
+    private static let endless = "202 0x5561 0x189 0x0 0x0 0x0 0xffffffff 0x7fff8f62f510 0x7fc9148a3f16"
+    private static let timed = "202 0x5561 0x189 0x0 0x7fff8f60 0x0 0xffffffff 0x7fff8f62f510 0x7fc9148a3f16"
     private static let library = "/usr/lib/python3.11/"
 
     private static func machine(_ name: String) -> Frame {

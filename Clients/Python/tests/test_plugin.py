@@ -120,6 +120,32 @@ class Results(unittest.TestCase):
             ],
         )
 
+    def test_a_crash_log_is_told_in_ten_lines(self):
+        killed = self.killed
+        killed.report_path = Path("/r/app.ips")
+        killed._explanation = {
+            "culprit": "Main thread sleeps in load (app.py:7)",
+            "verdict": "Main thread blocked 2.00 s in clock_nanosleep",
+            "innermost": {"function": "clock_nanosleep", "image": "libc.so.6", "isApplication": False},
+            "calls": [{"function": f"call{n}", "source": f"app.py:{n}", "isApplication": True} for n in range(9)],
+            "blame": {"party": "app", "reason": "its own code made the call that blocks"},
+        }
+        self.assertEqual(
+            killed.brief.splitlines(),
+            [
+                "Main thread sleeps in load (app.py:7)",
+                "Main thread blocked 2.00 s in clock_nanosleep",
+                "  in   clock_nanosleep in libc.so.6",
+                "  from call0 (app.py:0)",
+                "  from call1 (app.py:1)",
+                "  from call2 (app.py:2)",
+                "Fault: app: its own code made the call that blocks",
+                "Status: stuck in Store.save (store.py:3) < main (app.py:9)",
+                "Crash log: /r/app.ips",
+            ],
+        )
+        self.assertEqual(Result(0, {}, "", "").brief, "")
+
     def test_each_assertion_fails_on_the_other_end(self):
         exited = Result(3, {"termination": "exited", "exit": {"code": 3}, "incidents": []}, "", "")
         wrong = [
@@ -332,7 +358,7 @@ class Plugin(unittest.TestCase):
         self.assertRegex(shown, r"FAILED test_it\.py::test_red")
         self.assertIn("expected: an end with exit code 0", shown)
         self.assertIn("came:     a kill by the watchdog (0x8badf00d:scene-update)", shown)
-        self.assertIn("verdict:  Main thread blocked", shown)
+        self.assertRegex(shown, r"verdict:  Main thread .* · blocked")
         self.assertEqual(shown.count("watchdogd: crash log of run 1"), 1)
         self.assertIn("Status: stuck in load_feed", shown)
         self.assertEqual(wait_until_gone(self.marker), [])

@@ -45,8 +45,12 @@ public struct ControlClientError: Error, Hashable, Sendable, CustomStringConvert
         ControlClientError(.refused(error), error.description)
     }
 
-    static func cannotConnect(_ error: Errno, _ place: ControlPath) -> ControlClientError {
-        let start = place.startCommand.map { "; start it with '\($0)'" } ?? ""
+    /// - Parameter isUnderSystemd: whether a systemd runs that could start it; sd_booted(3) asks for the same folder.
+    static func cannotConnect(
+        _ error: Errno, _ place: ControlPath, isUnderSystemd: Bool = access("/run/systemd/system", F_OK) == 0
+    ) -> ControlClientError {
+        let command = place.startCommand.map { isUnderSystemd ? $0 : "watchdogd serve" }
+        let start = command.map { "; start it with '\($0)'" } ?? ""
         switch error {
         case .noSuchFile:
             return ControlClientError(.notRunning, "watchdogd is not running: no socket at \(place.path)\(start)")

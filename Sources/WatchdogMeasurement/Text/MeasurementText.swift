@@ -39,7 +39,7 @@ public struct MeasurementText {
         if let resolution = measurement.resolution {
             what += ", sampled every \(TimeSpan.text(resolution)) or 1 %"
         }
-        if discarded > 0 { what += "; \(discarded) discarded first" }
+        if discarded > 0 { what += ", after \(discarded) discarded" }
         lines += wrapped(what + (measurement.conditions.isCold ? "; cold" : "; warm"), indent: "")
         if let quota = measurement.conditions.cpuQuotaPercent {
             lines.append("at most \(FigureText.decimal(quota, digits: 0)) % of one CPU")

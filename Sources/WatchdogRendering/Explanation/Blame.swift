@@ -82,7 +82,7 @@ public struct Blame: Equatable, Sendable, Codable {
                 self.init(.machine, silence)
                 return
             }
-            self.init(.app, "its main thread slept in a call that its own code made")
+            self.init(.app, "its own code made the call that blocks")
         case .spinning: self.init(.app, "its main thread ran for \(shares) of the time without returning to its loop")
         case .starved:
             let processes = Self.shareOfProcesses(linux) ?? 0

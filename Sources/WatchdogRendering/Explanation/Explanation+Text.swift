@@ -9,7 +9,7 @@ extension Explanation {
     /// Wider text is tiring to read.
     private static let widest = 119
 
-    /// At most 25 lines of at most 79 columns, two more if there is a headline.
+    /// At most 25 lines of at most 79 columns, two more if there is a headline, one if calls have no names.
     public var text: String { text(in: TextStyle()) }
 
     /// The text in a style: up to 119 columns where the terminal has them.
@@ -56,15 +56,25 @@ extension Explanation {
     /// The blocking call, followed by the app's calls that led to it.
     private func stack(width: Int, _ style: TextStyle) -> [String] {
         guard let innermost else { return ["Stack      none of the faulting thread"] }
-        var rows: [(String, Call)] = []
-        if calls.first?.number != innermost.number { rows.append(("In         ", innermost)) }
-        for call in calls { rows.append((call.number == calls.first?.number ? "From       " : "           ", call)) }
-        return rows.map { label, call in
+        func line(_ label: String, _ call: Call) -> String {
             let place = call.source.map { " (\($0.singleLine(limit: 30)))" } ?? ""
             let suffix = place + (call.isApplication ? "" : " in \(call.image.singleLine(limit: 16))")
             let function = call.function.singleLine(limit: max(8, width - label.count - suffix.count))
             return label + style(function + suffix, call.isApplication ? .emphasis : nil)
         }
+        var rows: [String] = []
+        if calls.first?.number != innermost.number { rows.append(line("In         ", innermost)) }
+        var label = "From       "
+        if unnamedCount > 0 {
+            let words = unnamedCount == 1 ? "1 call without a name" : "\(unnamedCount) calls without names"
+            rows.append(label + style("\(words), then", .faint))
+            label = "           "
+        }
+        for call in calls {
+            rows.append(line(label, call))
+            label = "           "
+        }
+        return rows
     }
 
     /// The explanation as one JSON object.
@@ -72,7 +82,7 @@ extension Explanation {
 
     private struct Entry: Encodable {
         let incident, app, event, when: String
-        let headline: String?
+        let headline, culprit: String?
         let verdict: String
         let pid: Int
         let missed: MissedDetails?
@@ -93,6 +103,7 @@ extension Explanation {
             event = explanation.event
             when = explanation.when
             headline = explanation.headline
+            culprit = explanation.culprit
             verdict = explanation.verdict
             pid = explanation.pid
             missed = explanation.missed

@@ -69,6 +69,9 @@ public struct Explanation: Equatable, Sendable {
     public let when: String
     /// What happened in a person's words, from the finding that says the most; nil where the verdict says as much.
     public let headline: String?
+    /// Who does not move and why, in a person's words, with the app's function:
+    /// `Main thread waits for a file lock on /run/db in commit() (store.c:40)`; nil where ``headline`` is.
+    public let culprit: String?
     /// What the main thread did, in the kernel's terms.
     public let verdict: String
     /// Which probes failed, or what the launch waited for.
@@ -79,8 +82,10 @@ public struct Explanation: Equatable, Sendable {
     public let launch: String?
     /// The innermost call, in which the thread blocks.
     public let innermost: Call?
-    /// The app's calls that led there, innermost first.
+    /// The app's calls that led there, innermost first; those without names only if none has one.
     public let calls: [Call]
+    /// How many of the app's calls without names lie between ``innermost`` and ``calls``.
+    public let unnamedCount: Int
     /// Other threads that may be relevant.
     public let others: [OtherThread]
     /// Whose fault the incident is; nil when nothing went wrong.
@@ -123,13 +128,24 @@ public struct Explanation: Equatable, Sendable {
             return words.isEmpty ? nil : words.joined(separator: "; ")
         }
         innermost = stack?.calls.first.map(Call.init)
-        calls = (stack?.decisive ?? []).prefix(Self.callCount).map(Call.init)
+        let named = stack?.named ?? []
+        calls = named.prefix(Self.callCount).map(Call.init)
+        // The innermost call is shown on its own.
+        unnamedCount = stack?.decisive.count { $0.number > 0 && $0.number < named.first?.number ?? 0 } ?? 0
         others = Self.others(report, verdict: verdict)
         blame = isCapture ? nil : Blame(for: report)
         headline = Headline.text(of: report, fault: blame?.party)
+        culprit = headline.map { Headline.culprit($0, of: report) }
         advice = Advice.paragraph(for: report, blame)
         confidence = Self.confidence(body, stack)
         signature = Signature(of: report)
+    }
+
+    /// The whole in one line, for lists and messages: ``culprit``, then what the kernel says.
+    public var line: String {
+        guard let culprit else { return verdict }
+        let thread = culprit.prefix { !$0.isWhitespace } + " thread "
+        return "\(culprit) · \(verdict.hasPrefix(thread) ? String(verdict.dropFirst(thread.count)) : verdict)"
     }
 
     private static func ending(_ body: ReportBody) -> String {
@@ -199,7 +215,7 @@ extension ReportStack {
     var activity: String {
         let kernel = systemCall?.name.map { "in \($0)" } ?? (details?.state == "R" ? "running" : nil)
         let inside = kernel ?? calls.first.map { "in \($0.name)" } ?? "no stack"
-        guard let own = decisive.first, own.number > 0 || kernel != nil else { return inside }
+        guard let own = named.first, own.number > 0 || kernel != nil else { return inside }
         return "\(inside), from \(own.place)"
     }
 }

@@ -23,6 +23,28 @@ enum Headline {
         return deed(report, linux, party).map { "\(thread) \($0)" }
     }
 
+    /// A headline with the app's function that led there, where that is the thread's own deed and the words lack it.
+    static func culprit(_ headline: String, of report: Report) -> String {
+        guard let linux = report.body.linux, let own = report.faultingStack?.named.first,
+            own.origin == .application, own.function != nil, !headline.contains(own.name),
+            linux.findings?.contains(where: { $0.kind == .otherProcess }) != true
+        else { return headline }
+        switch linux.verdict.kind {
+        case .blocked, .uninterruptible, .spinning, .busy, .partlyRunning: break
+        default: return headline
+        }
+        return self.headline(headline, in: own.place.singleLine(limit: 80))
+    }
+
+    /// A headline with a place: after its verb if it is about a thread, or else at its end.
+    private static func headline(_ headline: String, in place: String) -> String {
+        guard headline.hasPrefix("Main thread ") || headline.hasPrefix("Thread ") else {
+            return "\(headline), in \(place)"
+        }
+        let reason = headline.firstRange(of: " because ")?.lowerBound ?? headline.endIndex
+        return "\(headline[..<reason]) in \(place)\(headline[reason...])"
+    }
+
     /// The other threads of a deadlock of the main thread, as in `thread 1 (indexer)`; nil without one.
     private static func deadlocked(_ body: ReportBody, _ linux: LinuxDetails) -> String? {
         guard body.threads.indices.contains(body.faultingThread) else { return nil }

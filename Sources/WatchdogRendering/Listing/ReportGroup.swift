@@ -25,12 +25,12 @@ public struct ReportGroup: Equatable, Sendable {
 
     /// Three lines per group: count, times and signature; app, event and cause; the app's frames.
     ///
-    /// They have at most 79 columns, or as many as the style has. The heading names the reader's time zone.
+    /// They have as many columns as the style, but at least 79; without a terminal, nothing is cut. The heading names the reader's time zone.
     public static func text(
         _ groups: [ReportGroup], at zone: LocalZone = .utc, in style: TextStyle = TextStyle()
     ) -> String {
         guard !groups.isEmpty else { return "No reports.\n" }
-        let columns = max(79, style.columns ?? 79)
+        let columns = max(79, style.columns ?? .max)
         let width = max(5, groups.map { String($0.count).count }.max() ?? 5)
         let first = "FIRST (\(zone.name))".alignedLeft(16)
         let title = "\("COUNT".alignedRight(width))  \(first)  LAST              NEWEST    SIGNATURE"

@@ -22,6 +22,7 @@ public enum TerminationMessage {
         var lines = [line(headline, bytes: 480)]
         if let time { lines.append(line("Time: \(time)", bytes: 64)) }
         if let explanation {
+            if let culprit = explanation.culprit { lines.append(line(culprit, bytes: 480)) }
             lines.append(line(explanation.verdict, bytes: 600))
             lines.append(line("Event: \(explanation.event)", bytes: 64))
             if let blame = explanation.blame {

@@ -35,6 +35,12 @@ public struct ReportStack: Equatable, Sendable {
         return []
     }
 
+    /// Those of ``decisive`` that have names, if any has.
+    public var named: [CallSite] {
+        let named = decisive.filter { $0.function != nil }
+        return named.isEmpty ? decisive : named
+    }
+
     /// The system call that the thread is in.
     public var systemCall: SystemCall? { SystemCall.blocking(details?.syscall) }
 

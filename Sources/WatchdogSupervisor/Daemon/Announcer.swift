@@ -101,7 +101,7 @@ final class Announcer {
         let narration = Narration(name: app, verbosity: .verbose)
         // An incident is reported when its report is written; only clients that monitor get it now.
         if case .transgressed(let incident) = notice {
-            tell(.exhausted, of: app, narration.exhausted(by: incident), pid: subject.pid)
+            tell(.exhausted, of: app, narration.reason(of: incident), pid: subject.pid)
             return
         }
         guard let line = narration.line(for: notice) else { return }
@@ -120,7 +120,7 @@ final class Announcer {
         carriesReport: Bool
     ) {
         let narration = Narration(name: app, verbosity: verbosity)
-        tell(.reported, of: app, report.verdict.line, pid: subject.pid, report: report.path)
+        tell(.reported, of: app, report.line, pid: subject.pid, report: report.path)
         let lines = isTold(event) ? narration.lines(of: event, pid: subject.pid, report) : nil
         var entry: JournalEntry { JournalEntry(event, report, about: subject, carriesReport: carriesReport) }
         if event is Incident { tell(lines, entry, .info, &incidentRoom) } else { tell(lines, entry) }

@@ -40,7 +40,7 @@ final class AppNotices {
     func hangReported(_ hang: Hang, _ report: ReportOutcome, of launch: AppLaunch) {
         lastIncident = IncidentSummary(
             kind: .hang, time: .now(), summary: "hung: the main loop did not answer for \(hang.duration.brief)",
-            event: hang.event.rawValue, verdict: report.verdict.line, report: report.path)
+            event: hang.event.rawValue, verdict: report.line, report: report.path)
         announcer.publish(hang, report, of: name, launch.shell.subject, carriesReport: reportsInJournal)
     }
 
@@ -51,17 +51,17 @@ final class AppNotices {
             let isExit = if case .exited = crash.status { true } else { false }
             lastIncident = IncidentSummary(
                 kind: isExit ? .exit : .crash, time: .now(), summary: crash.status.words,
-                verdict: report.verdict.line, report: report.path)
+                verdict: report.line, report: report.path)
         }
         announcer.publish(crash, report, of: name, launch.shell.subject, carriesReport: reportsInJournal)
         if case .signaled = crash.status { failed(crash.status.words, report, launch) }
     }
 
     func reported(_ incident: Incident, _ report: ReportOutcome, of launch: AppLaunch) {
-        let what = Narration(name: name, verbosity: .quiet).exhausted(by: incident)
+        let what = Narration(name: name, verbosity: .quiet).reason(of: incident)
         lastIncident = IncidentSummary(
             kind: .watchdog, time: .now(), summary: (incident.isEnforced ? "killed: " : "reported: ") + what,
-            event: incident.event.rawValue, verdict: report.verdict.line, report: report.path)
+            event: incident.event.rawValue, verdict: report.line, report: report.path)
         announcer.publish(incident, report, of: name, launch.shell.subject, carriesReport: reportsInJournal)
         if incident.isEnforced {
             failed(incident.words(in: Narration(name: name, verbosity: .quiet)), report, launch)

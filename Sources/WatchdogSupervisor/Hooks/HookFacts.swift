@@ -53,7 +53,7 @@ struct HookFacts {
     var variables: [(name: String, value: String)] {
         [
             ("WATCHDOGD_APP", app), ("WATCHDOGD_EVENT", event), ("WATCHDOGD_CODE", code),
-            ("WATCHDOGD_VERDICT", report.verdict.line), ("WATCHDOGD_FAULT", report.fault?.rawValue ?? ""),
+            ("WATCHDOGD_VERDICT", report.line), ("WATCHDOGD_FAULT", report.fault?.rawValue ?? ""),
             ("WATCHDOGD_INCIDENT", report.incident.map { "\($0)" } ?? ""),
             ("WATCHDOGD_SIGNATURE", report.signature ?? ""), ("WATCHDOGD_REPORT", report.path ?? ""),
         ].map { ($0.0, $0.1.singleLine(limit: 4_096)) }

@@ -53,6 +53,12 @@ struct ReportOutcome: Sendable {
     /// Whether there was nothing to write because there is no evidence of a crash.
     var isVoid = false
 
+    /// Who does not move, and why; nil if the verdict says as much.
+    var culprit: String? { explanation?.culprit }
+
+    /// What happened in one line: who does not move and why, then the kernel's terms.
+    var line: String { explanation?.line ?? verdict.line }
+
     /// The outcome as it is kept once it has been announced.
     var withoutData: ReportOutcome {
         var outcome = self

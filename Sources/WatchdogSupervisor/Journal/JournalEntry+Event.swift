@@ -83,7 +83,7 @@ extension JournalEntry {
             event.eventKind, narration.lines(of: event, pid: subject.pid, report), about: subject,
             mayNameObject: mayNameObject)
         event.addFields(to: &self)
-        add("WATCHDOGD_VERDICT", report.verdict.line)
+        add("WATCHDOGD_VERDICT", report.line)
         add("WATCHDOGD_VERDICT_KIND", report.verdict.kind.rawValue)
         add(ReportEntryField.path, report.path)
         add(ReportEntryField.incident, report.explanation?.incident)

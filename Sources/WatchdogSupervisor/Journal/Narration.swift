@@ -94,15 +94,16 @@ struct Narration {
     private func text(for notice: ProbeNotice) -> String {
         switch notice {
         case .failed(let missed): "\(name): \(missed)".printable(limit: 400)
-        case .recovered(let failures): "\(name) answers again after \(failures) failed probes"
+        case .recovered(let failures):
+            "\(name) answers again after \(failures == 1 ? "1 failed probe" : "\(failures) failed probes")"
         case .impossible(let reason):
             "\(name) cannot be probed, which does not count as a failure: \(reason)".printable(limit: 400)
         case .overslept(let late):
             "watchdogd itself did not run for \(late.brief); the probe of \(name) is repeated"
         case .credited(let credit):
             "\(name) waited \(credit.brief) for a CPU; its probes get that much more time"
-        case .paused(let pause): "\(name) \(pause.words) and is not probed"
-        case .resumed(let after): "\(name) is running again after \(after.brief) and is probed again"
+        case .paused(let pause): "\(name) \(pause.words); probes are paused"
+        case .resumed(let after): "\(name) is running again after \(after.brief); probes have resumed"
         }
     }
 }
@@ -113,7 +114,7 @@ extension Duration {
 }
 
 extension Narration {
-    /// The three lines about an event with a report: the event, the verdict, the report.
+    /// The lines about an event with a report: the event, who does not move, the verdict, the report.
     ///
     /// They are one string, so that output of the app cannot come between them.
     func lines(of event: some ReportedEvent, pid: Int32?, _ report: ReportOutcome) -> String {
@@ -124,23 +125,24 @@ extension Narration {
             case (nil, _) where report.printed != nil: "the crash log is printed above"
             case (nil, _): "\(event.absenceOfReport): \(report.failure ?? "unknown reason")"
             }
-        return "\(name)[\(pid ?? 0)] \(event.words(in: self))\n  \(report.verdict.line)\n  \(place)"
+        let lines = [report.culprit, report.verdict.line, place].compactMap(\.self)
+        return (["\(name)[\(pid ?? 0)] \(event.words(in: self))"] + lines).joined(separator: "\n  ")
     }
 
-    /// As in "killed: *scene-update exhausted 10 s*".
-    func exhausted(by incident: Incident) -> String {
+    /// As in "killed: *did not answer within 10 s*".
+    func reason(of incident: Incident) -> String {
         switch incident.cause {
         case .exhausted:
-            "\(incident.event.rawValue) exhausted \(incident.allowance.brief)"
-                + (incident.awaited.map { " waiting for \($0)".printable(limit: 200) } ?? "")
+            "\(incident.event.omission) within \(incident.allowance.brief)"
+                + (incident.awaited.map { ", waiting for \($0)".printable(limit: 200) } ?? "")
         case .triggered: "it asked for this with WATCHDOG=trigger"
         case .probesFailed(let missed): "\(missed)".printable(limit: 400)
-        case .launchCPUTime: "\(incident.event.rawValue) exhausted \(incident.allowance.brief) of CPU time"
+        case .launchCPUTime: "\(incident.event.omission) after \(incident.allowance.brief) of CPU time"
         case .backgroundTasks(let tasks, _):
             "\(tasks.count == 1 ? "a background task" : "\(tasks.count) background tasks") open after"
                 + " \(incident.allowance.brief) in the background"
         case .tooManyTasks(let count, _): "\(count) background tasks open at once"
-        case .backgroundCPUTime: "\(incident.allowance.brief) of CPU time exhausted in the background"
+        case .backgroundCPUTime: "used \(incident.allowance.brief) of CPU time in the background"
         case .lockedFiles(let files):
             "suspended with \(files.count == 1 ? "a locked file" : "\(files.count) locked files")"
         }
@@ -169,6 +171,19 @@ extension Narration {
         case .terminated: "\(end) after the request to terminate"
         case .killedOnRequest: "was killed on request"
         case .watchdog(let incident): "was killed for \(incident.event.rawValue)"
+        }
+    }
+}
+
+extension WatchdogEvent {
+    /// What the app did not do: people who read a message need not know Apple's names of the events.
+    fileprivate var omission: String {
+        switch self {
+        case .processLaunch, .sceneCreate: "not ready"
+        case .sceneUpdate: "did not answer"
+        case .processExit: "did not exit"
+        case .backgroundTask: "did not end its background tasks"
+        case .suspension: "did not let go of what it held"
         }
     }
 }

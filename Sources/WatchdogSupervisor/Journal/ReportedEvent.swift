@@ -29,7 +29,7 @@ extension Incident: ReportedEvent {
     var eventKind: EventKind { isEnforced ? .killed : .reported }
 
     func words(in narration: Narration) -> String {
-        "\(isEnforced ? "killed" : "reported"): \(narration.exhausted(by: self)) (\(code.hexadecimal))"
+        "\(isEnforced ? "killed" : "reported"): \(narration.reason(of: self)) (\(code.hexadecimal))"
     }
 
     func addFields(to entry: inout JournalEntry) {

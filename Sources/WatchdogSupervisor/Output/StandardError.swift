@@ -17,14 +17,19 @@ public enum StandardError {
         var style = TextStyle()
         var isTime = false
 
-        func text(_ level: LogLevel) -> String {
+        private var plain: String { isTime ? LocalZone.text(.now()) : "watchdogd:" }
+
+        /// The prefix and the lines, broken at spaces where the terminal is narrower.
+        func text(_ level: LogLevel, before lines: [String], columns: Int?) -> String {
+            let plain = plain
             let meaning: TextStyle.Meaning =
                 switch level {
                 case .error: .failure
                 case .warning: .caution
                 case .info: .faint
                 }
-            return style(isTime ? LocalZone.text(.now()) : "watchdogd:", meaning) + " "
+            let rest = StandardError.fit(lines, behind: plain.count + 1, columns: columns)
+            return style(plain, meaning) + " " + rest
         }
     }
 
@@ -105,8 +110,25 @@ public enum StandardError {
         if format == .json { return write(JSONLogLine(level, text, app: app).bytes, within: limit) }
         // Names of files and apps may contain escape sequences for the terminal.
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { String($0).singleLine() }
-        let prefix = prefix.withLock { $0.text(level) }
-        return say(lines.joined(separator: "\n"), prefix: prefix, within: limit)
+        let text = prefix.withLock { $0.text(level, before: lines, columns: columns) }
+        return say(text, prefix: "", within: limit)
+    }
+
+    /// The width of the terminal that messages go to; nil if it is none, or does not know.
+    private static var columns: Int? {
+        var size = winsize()
+        guard ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col >= 40 else { return nil }
+        return Int(size.ws_col)
+    }
+
+    /// Lines as a terminal shows them without breaking words, the first one behind a prefix.
+    static func fit(_ lines: [String], behind prefix: Int, columns: Int?) -> String {
+        guard let columns else { return lines.joined(separator: "\n") }
+        return lines.enumerated().map { index, line in
+            let lead = String(repeating: " ", count: index == 0 ? prefix : 0)
+            let indent = line.hasPrefix("  ") ? "    " : "  "
+            return (lead + line).wrapped(columns: columns, indent: indent).joined(separator: "\n").dropFirst(lead.count)
+        }.joined(separator: "\n")
     }
 
     private static func say(_ text: String, prefix: String, within limit: Duration) -> Bool {

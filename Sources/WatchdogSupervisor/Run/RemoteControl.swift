@@ -172,6 +172,6 @@ extension RemoteIncident {
     init(_ incident: Incident, _ report: ReportOutcome) {
         self.init(
             code: incident.code.hexadecimal, event: incident.event.rawValue, isEnforced: incident.isEnforced,
-            verdict: report.verdict.line, report: report.path, failure: report.failure)
+            verdict: report.line, report: report.path, failure: report.failure)
     }
 }

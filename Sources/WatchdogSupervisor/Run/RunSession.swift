@@ -325,7 +325,7 @@ final class RunSession {
         return RunFacts(
             outcome: outcome, end: "\(narration.name) \(narration.words(for: outcome))", incidents: incidents,
             moments: moments, hangs: (machine.hangs.count, machine.hangs.maximum), answers: answers,
-            verdict: incidents.last.flatMap { reports[$0.id]?.verdict.line }, frames: crash?.frames,
+            verdict: incidents.last.flatMap { reports[$0.id]?.line }, frames: crash?.frames,
             wait: crash?.wait)
     }
 
@@ -439,7 +439,7 @@ extension RunSummary.WatchdogReport {
             creditMilliseconds: incident.credit.milliseconds,
             isEnforced: incident.isEnforced,
             isDeathVerified: incident.isDeathVerified,
-            verdict: report?.verdict.line,
+            verdict: report?.line,
             verdictKind: report?.verdict.kind.rawValue,
             report: report?.path,
             reportError: report?.failure

@@ -184,7 +184,7 @@ final class ScriptRunner {
         guard let outcome else { return "\(name) lives" }
         let narration = Narration(name: name, verbosity: .quiet)
         if case .watchdog(let incident) = outcome.cause {
-            return "\(name) was killed: \(narration.exhausted(by: incident)) (\(incident.code.hexadecimal))"
+            return "\(name) was killed: \(narration.reason(of: incident)) (\(incident.code.hexadecimal))"
         }
         return "\(name) \(narration.words(for: outcome))"
     }

@@ -83,9 +83,8 @@ public struct StackStages: Codable, Hashable, Sendable {
                 + "(\(looks - sameLooks) of \(looks) samples)"
         }
         guard sameFrames > 0 else {
-            return "Stages: thread \(index): other frames at \(moments): it moved in between"
+            return "Stages: thread \(index) moved between \(moments)"
         }
-        return "Stages: thread \(index): outermost \(sameFrames) of \(lastFrames) frames the same at \(moments): "
-            + "it moved in between"
+        return "Stages: thread \(index): outermost \(sameFrames) of \(lastFrames) frames the same at \(moments)"
     }
 }

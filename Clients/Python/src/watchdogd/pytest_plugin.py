@@ -7,7 +7,7 @@
         result = watchdogd.run([sys.executable, "service.py"], update=timedelta(seconds=1), limit=timedelta(seconds=20))
         result.assert_healthy()
 
-The crash log of a run stands in the report of a test that has failed. A test is skipped where there is no watchdogd.
+The report of a test that has failed has the gist of the crash log of each run, and its path. A test is skipped where there is no watchdogd.
 """
 
 from __future__ import annotations
@@ -20,8 +20,6 @@ import pytest
 from .testing import ProgramNotFound, Supervisor
 
 _SUPERVISOR_ATTRIBUTE = "_watchdogd_supervisor"
-#: The most of a crash log that a report of pytest shows; the file has the rest.
-_SHOWN_LINES = 120
 
 
 @pytest.fixture
@@ -45,10 +43,7 @@ def pytest_runtest_makereport(item: Any, call: Any) -> Iterator[None]:
     if supervisor is None or not report.failed or call.when != "call":
         return
     for number, result in enumerate(supervisor.results, 1):
-        if result.crash_log:
-            lines = result.crash_log.splitlines()
-            if len(lines) > _SHOWN_LINES:
-                lines[_SHOWN_LINES:] = [f"... {len(lines) - _SHOWN_LINES} more lines: {result.report_path}"]
-            report.sections.append((f"watchdogd: crash log of run {number}", "\n".join(lines)))
+        if result.brief:
+            report.sections.append((f"watchdogd: crash log of run {number}", result.brief))
         if result.output.strip():
             report.sections.append((f"watchdogd: output of run {number}", result.output))

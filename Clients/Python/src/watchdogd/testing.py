@@ -205,6 +205,30 @@ class Result:
             return f"an end by {end['signal']}"
         return f"exit status {self.exit_status}"
 
+    @property
+    def brief(self) -> str:
+        """At most ten lines about the crash log: who is stuck, on what, whose fault it is, and where the file is."""
+        known = self._explanation
+        lines = [str(known[key]) for key in ("culprit", "verdict") if known.get(key)]
+        calls = [call for call in [known.get("innermost"), *(known.get("calls") or [])] if isinstance(call, dict)]
+        shown: list[str] = []
+        for call in calls:
+            place = f" ({call['source']})" if call.get("source") else ""
+            line = f"{call.get('function')}{place}" + ("" if call.get("isApplication") else f" in {call.get('image')}")
+            if line not in shown:
+                shown.append(line)
+        lines += [("  in   " if number == 0 else "  from ") + line for number, line in enumerate(shown[:4])]
+        blame = known.get("blame")
+        if isinstance(blame, dict) and blame.get("party"):
+            reason = f": {blame['reason']}" if blame.get("reason") else ""
+            lines.append(f"Fault: {blame['party']}{reason}")
+        status = ((self.report or {}).get("linux") or {}).get("status")
+        if status:
+            lines.append(f"Status: {status}")
+        if self.report_path is not None:
+            lines.append(f"Crash log: {self.report_path}")
+        return "\n".join(lines)
+
     def _fail(self, expected: str, came: str | None = None) -> None:
         __tracebackhide__ = True
         lines = [f"expected: {expected}", f"came:     {came or self.describe()}"]

@@ -94,7 +94,7 @@ final class FaultInjector {
         shell.evidence.faults.append(fault.description)
         if !isQuiet {
             let means = limits.means[fault.kind].map { ", as \($0)" } ?? ""
-            StandardError.mention("injects the fault \(fault)\(means)", as: .info)
+            StandardError.mention("injecting \(fault)\(means)", as: .info)
         }
         switch fault.kind {
         case .stop: shell.tree.pause()
