@@ -12,6 +12,7 @@ struct BoundedRun {
             case ended(ExitStatus)
             case overBudget
             case tooMuchOutput
+            case outOfMemory
         }
 
         var end: End

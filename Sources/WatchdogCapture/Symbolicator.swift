@@ -25,8 +25,13 @@ public struct Symbolicator: Sendable {
         public var budget: Duration = .seconds(20)
         /// The CPU time, in whole seconds.
         public var cpuSeconds: UInt64 = 10
-        /// The private memory, in bytes.
+        /// The private memory of each process, in bytes.
         public var memory: UInt64 = 2 << 30
+        /// The memory of all its processes together, in bytes, with the page cache that it fills and without swap; where
+        /// watchdogd may make a cgroup with the memory controller.
+        ///
+        /// A quarter of the machine's memory, but not less than 256 MiB, which large files with debug data need.
+        public var groupMemory = Self.groupMemory(ofMachine: Self.machineMemory)
         /// The address space, in bytes: files with debug information are large, and are mapped.
         public var addressSpace: UInt64 = 16 << 30
         /// The size of the answer in bytes.
@@ -38,6 +43,14 @@ public struct Symbolicator: Sendable {
 
         /// Creates the default limits.
         public init() {}
+
+        static func groupMemory(ofMachine total: UInt64) -> UInt64 { min(2 << 30, max(256 << 20, total / 4)) }
+
+        private static var machineMemory: UInt64 {
+            UInt64(clamping: sysconf(Int32(_SC_PHYS_PAGES))).multipliedReportingOverflow(
+                by: UInt64(clamping: sysconf(Int32(_SC_PAGESIZE)))
+            ).partialValue
+        }
     }
 
     /// The name of the program, and the first word of its command line, from which watchdogd knows this role.
@@ -155,6 +168,12 @@ public struct Symbolicator: Sendable {
         request.credentials = user?.credentials
         request.dropsCapabilities = Self.keepsRoot(user)
         request.launchLimit = limits.budget
+        // Beside the limits of each process: several processes and mapped files could otherwise make the machine swap. If
+        // all memory is used up nevertheless, the kernel's choice is this program.
+        let group = try? MemoryGroup(name: Self.programName, limit: limits.groupMemory)
+        request.cgroup = group?.directory
+        // Only root's processes may write that file of a process whose memory is protected: proc_pid_oom_score_adj(5).
+        request.oomScoreAdjustment = geteuid() == 0 ? 1_000 : nil
         configure(&request)
         let run = try BoundedRun(
             budget: budget,
@@ -163,7 +182,9 @@ public struct Symbolicator: Sendable {
             request: request,
             start: start
         )
-        return withExtendedLifetime(user) { run.finish() }
+        var result = withExtendedLifetime((user, group)) { run.finish() }
+        if case .ended(.signaled(SIGKILL, _)) = result.end, group?.hasKilled == true { result.end = .outOfMemory }
+        return result
     }
 
     /// Adds the time after which the program leaves out details.
@@ -201,6 +222,9 @@ public struct Symbolicator: Sendable {
             return try spawn(request)
         } catch {
             switch (error.stage, error.errno) {
+            case (.oomScore, _):
+                // A read-only /proc.
+                request.oomScoreAdjustment = nil
             case (.execute, .permissionDenied), (.execute, .noSuchFile):
                 guard let pinned else { throw error }
                 use(pinned, &request)
@@ -235,6 +259,9 @@ extension BoundedRun.Result {
             throw SymbolicationError(.overBudget, "did not end within \(limits.budget)", message: message)
         case .tooMuchOutput:
             throw SymbolicationError(.tooMuchOutput, "wrote more than \(limits.answer) bytes", message: message)
+        case .outOfMemory:
+            let limit = "\(limits.groupMemory >> 20) MiB"
+            throw SymbolicationError(.overBudget, "used more than \(limit) of memory", message: message)
         case .ended(.exited(code: 0)), .ended(.unknown):
             // The status is unknown if another thread, which reaps orphans, was faster: the answer shows whether the
             // run succeeded.

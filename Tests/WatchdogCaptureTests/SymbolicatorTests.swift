@@ -204,6 +204,49 @@ struct SymbolicatorTests {
         #expect(error.detail == "exited with code 7")
     }
 
+    /// Uses memory in a way that no compiler leaves out.
+    private static func use(mebibytes: Int) -> String {
+        """
+        {
+            const size_t size = (size_t)\(mebibytes) << 20;
+            volatile char *memory = malloc(size);
+            for (size_t i = 0; memory && i < size; i += 1024)
+                memory[i] = 1;
+        }
+        """
+    }
+
+    @Test(
+        "gives all its processes together no more memory than they may have, and says so",
+        .enabled(if: (try? MemoryGroup(name: "watchdogd-test", limit: 64 << 20)) != nil, "no memory cgroup here"))
+    func groupMemory() throws {
+        let alone = try #require(
+            try error(try symbolicator("\(Self.use(mebibytes: 96)) return 6;") { $0.groupMemory = 64 << 20 }))
+        #expect(alone.code == .overBudget)
+        #expect(alone.detail == "used more than 64 MiB of memory")
+        // Each is within every limit of its own.
+        let body = """
+            for (int i = 0; i < 7; i++)
+                if (fork() == 0) {
+                    \(Self.use(mebibytes: 16))
+                    pause();
+                }
+            extern int wait(int *);
+            int status;
+            wait(&status);
+            return (status & 0x7f) == SIGKILL ? 4 : 5;
+            """
+        let together = try #require(try error(try symbolicator(body) { $0.groupMemory = 64 << 20 }))
+        #expect(together.detail == "exited with code 4")
+    }
+
+    @Test("may use a quarter of the machine's memory, within bounds")
+    func groupLimit() {
+        let limit = Symbolicator.Limits.groupMemory(ofMachine:)
+        #expect(limit(0) == 256 << 20 && limit(512 << 20) == 256 << 20)
+        #expect(limit(4 << 30) == 1 << 30 && limit(64 << 30) == 2 << 30)
+    }
+
     @Test("ends the program when it writes too much")
     func tooMuchOutput() throws {
         let body = #"for (;;) if (write(1, "0123456789abcdef", 16) < 0) return 0;"#

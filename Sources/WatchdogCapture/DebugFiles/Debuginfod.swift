@@ -86,7 +86,7 @@ public struct Debuginfod {
         case .ended(.exited(code: 0)), .ended(.unknown): break
         case .overBudget: throw Failure(description: "it did not arrive within \(limits.time)")
         case .ended(.signaled(SIGXFSZ, _)): throw Failure(description: "it is larger than \(limits.size >> 20) MiB")
-        case .ended, .tooMuchOutput:
+        case .ended, .tooMuchOutput, .outOfMemory:
             let mark = "\(Symbolicator.programName): "
             let message = result.message.hasPrefix(mark) ? String(result.message.dropFirst(mark.count)) : result.message
             throw Failure(description: message.isEmpty ? "its client failed" : message)

@@ -81,6 +81,26 @@ extension CgroupParent {
         return Self.controllers(of: path).intersection(Self.words(in: "\(path)/cgroup.subtree_control"))
     }
 
+    /// Enables a controller for cgroups that are not an app's, but moves no process for that.
+    ///
+    /// After ``enable(_:)`` has moved this process, the cgroups belong beside its `supervisor`.
+    ///
+    /// - Parameters:
+    ///   - own: the directory of this process's cgroup.
+    ///   - isDelegated: whether a service manager has left a directory to its service.
+    /// - Returns: the directory whose children have the controller; nil if there is none.
+    static func handingDown(
+        _ controller: String, for own: String, isDelegated: (String) -> Bool = { wd_cgroup_is_delegated($0) }
+    ) -> String? {
+        let suffix = "/supervisor"
+        let outer = String(own.dropLast(suffix.count))
+        let parent = own.hasSuffix(suffix) && isDelegated(outer) ? outer : own
+        guard controllers(of: parent).contains(controller) else { return nil }
+        func isHandedDown() -> Bool { words(in: "\(parent)/cgroup.subtree_control").contains(controller) }
+        if !isHandedDown() { handDown(controller, in: parent, isOwn: false) }
+        return isHandedDown() ? parent : nil
+    }
+
     private static func handDown(_ controller: String, in directory: String, isOwn: Bool) {
         func attempt() -> Errno? {
             do throws(LinuxError) {
