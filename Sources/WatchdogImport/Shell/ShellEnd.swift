@@ -58,22 +58,28 @@ private struct ShellEnds: OptionSet {
 private struct ShellWalk {
     /// Functions call others within commands within commands.
     private static let maximumDepth = 200
+    /// No script that people write takes more steps; functions that call others can take any number.
+    private static let maximumSteps = 20_000
 
     private var depth = 0
+    private var steps = 0
+    private var variables = ShellVariables()
 
     private var functions: [String: ShellCommand] = [:]
-    private var known: [String: ShellEnds] = [:]
+    /// What calls did, each with the variables before and after it.
+    private var known: [String: (before: ShellVariables, ends: ShellEnds, after: ShellVariables)] = [:]
     private var calls: Set<String> = []
     private var hasArguments = false
     /// Whether an `exec` only redirects.
     private(set) var redirects = false
 
     mutating func ends(of command: ShellCommand) -> ShellEnds {
-        guard depth < Self.maximumDepth else { return .unknown }
+        guard depth < Self.maximumDepth, steps < Self.maximumSteps else { return .unknown }
         depth += 1
+        steps += 1
         defer { depth -= 1 }
         switch command {
-        case .simple(let words): return ends(of: words[...])
+        case .simple(let words): return simple(words)
         case .list(let commands): return sequence(commands)
         case .chain(let first, let rest): return chain(first, rest)
         case .child: return .child
@@ -85,17 +91,34 @@ private struct ShellWalk {
                 all.formUnion(ends.subtracting(.goesOn))
                 guard ends.goesOn else { return all }
             }
-            for branch in branches { all.formUnion(ends(of: branch)) }
+            let before = variables
+            var after = isComplete ? nil : before
+            for branch in branches {
+                variables = before
+                let ends = ends(of: branch)
+                all.formUnion(ends)
+                if ends.goesOn { after = after?.merged(with: variables) ?? variables }
+            }
+            variables = after ?? before
             return all
         case .loop(let condition, let body):
             let ends = ends(of: condition)
             guard ends.goesOn else { return ends }
-            return ends.subtracting(.goesOn).union(self.ends(of: body)).union(.short)
+            // What the body assigns counts in its next turn.
+            return ends.subtracting(.goesOn).union(perhaps(body)).union(perhaps(body)).union(.short)
         case .function(let name, let body):
             functions[name] = body
             known = [:]
             return .short
         }
+    }
+
+    /// How a command can end that does not always run.
+    private mutating func perhaps(_ command: ShellCommand) -> ShellEnds {
+        let before = variables
+        let ends = ends(of: command)
+        variables = ends.goesOn ? before.merged(with: variables) : before
+        return ends
     }
 
     private mutating func sequence(_ commands: [ShellCommand]) -> ShellEnds {
@@ -116,17 +139,39 @@ private struct ShellWalk {
             guard all.goesOn else { return all }
             // What fails before && was a condition.
             if isAnd { all = all.subtracting(.goesOn).union(.short) }
-            all.formUnion(ends(of: command))
+            all.formUnion(perhaps(command))
         }
         return all
     }
 
+    private mutating func simple(_ words: [ShellWord]) -> ShellEnds {
+        let command = words.drop { $0.isAssignment }
+        guard command.isEmpty else { return ends(of: command) }
+        assign(words[...])
+        return .short
+    }
+
+    private mutating func assign(_ words: ArraySlice<ShellWord>) {
+        for word in words { variables.assign(word) }
+    }
+
     private mutating func ends(of words: ArraySlice<ShellWord>) -> ShellEnds {
-        let words = words.drop { $0.isAssignment }
         guard let first = words.first else { return .short }
-        guard let name = first.value else { return .child }
-        if let body = functions[name] { return call(name, body) }
+        guard steps < Self.maximumSteps else { return .unknown }
+        steps += 1
         let rest = words.dropFirst()
+        guard let name = first.value else {
+            var all: ShellEnds = []
+            for value in variables.values(of: first) {
+                switch value {
+                case .words(let words): all.formUnion(ends(of: words + rest))
+                case .anything: all.formUnion(.child)
+                case .perhapsExec: all.formUnion(.unknown)
+                }
+            }
+            return all
+        }
+        if let body = functions[name] { return call(name, body) }
         switch name {
         case "exec":
             let program = Self.program(rest)
@@ -142,6 +187,12 @@ private struct ShellWalk {
         case ".", "source", "eval": return .unknown
         case "set":
             hasArguments = hasArguments || rest.contains { $0.text == "--" || !$0.text.hasPrefix("-") }
+            return .short
+        case "export", "readonly", "local", "declare", "typeset":
+            assign(rest.filter(\.isAssignment)[...])
+            return .short
+        case "read", "unset", "getopts":
+            for word in rest { variables.forget(word.text, isUnset: name == "unset") }
             return .short
         default: return Self.short.contains(name) ? .short : .child
         }
@@ -162,33 +213,23 @@ private struct ShellWalk {
     }
 
     private mutating func call(_ name: String, _ body: ShellCommand) -> ShellEnds {
-        if let ends = known[name] { return ends }
+        if let call = known[name], call.before == variables {
+            variables = call.after
+            return call.ends
+        }
+        let before = variables
         guard calls.insert(name).inserted else { return .child }
         var ends = ends(of: body)
         calls.remove(name)
         if ends.contains(.returns) { ends = ends.subtracting(.returns).union(.short) }
-        known[name] = ends
+        known[name] = (before, ends, variables)
         return ends
     }
 
     /// Commands of the shell, and programs that end at once.
     private static let short: Set<String> = [
-        ":", "[", "alias", "bg", "break", "cd", "continue", "declare", "echo", "export", "false", "fc", "getopts",
-        "hash",
-        "jobs", "kill", "let", "local", "printf", "pwd", "read", "readonly", "shift", "shopt", "test", "times", "trap",
-        "true", "type", "typeset", "ulimit", "umask", "unalias", "unset", "chmod", "chown", "install", "ln", "logger",
-        "mkdir", "rm", "sleep", "sv", "touch",
+        ":", "[", "alias", "bg", "break", "cd", "continue", "echo", "false", "fc", "hash", "jobs", "kill", "let",
+        "printf", "pwd", "shift", "shopt", "test", "times", "trap", "true", "type", "ulimit", "umask", "unalias",
+        "chmod", "chown", "install", "ln", "logger", "mkdir", "rm", "sleep", "sv", "touch",
     ]
-}
-
-extension ShellWord {
-    /// `NAME=VALUE` or `NAME+=VALUE`; the name cannot be quoted.
-    fileprivate var isAssignment: Bool {
-        guard let mark = text.firstIndex(of: "=") else { return false }
-        let name = text[..<mark].last == "+" ? text[..<mark].dropLast() : text[..<mark]
-        guard let first = name.utf8.first, !(0x30...0x39).contains(first) else { return false }
-        return name.unicodeScalars.allSatisfy {
-            $0 == "_" || $0.isASCII && $0.properties.isAlphabetic || (0x30...0x39).contains($0.value)
-        }
-    }
 }

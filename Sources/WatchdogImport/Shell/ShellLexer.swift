@@ -8,6 +8,8 @@ struct ShellWord: Equatable {
     var value: String? = ""
     /// Whether it has neither quotes nor expansions: only then it can be a reserved word.
     var isPlain = true
+    /// Whether it has quotes, so that what the shell expands in it stays one word.
+    var isQuoted = false
 }
 
 /// Splits a script into words and operators: POSIX.1-2017, XCU 2.3, and what bash adds to it.
@@ -161,6 +163,7 @@ struct ShellLexer {
         case UInt8(ascii: "'"):
             guard let close = bytes[(index + 1)...].firstIndex(of: byte) else { throw Unreadable() }
             word.isPlain = false
+            word.isQuoted = true
             append(bytes[(index + 1)..<close], &word)
             index = close + 1
         case UInt8(ascii: "\""): try doubleQuoted(&word)
@@ -181,6 +184,7 @@ struct ShellLexer {
     private mutating func doubleQuoted(_ word: inout ShellWord) throws(Unreadable) {
         index += 1
         word.isPlain = false
+        word.isQuoted = true
         while let byte = next, byte != UInt8(ascii: "\"") {
             if byte == UInt8(ascii: "\\"), index + 1 < bytes.count, !"$`\"\\\n".utf8.contains(bytes[index + 1]) {
                 index += 1

@@ -220,7 +220,7 @@ struct ShellParser {
 
     private mutating func forLoop() throws(Unreadable) -> ShellCommand {
         try advance()
-        guard plain != nil else { throw Unreadable() }
+        guard let name = plain else { throw Unreadable() }
         try advance()
         try skipLines()
         if plain == "in" {
@@ -229,7 +229,9 @@ struct ShellParser {
         }
         if token == .mark(";") { try advance() }
         try skipLines()
-        return .loop(condition: .simple([]), body: try doGroup())
+        // It holds one of the words, or one of the script's arguments.
+        let variable = ShellWord(text: "\(name)=$", value: nil, isPlain: false)
+        return .loop(condition: .simple([variable]), body: try doGroup())
     }
 
     private mutating func caseChoice() throws(Unreadable) -> ShellCommand {
