@@ -74,10 +74,25 @@ struct SupervisordTests {
         let result = try program("[program:a]\ncommand=/a\nenvironment=PATH=\"/x:%(ENV_PATH)s\",B=\"1\"\n")
         #expect(result.settings.contains("Environment=B=1"))
         #expect(!result.settings.contains { $0.contains("PATH") })
-        #expect(result.lines.first?.hasPrefix("supervisord.conf:3: dropped: environment: PATH contains") == true)
+        #expect(result.lines.contains { $0.hasPrefix("supervisord.conf:3: to do: environment: PATH contains") })
+        #expect(result.settings.contains("Enabled=no"))
+        let others = try program(
+            "[program:a]\ncommand=/a\nenvironment=A=\"%(ENV_HOME)s\",B='x,y',C=%(ENV_HOME)s/c,D=d\n")
+        #expect(others.settings.filter { $0.hasPrefix("Environment=") } == ["Environment=B=x,y", "Environment=D=d"])
+        #expect(others.settings.contains("Enabled=no"))
+        #expect(others.lines.filter { $0.contains("to do: environment: ") }.count == 2)
+        let inherited = try program(
+            "[supervisord]\nenvironment=A=%(ENV_HOME)s,B=b\n[program:a]\ncommand=/a\nenvironment=C=%(ENV_B)s\n")
+        #expect(inherited.settings.contains("Environment=C=b") && inherited.settings.contains("Enabled=no"))
         #expect(
             try program("[group:g]\nprograms=a\n[program:a]\ncommand=/a %(group_name)s\n").settings.first
                 == "ExecStart=/a g")
+    }
+
+    @Test("The note on startsecs= says when an app that reports nothing counts as launched")
+    func startSeconds() throws {
+        let result = try program("[program:a]\ncommand=/a\nstartsecs=10\n")
+        #expect(result.lines.contains { $0.contains("counts as launched when Launch= ends, after 20 s") })
     }
 
     @Test("Variables are read as supervisord reads them, and words that it reads over are named")

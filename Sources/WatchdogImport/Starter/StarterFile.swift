@@ -114,7 +114,7 @@ public struct StarterFile: Sendable {
         }
         guard let listener = chosen else {
             return [
-                "# It did not report readiness. A program that reports nothing counts as ready after two seconds.",
+                "# It did not report readiness. A program that reports nothing counts as launched when Launch= ends.",
                 "#Readiness=auto",
             ]
         }

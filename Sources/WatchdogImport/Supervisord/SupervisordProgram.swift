@@ -123,7 +123,7 @@ struct SupervisordProgram {
             let shown = "environment: \(Printable.text(name, limit: 40))"
             guard !value.contains(SupervisordExpansion.unknown) else {
                 draft.note(
-                    .dropped, at: option.place,
+                    .toDo, at: option.place,
                     "\(shown) contains a variable of supervisord's own environment; set Environment= to its whole value"
                 )
                 continue
@@ -182,7 +182,8 @@ struct SupervisordProgram {
         if let seconds = take("startsecs"), !["1", "2"].contains(seconds.value) {
             draft.note(
                 .dropped, at: seconds.place,
-                "\(seconds.shown): with Readiness=auto, an app that reports nothing is ready after two seconds")
+                "\(seconds.shown): with Readiness=auto, an app that reports nothing counts as launched when Launch= ends, "
+                    + "after 20 s; only for LimitLaunch= and 'watchdogd launch', two seconds of silence are enough")
         }
         putRetries(&draft)
     }
