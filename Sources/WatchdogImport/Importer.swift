@@ -6,8 +6,8 @@ public import WatchdogConfiguration
 ///
 /// It reads files and writes none. Whatever it returns has been read by the parser of app files and is valid.
 public struct Importer<FileSystem: ConfigurationFileSystem> {
-    private let fileSystem: FileSystem
-    private let specifiers: Specifiers
+    let fileSystem: FileSystem
+    let specifiers: Specifiers
     private let workingDirectory: String
 
     /// Creates an importer.
@@ -45,24 +45,16 @@ public struct Importer<FileSystem: ConfigurationFileSystem> {
             let name = try appName(name ?? Self.lastPart(folder.path), whole)
             return try ServiceFolderImport.result(name: name, folder: folder, specifiers: specifiers)
         }
-        let file = try read(path)
+        let isUnit = format == .systemd || format == nil && path.hasSuffix(".service")
+        let unit = isUnit ? try linkedUnit(at: path) : nil
+        let file = try read(unit?.path ?? path)
         guard let format = format ?? ImportFormat.guess(file) else {
             let formats = ImportFormat.allCases.map(\.rawValue).joined(separator: ", ")
             throw ImportError(
                 whole, "cannot tell which service manager this file is for; add --format with one of \(formats)")
         }
         switch format {
-        case .systemd:
-            let unit = Self.lastPart(path)
-            let stem = unit.hasSuffix(".service") ? String(unit.dropLast(".service".count)) : unit
-            let files = [file] + (try dropIns(of: path, aliases: SystemdPaths.aliases(in: file)))
-            var result = try SystemdImport.result(
-                name: try appName(name ?? stem, whole), files: files, specifiers: specifiers)
-            if let other = replacement(of: path) {
-                let message = "systemd reads \(Printable.text(other)) instead of this file; import that one"
-                result.notes.append(ImportNote(kind: .changed, place: whole, message: message))
-            }
-            return result
+        case .systemd: return try systemd(file, unit ?? UnitPlace(path), path, name)
         case .supervisord, .monit, .compose:
             guard name == nil else {
                 throw ImportError(
@@ -84,7 +76,7 @@ public struct Importer<FileSystem: ConfigurationFileSystem> {
         }
     }
 
-    private func appName(_ text: String, _ place: ImportPlace) throws(ImportError) -> AppName {
+    func appName(_ text: String, _ place: ImportPlace) throws(ImportError) -> AppName {
         do throws(AppName.Invalid) {
             return try AppName(text)
         } catch {
@@ -92,7 +84,7 @@ public struct Importer<FileSystem: ConfigurationFileSystem> {
         }
     }
 
-    private func absolute(_ path: String) -> String {
+    func absolute(_ path: String) -> String {
         guard !path.hasPrefix("/") else { return path }
         var parts = workingDirectory.split(separator: "/")[...]
         for part in path.split(separator: "/") where part != "." {
@@ -106,7 +98,7 @@ public struct Importer<FileSystem: ConfigurationFileSystem> {
         absolute(path).split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
     }
 
-    private static func lastPart(_ path: String) -> String { path.split(separator: "/").last.map(String.init) ?? path }
+    static func lastPart(_ path: String) -> String { path.split(separator: "/").last.map(String.init) ?? path }
 
     // MARK: - Reading
 
@@ -135,55 +127,6 @@ public struct Importer<FileSystem: ConfigurationFileSystem> {
         } catch {
             throw ImportError(whole, error.description, isUnreadable: true)
         }
-    }
-
-    /// The file of one of the system's units, or of its template; nil if there is none.
-    func path(ofUnit unit: String) -> String? {
-        var names = [unit]
-        if let at = unit.firstIndex(of: "@"), let dot = unit.lastIndex(of: ".") {
-            names.append(String(unit[...at]) + String(unit[dot...]))
-        }
-        for name in names {
-            for folder in SystemdPaths.system where (try? fileSystem.names(in: folder))?.contains(name) == true {
-                return folder + name
-            }
-        }
-        return nil
-    }
-
-    /// The file of the same name in a folder that comes before that of a unit.
-    private func replacement(of path: String) -> String? {
-        let unit = Self.lastPart(path)
-        let own = String(path.dropLast(unit.count))
-        let folder = SystemdPaths.folders(besides: own).prefix { $0 != own }
-            .first { (try? fileSystem.names(in: String($0.dropLast())))?.contains(unit) == true }
-        return folder.map { $0 + unit }
-    }
-
-    /// The drop-ins beside a unit; if the unit is one of the system's, those that administrators have added elsewhere.
-    ///
-    /// - Parameter aliases: other names of the unit, whose drop-ins apply if systemd knows the unit by them.
-    func dropIns(of path: String, aliases: [String] = []) throws(ImportError) -> [ConfigurationFile] {
-        let unit = Self.lastPart(path)
-        let folders = SystemdPaths.folders(besides: String(path.dropLast(unit.count)))
-        let known = aliases.filter { alias in
-            folders.contains { (try? fileSystem.names(in: String($0.dropLast())))?.contains(alias) == true }
-        }
-        let names = ([unit] + known).flatMap(SystemdPaths.dropIns)
-        let directories =
-            folders.flatMap { folder in names.map { folder + $0 } } + folders.map { $0 + SystemdPaths.allServices }
-        // A file of the same name in an earlier folder replaces one in a later folder.
-        var paths: [String: String] = [:]
-        for directory in directories {
-            for name in (try? fileSystem.names(in: directory)) ?? [] where name.hasSuffix(".conf") {
-                if paths[name] == nil { paths[name] = "\(directory)/\(name)" }
-            }
-        }
-        var files: [ConfigurationFile] = []
-        for (_, path) in paths.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }) {
-            files.append(try read(path))
-        }
-        return files
     }
 
     /// No pattern that people write matches more files.

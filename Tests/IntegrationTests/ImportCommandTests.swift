@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import Glibc
 import Testing
 
 extension EndToEnd {
@@ -31,6 +32,21 @@ extension EndToEnd {
             #expect(answer.errors.contains("\nweb.service:4: dropped: Slice=x.slice has no counterpart: "))
             #expect(answer.errors.hasSuffix("watchdogd: 1 app, 1 changed, 1 dropped\n"))
             #expect(names(in: scratch["apps"]) == [])
+        }
+
+        @Test("It follows the links of units and drop-ins")
+        func links() throws {
+            _ = try scratch.makeDirectory("web.service.d")
+            try scratch.write("[Service]\nNice=5\n", to: "web.service.d/1.conf")
+            #expect(symlink("/dev/null", scratch["web.service.d/2.conf"]) == 0)
+            #expect(symlink("web.service", scratch["alias.service"]) == 0)
+            #expect(symlink("/dev/null", scratch["masked.service"]) == 0)
+            let answer = try run("import", "alias.service")
+            #expect(answer.code == 0, "\(answer.errors)")
+            #expect(answer.output.hasPrefix("# web.app, ") && answer.output.contains("\nNice=5\n"))
+            #expect(answer.errors.contains("alias.service is another name of web.service"))
+            let masked = try run("import", "masked.service")
+            #expect(masked.code == 65 && masked.errors.contains("masked.service: error: the unit is masked"))
         }
 
         @Test("As JSON, it prints apps, notes and errors in one object, and nothing else")

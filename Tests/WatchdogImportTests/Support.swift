@@ -9,8 +9,14 @@ import WatchdogImport
 /// Files by their absolute paths.
 struct MemoryFileSystem: ConfigurationFileSystem {
     var files: [String: String] = [:]
+    /// What links contain, by their paths; only absolute ones are followed.
+    var links: [String: String] = [:]
+
+    func link(at path: String) -> String? { links[path] }
 
     func contents(of path: String, limit: Int) throws(ConfigurationReadError) -> [UInt8] {
+        var path = path
+        while let target = links[path], files[path] == nil { path = target }
         guard let text = files[path] else {
             throw ConfigurationReadError(isMissing: true, "cannot open \(path): No such file or directory (ENOENT)")
         }
@@ -18,7 +24,8 @@ struct MemoryFileSystem: ConfigurationFileSystem {
     }
 
     func names(in directory: String) throws(ConfigurationReadError) -> [String] {
-        let names = files.keys.filter { $0.hasPrefix(directory + "/") }.compactMap {
+        let paths = Array(files.keys) + Array(links.keys)
+        let names = paths.filter { $0.hasPrefix(directory + "/") }.compactMap {
             $0.dropFirst(directory.count + 1).split(separator: "/").first.map(String.init)
         }
         guard !names.isEmpty else {

@@ -10,7 +10,7 @@ struct SystemdTests {
     func times() throws {
         for (text, expected) in [
             ("90", "1min 30s"), ("2min 30", "2min 30s"), ("1w", "168h"), ("1.5h", "1h 30min"), ("250ms", "250ms"),
-            ("infinity", "1h"), ("0", "1h"), ("100us", nil), ("5 parsecs", nil), ("-1", nil),
+            ("infinity", "1h"), ("0", "1h"), ("100us", nil),
         ] as [(String, String?)] {
             let result = try service("TimeoutStopSec=\(text)")
             let line = result.settings.first { $0.hasPrefix("Terminate=") }
@@ -38,6 +38,31 @@ struct SystemdTests {
             "[Unit]\nStartLimitIntervalSec=infinity\n[Service]\nExecStart=/bin/a\nRestart=always\n", as: "a.service")
         #expect(
             limit.lines.contains { $0.contains("2: changed: StartLimitIntervalSec=infinity became LimitInterval=1h") })
+    }
+
+    @Test("A value that systemd does not know is named, and what another line says stays")
+    func refusals() throws {
+        for (good, bad, setting) in [
+            ("TimeoutStopSec=5", "TimeoutStopSec=5 parsecs", "Terminate=5s"), ("Nice=5", "Nice=nice", "Nice=5"),
+            ("TimeoutStopSec=5", "TimeoutStopSec=-1", "Terminate=5s"), ("Nice=5", "Nice=20", "Nice=5"),
+            ("OOMScoreAdjust=1", "OOMScoreAdjust=1001", "OOMScoreAdjust=1"), ("UMask=0027", "UMask=9", "UMask=0027"),
+            ("Restart=always", "Restart=sometimes", "Policy=always"), ("Type=notify", "Type=loud", "Readiness=notify"),
+            ("NoNewPrivileges=yes", "NoNewPrivileges=maybe", "NoNewPrivileges=yes"),
+            ("MemoryMax=1G", "MemoryMax=much", "MemoryMax=1G"), ("CPUQuota=20%", "CPUQuota=20", "CPUQuota=20%"),
+            ("LimitNOFILE=64", "LimitNOFILE=many", "LimitNOFILE=64"), ("TasksMax=5", "TasksMax=few", "TasksMax=5"),
+            ("StandardOutput=null", "StandardOutput=loud", "StandardOutput=null"),
+        ] {
+            for lines in ["\(good)\n\(bad)", "\(bad)\n\(good)"] {
+                let result = try service(lines)
+                #expect(result.settings.contains(setting), "\(lines)")
+                #expect(result.lines.contains { $0.contains("dropped: \(bad) has a value") }, "\(lines)")
+            }
+        }
+        // One that another line resets is no error either.
+        let reset = try imported(
+            "[Service]\nExecStart=bin/a\nExecStart=\nExecStart=/bin/b\nUser=?\nUser=nobody\n", as: "a.service")
+        #expect(reset.settings.contains("ExecStart=/bin/b") && reset.settings.contains("User=nobody"))
+        #expect(try service("TimeoutStopSec=soon").settings.contains("Terminate=1min 30s"))
     }
 
     @Test("A key in the wrong section, or without the value that it needs, is named and not taken over")
@@ -124,25 +149,95 @@ struct SystemdTests {
         #expect(try words(nil) == expected)
     }
 
-    @Test("Drop-ins of an alias apply if systemd knows the unit by it, and a unit that replaces another is named")
+    private func unit(
+        _ path: String, _ files: [String: String], links: [String: String], name: String? = nil
+    ) throws -> ImportResult {
+        try Importer(MemoryFileSystem(files: files, links: links), specifiers: .system, workingDirectory: "/")
+            .importing(path, name: name)
+    }
+
+    private static let system = "/usr/lib/systemd/system"
+    private static let local = "/etc/systemd/system"
+
+    @Test("Drop-ins of an alias apply if a link makes it one, and a unit that replaces another is named")
     func aliases() throws {
-        let unit = "[Service]\nExecStart=/bin/a\n[Install]\nAlias=b.service c.service\n"
+        let text = "[Service]\nExecStart=/bin/a\n[Install]\nAlias=b.service c.service\n"
+        let path = "\(Self.system)/a.service"
         let files = [
-            "/usr/lib/systemd/system/a.service": unit, "/etc/systemd/system/b.service": unit,
-            "/etc/systemd/system/b.service.d/1.conf": "[Service]\nNice=3\n",
-            "/etc/systemd/system/c.service.d/2.conf": "[Service]\nUMask=0077\n",
+            path: text, "\(Self.local)/b.service.d/1.conf": "[Service]\nNice=3\n",
+            "\(Self.local)/c.service.d/2.conf": "[Service]\nUMask=0077\n",
+            "\(Self.local)/d.service.d/3.conf": "[Service]\nOOMScoreAdjust=5\n",
         ]
-        func result(_ more: [String: String]) throws -> ImportResult {
-            let files = files.merging(more) { _, new in new }
-            return try Importer(MemoryFileSystem(files: files), specifiers: .system, workingDirectory: "/")
-                .importing("/usr/lib/systemd/system/a.service")
+        let links = ["\(Self.local)/b.service": path, "\(Self.local)/d.service": "\(Self.local)/b.service"]
+        let settings = try unit(path, files, links: links).settings
+        #expect(settings.contains("Nice=3") && settings.contains("OOMScoreAdjust=5"))
+        #expect(!settings.contains("UMask=0077"))
+        let other = "\(Self.local)/a.service"
+        func notes(_ files: [String: String], _ links: [String: String]) throws -> [String] {
+            try unit(path, files, links: links).notes.map(\.message)
         }
-        let settings = try result([:]).settings
-        #expect(settings.contains("Nice=3") && !settings.contains("UMask=0077"))
-        #expect(
-            try result(["/etc/systemd/system/a.service": unit]).notes.contains {
-                $0.message.hasPrefix("systemd reads /etc/systemd/system/a.service instead")
-            })
+        #expect(try notes(files.merging([other: text]) { $1 }, [:]).contains { $0.contains("reads \(other) instead") })
+        #expect(try notes(files, [other: "/dev/null"]).contains { $0.contains("because \(other) masks it") })
+        // The name under which systemd knows it, from any of the links.
+        let wanted = "\(Self.local)/multi-user.target.wants/a.service"
+        for (link, target, isNamed) in [
+            ("\(Self.local)/b.service", path, true),
+            ("\(Self.local)/b.service", "../../../usr/lib/systemd/system/a.service", true),
+            (wanted, path, false), (wanted, "../gone.service", false),
+        ] {
+            let result = try unit(link, files, links: [link: target])
+            #expect(result.apps.first?.name.description == "a", "\(link) to \(target)")
+            #expect(result.notes.contains { $0.message.hasPrefix("b.service is another name of a.service") } == isNamed)
+        }
+        let named = try unit("\(Self.local)/b.service", files, links: links, name: "c")
+        #expect(named.apps.first?.name.description == "c")
+    }
+
+    @Test("A link from elsewhere, or from an instance to its template, has its own name")
+    func ownLinks() throws {
+        let files = [
+            "/opt/a.service": "[Service]\nExecStart=/bin/a\n",
+            "\(Self.system)/b@.service": "[Service]\nExecStart=/bin/b %i\n",
+            "\(Self.local)/b@1.service.d/1.conf": "[Service]\nNice=3\n",
+        ]
+        let linked = try unit(
+            "\(Self.local)/c.service", files, links: ["\(Self.local)/c.service": "/opt/a.service"])
+        #expect(linked.apps.first?.name.description == "c")
+        for folder in [Self.local, "\(Self.local)/multi-user.target.wants"] {
+            let instance = try unit(
+                "\(folder)/b@1.service", files, links: ["\(folder)/b@1.service": "\(Self.system)/b@.service"])
+            #expect(instance.apps.first?.name.description == "b@1", "\(folder)")
+            #expect(instance.settings.contains("Nice=3"), "\(folder)")
+        }
+        let link = "\(Self.local)/other@1.service"
+        let alias = try unit(link, files, links: [link: "\(Self.system)/b@.service"])
+        #expect(alias.apps.first?.name.description == "b@1" && alias.settings.contains("Nice=3"))
+    }
+
+    @Test("A drop-in that is a link to /dev/null hides others of its name, and such a unit is masked")
+    func masks() throws {
+        let path = "\(Self.system)/a.service"
+        let files = [
+            path: "[Service]\nExecStart=/bin/a\n", "\(path).d/1.conf": "[Service]\nNice=3\n",
+            "\(path).d/2.conf": "[Service]\nUMask=0077\n",
+        ]
+        let masked = try unit(path, files, links: ["\(Self.local)/a.service.d/1.conf": "/dev/null"])
+        #expect(masked.settings.contains("UMask=0077") && !masked.settings.contains { $0.hasPrefix("Nice=") })
+        let local = "\(Self.local)/a.service"
+        for links in [
+            [local: "/dev/null"], [local: "\(Self.local)/b.service", "\(Self.local)/b.service": "/dev/null"],
+        ] {
+            #expect {
+                try unit(local, files, links: links)
+            } throws: { error in
+                (error as? ImportError)?.message.hasPrefix("the unit is masked by a link to /dev/null") == true
+            }
+        }
+        #expect {
+            try unit(local, files, links: [local: "\(Self.local)/b.service", "\(Self.local)/b.service": local])
+        } throws: { error in
+            (error as? ImportError)?.message == "the links never end"
+        }
     }
 
     @Test("Each restart policy becomes the nearest, and says so unless it is the same")

@@ -6,6 +6,13 @@ public protocol ConfigurationFileSystem {
     func contents(of path: String, limit: Int) throws(ConfigurationReadError) -> [UInt8]
     /// The names in a directory, in any order.
     func names(in directory: String) throws(ConfigurationReadError) -> [String]
+    /// What a symbolic link contains; nil if there is none at the path.
+    func link(at path: String) -> String?
+}
+
+extension ConfigurationFileSystem {
+    /// Nil: a file system without links.
+    public func link(at path: String) -> String? { nil }
 }
 
 /// A file or directory that could not be read.

@@ -14,21 +14,24 @@ struct SystemdImport {
 
     /// Imports a unit.
     ///
-    /// - Parameter files: the unit, then its drop-ins in the order in which they apply.
+    /// - Parameters:
+    ///   - unit: the complete name of the unit.
+    ///   - files: the unit, then its drop-ins in the order in which they apply.
     static func result(
-        name: AppName, files: [ConfigurationFile], specifiers: Specifiers
+        name: AppName, unit: String, files: [ConfigurationFile], specifiers: Specifiers
     ) throws(ImportError) -> ImportResult {
-        var reading = try SystemdImport(name, files, specifiers)
+        var reading = try SystemdImport(name, unit, files, specifiers)
         return try reading.read()
     }
 
-    private init(_ name: AppName, _ files: [ConfigurationFile], _ specifiers: Specifiers) throws(ImportError) {
-        unit = try SystemdUnit(files)
+    private init(
+        _ name: AppName, _ unit: String, _ files: [ConfigurationFile], _ specifiers: Specifiers
+    ) throws(ImportError) {
+        self.unit = try SystemdUnit(files)
         whole = ImportPlace(file: files[0].path)
         isOfUser = files[0].path.contains("/systemd/user/")
-        let stem = files[0].path.split(separator: "/").last.map(String.init) ?? ""
-        self.specifiers = SystemdSpecifiers(
-            isOfUser: isOfUser, name: stem.hasSuffix(".service") ? String(stem.dropLast(8)) : stem, app: name)
+        let stem = unit.hasSuffix(".service") ? String(unit.dropLast(".service".count)) : unit
+        self.specifiers = SystemdSpecifiers(isOfUser: isOfUser, name: stem, app: name)
         draft = AppDraft(name: name, origin: files[0].path, specifiers: specifiers)
     }
 
@@ -125,7 +128,8 @@ struct SystemdImport {
         default:
             draft.note(
                 .changed, at: type.place,
-                "\(type.shown) became Readiness=auto: ready when the app says so, or after two seconds of silence")
+                "\(type.shown) became Readiness=auto: ready when the app says so; if it says nothing, launched when Launch= ends"
+            )
         }
     }
 
@@ -186,15 +190,12 @@ struct SystemdImport {
             "on-success": "always", "on-abnormal": "on-failure", "on-abort": "on-failure",
         ]
         let value = restart?.value ?? "no"
-        // systemd ignores a word that it does not know.
         let policy = policies[value] ?? "never"
         draft.set(.policy, policy)
         if restart == nil {
             draft.note(
                 .changed, at: whole,
                 "Policy=never, systemd's default, because the unit has no Restart=; consider on-failure")
-        } else if let restart, policies[value] == nil {
-            draft.note(.dropped, at: restart.place, "\(restart.shown): systemd has no such word, and restarts nothing")
         } else if let restart, !["no", policy].contains(value) {
             draft.note(.changed, at: restart.place, "\(restart.shown) became Policy=\(policy), the nearest")
         }

@@ -4,11 +4,20 @@ import WatchdogConfiguration
 
 /// Where systemd looks for units and their drop-ins: systemd.unit(5).
 enum SystemdPaths {
-    /// The names of services in `Alias=`.
-    static func aliases(in file: ConfigurationFile) -> [String] {
-        UnitFile(file).settings.filter { $0.section == "Install" && $0.key == "Alias" }
-            .flatMap { $0.value.split { $0 == " " || $0 == "\t" }.map(String.init) }
-            .filter { $0.hasSuffix(".service") && !$0.contains("/") }
+    /// The template of an instance: `a@.service` for `a@1.service`; nil for any other unit.
+    static func template(of unit: String) -> String? {
+        guard let at = unit.firstIndex(of: "@"), let dot = unit.lastIndex(of: "."), unit.index(after: at) < dot else {
+            return nil
+        }
+        return String(unit[...at]) + String(unit[dot...])
+    }
+
+    /// The instance of a template that has the same instance name as another unit; nil if there is none.
+    static func instance(of template: String, like unit: String) -> String? {
+        guard Self.template(of: unit) != nil, let start = unit.firstIndex(of: "@"), let end = unit.lastIndex(of: "."),
+            let at = template.firstIndex(of: "@"), template[at...].hasPrefix("@.")
+        else { return nil }
+        return "\(template[..<at])\(unit[start..<end])\(template[at...].dropFirst())"
     }
 
     /// The folders of the system's units, the first first.

@@ -54,6 +54,9 @@ struct SystemdUnit {
         if isReset, SystemdSections.needsValue(setting.key) {
             return stray(setting, place, "is empty, which systemd ignores")
         }
+        if !isReset, SystemdRefusal.refuses(setting.key, setting.value) {
+            return stray(setting, place, "has a value that systemd does not know, so that it ignores the line")
+        }
         if isReset || !Self.isList(setting.key) { settings.removeAll { $0.key == setting.key } }
         guard !isReset || setting.key == "CapabilityBoundingSet" else { return }
         settings.append(Setting(key: setting.key, value: setting.value, place: place, order: count))

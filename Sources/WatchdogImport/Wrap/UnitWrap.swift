@@ -232,7 +232,8 @@ extension Importer {
                 isUnreadable: true)
         }
         let own = "/\(unit).d/\(UnitWrap.fileName)"
-        let files = [try read(path)] + (try dropIns(of: path)).filter { !$0.path.hasSuffix(own) }
+        let place = UnitPlace(path: path, name: unit, folders: SystemdPaths.system)
+        let files = [try read(path)] + (try dropIns(of: place)).filter { !$0.path.hasSuffix(own) }
         let socket = String(unit.dropLast(".service".count)) + ".socket"
         return try UnitWrap(unit, files, hasSocket: self.path(ofUnit: socket) != nil, options)
     }

@@ -96,6 +96,13 @@ public struct HostFileSystem: ConfigurationFileSystem, Sendable {
         return names
     }
 
+    /// What a symbolic link contains; nil if there is none at the path.
+    public func link(at path: String) -> String? {
+        var bytes = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = readlink(path, &bytes, bytes.count)
+        return count > 0 ? String(decoding: bytes.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
+    }
+
     /// Adds the missing right to an error about permissions.
     private static func failure(_ error: LinuxError) -> ConfigurationReadError {
         let who = geteuid() == 0 ? "" : "; make it readable by user \(geteuid()), or run this as root"
