@@ -70,7 +70,10 @@ public struct Importer<FileSystem: ConfigurationFileSystem> {
                     // monit leaves out folders.
                     try sources(matching: pattern, isFile: { (try? fileSystem.names(in: $0)) == nil }).map(\.file)
                 }
-            default: return try ComposeImport.result(file: file, folder: parent(of: path), specifiers: specifiers)
+            default:
+                return try ComposeImport.result(
+                    file: file, folder: parent(of: path), specifiers: specifiers,
+                    reading: { path throws(ImportError) in try readIfThere(path) })
             }
         case .runit: preconditionFailure("a folder is not a file")
         }
@@ -103,6 +106,14 @@ public struct Importer<FileSystem: ConfigurationFileSystem> {
     // MARK: - Reading
 
     func read(_ path: String) throws(ImportError) -> ConfigurationFile {
+        guard let file = try readIfThere(path, mayBeMissing: false) else {
+            preconditionFailure("a missing file throws")
+        }
+        return file
+    }
+
+    /// Nil if there is no such file.
+    private func readIfThere(_ path: String, mayBeMissing: Bool = true) throws(ImportError) -> ConfigurationFile? {
         do throws(ConfigurationReadError) {
             let contents = try fileSystem.contents(of: path, limit: ForeignText.maximumLength + 1)
             guard contents.count <= ForeignText.maximumLength else {
@@ -110,6 +121,7 @@ public struct Importer<FileSystem: ConfigurationFileSystem> {
             }
             return ConfigurationFile(path: path, contents: contents)
         } catch {
+            if mayBeMissing, error.isMissing { return nil }
             throw ImportError(ImportPlace(file: path), error.description, isUnreadable: true)
         }
     }

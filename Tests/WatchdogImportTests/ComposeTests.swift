@@ -30,8 +30,13 @@ struct ComposeTests {
     @Test("What is beyond the subset is one error at its line")
     func errors() {
         for (text, line, words) in [
-            ("x: &x 1\nservices: {}\n", 1, "anchors"), ("services:\n  a: *x\n", 2, "anchors"),
-            ("services:\n  a:\n    <<: x\n", 3, "merge keys"), ("services: !!map\n", 1, "tags"),
+            ("&x x: 1\nservices: {}\n", 1, "anchors and aliases of keys"),
+            ("services:\n  a: *x\n", 2, "no anchor &x"), ("x: &x [*x]\n", 1, "no anchor &x"),
+            ("services:\n  a:\n    <<: x\n", 3, "merge key wants"), ("services: !!map\n", 1, "tags"),
+            ("services:\n  a: {<<: [1]}\n", 2, "merge key wants"), ("x: &x &y 1\n", 1, "such anchors"),
+            ("services:\n  a:\n    \"<<\": {}\n", 3, "in quotes"), ("a: {\"<<\": {}}\n", 1, "in quotes"),
+            ("services:\n  - &a b: c\n", 2, "of keys"), ("a: &x 1\nb: *x c\n", 2, "nothing may follow the alias"),
+            ("services:\n  a: {<<: {b: 1}, <<: {c: 1}}\n", 2, "twice"), ("a: [&x *y]\n", 1, "wants a value"),
             ("services:\n\ta: 1\n", 2, "tab"), ("services:\n  a: [1, 2\n", 2, "never closed"),
             ("services:\n  a: \"x\n", 2, "never closed"), ("services:\n  a: 1\n   b: 2\n", 3, "indentation"),
             ("services:\n  a: 1\n  a: 2\n", 3, "twice"), ("a: 1\n---\nb: 2\n", 2, "one document"),
@@ -54,6 +59,23 @@ struct ComposeTests {
         #expect(
             error("services: " + String(repeating: "[", count: 1000) + String(repeating: "]", count: 1000))?
                 .contains("16 levels") == true)
+    }
+
+    @Test("Aliases repeat a little, and not more than memory holds")
+    func bombs() throws {
+        func bomb(_ levels: Int) -> String {
+            var text = "x0: &x0 [a, b]\n"
+            for level in 1...levels {
+                let aliases = Array(repeating: "*x\(level - 1)", count: 8).joined(separator: ", ")
+                text += "x\(level): &x\(level) [\(aliases)]\n"
+            }
+            return text + "services:\n  a: {entrypoint: /bin/a, environment: *x\(levels)}\n"
+        }
+        #expect(error(bomb(3)) == nil)
+        #expect(error(bomb(9))?.contains("the aliases repeat more than 2 MiB") == true)
+        var tower = "x0: &x0 a\n"
+        for level in 1..<100 { tower += "x\(level): &x\(level) [[[[*x\(level - 1)]]]]\n" }
+        #expect(error(tower)?.contains("32 levels") == true)
     }
 
     @Test("A check that only asks this machine for a page becomes an http probe")

@@ -42,6 +42,102 @@ struct YAMLTests {
         #expect(result.lines.contains { $0.contains("5: dropped: environment: a mapping is expected here") })
     }
 
+    @Test(
+        "Anchors, aliases and merge keys mean what YAML says",
+        arguments: [
+            ("&a\n      A: 1\n      B: 2\n    c: *a", ["A": "1", "B": "2"]),
+            ("{A: &x 1, B: *x}", ["A": "1", "B": "1"]), ("{A: &x '1', C: [*x], B: *x}", ["A": "1", "B": "1"]),
+            ("\n      <<: *m\n      A: own", ["A": "own", "M": "m"]),
+            ("\n      A: own\n      <<: *m", ["A": "own", "M": "m"]),
+            ("\n      <<: [*m, *n]", ["A": "m", "M": "m", "N": "n"]),
+            ("\n      <<:\n        - *n\n        - *m", ["A": "n", "M": "m", "N": "n"]),
+            ("{<<: *n, A: own}", ["A": "own", "N": "n"]),
+            ("\n      <<: {A: flow}", ["A": "flow"]), ("*m", ["A": "m", "M": "m"]),
+            ("\n      A: &t |\n        text\n      B: *t", ["A": "text\n", "B": "text\n"]),
+            ("\n      A: &t a\n        b # c\n      B: *t # d", ["A": "a b", "B": "a b"]),
+            ("\n      - &i A=1\n      - B=2", ["A": "1", "B": "2"]),
+            ("\n      A: &t # nothing\n      B: 'b'", ["B": "b"]),
+            ("\n      A: &t \"x\"\n      B: &t \"y\"\n      C: *t", ["A": "x", "B": "y", "C": "y"]),
+        ])
+    func anchors(yaml: String, variables: [String: String]) throws {
+        let result = try imported(
+            """
+            x-m: &m {A: m, M: m}
+            x-n: &n
+              <<: {N: n}
+              A: n
+            services:
+              a:
+                entrypoint: /bin/a
+                environment: \(yaml)
+
+            """, as: "compose.yml")
+        let program = try #require(result.apps.first?.definition.configuration).program
+        let values = Dictionary(uniqueKeysWithValues: program.environment.map { ($0.name, $0.value) })
+        // Lists are no variables.
+        #expect(values == variables, "\(result.lines)")
+    }
+
+    /// Random mappings with anchors and merge keys, in both styles.
+    private static func mappings(_ random: inout SeededGenerator) -> String {
+        var text = ""
+        var known = 0
+        func entry(_ indent: String, _ isFlow: Bool) -> [String] {
+            var entries: [String] = []
+            for key in ["A", "B", "C", "D"] where random.oneIn(2) { entries.append("\(key): 'v\(random.below(100))'") }
+            if known > 0, random.oneIn(2) {
+                let names = (0...random.below(3)).map { _ in "*m\(random.below(known))" }
+                let merge = names.count == 1 ? names[0] : "[\(names.joined(separator: ", "))]"
+                entries.insert("<<: \(merge)", at: random.below(entries.count + 1))
+            }
+            return entries
+        }
+        for number in 0..<4 {
+            let isFlow = random.oneIn(2)
+            let entries = entry("  ", isFlow)
+            let anchor = "x\(number): &m\(number)"
+            if isFlow || entries.isEmpty {
+                text += "\(anchor) {\(entries.joined(separator: ", "))}\n"
+            } else {
+                text += "\(anchor)\n" + entries.map { "  \($0)\n" }.joined()
+            }
+            known += 1
+        }
+        return text
+    }
+
+    @Test(
+        "Merged mappings have the values that another reader finds",
+        .enabled(if: output(of: "/usr/bin/python3 -c 'import yaml'").status == 0, "needs python3 with PyYAML"))
+    func merges() throws {
+        var random = SeededGenerator(seed: testSeed)
+        let folder = try temporaryFolder()
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let texts = (0..<60).map { _ in Self.mappings(&random) }
+        for (number, text) in texts.enumerated() {
+            let service = "services:\n  a:\n    entrypoint: /bin/a\n    environment: {<<: *m3}\n"
+            try (text + service).write(toFile: "\(folder)/\(number).yml", atomically: false, encoding: .utf8)
+        }
+        try """
+        import yaml
+        for number in range(\(texts.count)):
+            document = yaml.safe_load(open("\(folder)/%d.yml" % number))
+            values = document["services"]["a"]["environment"]
+            print(",".join(f"{key}={values[key]}" for key in sorted(values)) or "-")
+        """.write(toFile: "\(folder)/read.py", atomically: false, encoding: .utf8)
+        let answer = output(of: "/usr/bin/python3 \(folder)/read.py")
+        try #require(answer.status == 0, "\(answer.text)")
+        let theirs = answer.text.split(separator: "\n")
+        try #require(theirs.count == texts.count)
+        for (number, text) in texts.enumerated() {
+            let file = try String(contentsOfFile: "\(folder)/\(number).yml", encoding: .utf8)
+            let result = try imported(file, as: "compose.yml")
+            let program = try #require(result.apps.first?.definition.configuration).program
+            let ours = program.environment.map { "\($0.name)=\($0.value)" }.sorted().joined(separator: ",")
+            #expect((ours.isEmpty ? "-" : ours) == theirs[number], "\(text), seed \(testSeed)")
+        }
+    }
+
     /// Texts in the styles of YAML, read by PyYAML too.
     @Test(
         "Texts have the value that another reader finds",

@@ -4,8 +4,12 @@ import WatchdogConfiguration
 
 /// Makes apps of the services of a compose file: compose-spec.
 struct ComposeImport {
+    /// Imports a file.
+    ///
+    /// - Parameter reading: reads another file; nil if it does not exist.
     static func result(
-        file: ConfigurationFile, folder: String, specifiers: Specifiers
+        file: ConfigurationFile, folder: String, specifiers: Specifiers,
+        reading: (String) throws(ImportError) -> ConfigurationFile?
     ) throws(ImportError) -> ImportResult {
         let root = try YAMLReader.read(file)
         let whole = ImportPlace(file: file.path)
@@ -17,6 +21,13 @@ struct ComposeImport {
             throw ImportError(whole, "there is no \"services:\" with services in the file")
         }
         var result = ImportResult()
+        var variables = ComposeVariables()
+        let dot = try reading("\(folder)/.env")
+        // A file of variables that nothing uses can be anything.
+        if let dot, file.contents.contains(UInt8(ascii: "$")) || root.takesVariables {
+            variables.values = try DotEnvFile(dot).values
+        }
+        try noteOverride(of: file, in: folder, reading, &result)
         try noteRest(of: root, in: file.path, &result)
         guard entries.count <= 1_000 else { throw ImportError(whole, "the file has more than 1,000 services") }
         for entry in entries {
@@ -28,13 +39,31 @@ struct ComposeImport {
                 throw ImportError(place, "the service \(Printable.quoted(entry.key)) is not a mapping")
             }
             let draft = AppDraft(name: name, origin: file.path, specifiers: specifiers)
-            var service = ComposeService(entry.value, place: place, folder: folder, draft: draft)
-            try service.read()
+            var service = ComposeService(
+                entry.value, place: place, folder: folder, variables: variables, draft: draft)
+            try service.read(reading)
             result.apps.append(try service.draft.finished())
             result.notes += service.draft.notes
         }
         return result
     }
+
+    /// Names the file that compose reads on top of one with its usual name.
+    private static func noteOverride(
+        of file: ConfigurationFile, in folder: String, _ reading: (String) throws(ImportError) -> ConfigurationFile?,
+        _ result: inout ImportResult
+    ) throws(ImportError) {
+        let name = file.path.split(separator: "/").last.map(String.init) ?? ""
+        guard let dot = name.lastIndex(of: "."), usualNames.contains(String(name[..<dot])) else { return }
+        for suffix in [".yml", ".yaml"] {
+            let other = "\(name[..<dot]).override\(suffix)"
+            guard try reading("\(folder)/\(other)") != nil else { continue }
+            let message = "compose reads \(other) on top of this file; import what 'docker compose config' prints"
+            result.notes.append(ImportNote(kind: .changed, place: ImportPlace(file: file.path), message: message))
+        }
+    }
+
+    private static let usualNames: Set<String> = ["compose", "docker-compose"]
 
     /// Names what is beside the services.
     private static func noteRest(of root: YAMLNode, in path: String, _ result: inout ImportResult) throws(ImportError) {
@@ -53,5 +82,17 @@ struct ComposeImport {
             let message = "\(Printable.text(entry.key, limit: 40)): \(reasons[entry.key] ?? "it has no counterpart")"
             result.notes.append(ImportNote(kind: .dropped, place: place, message: message))
         }
+    }
+}
+
+extension YAMLNode {
+    /// Whether a service takes variables from outside of the file without a dollar sign.
+    fileprivate var takesVariables: Bool {
+        self["services"]?.entries?.contains { service in
+            if service.value["env_file"] != nil { return true }
+            let environment = service.value["environment"]
+            return environment?.items?.contains { $0.scalar?.contains("=") == false } == true
+                || environment?.entries?.contains { $0.value.value == .null } == true
+        } ?? false
     }
 }

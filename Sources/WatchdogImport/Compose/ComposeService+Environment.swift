@@ -3,7 +3,9 @@
 import WatchdogConfiguration
 
 extension ComposeService {
-    mutating func putEnvironment() {
+    mutating func putEnvironment(
+        _ reading: (String) throws(ImportError) -> ConfigurationFile?
+    ) throws(ImportError) {
         if let node = take("environment") {
             let pairs = node.items == nil ? entries(node, of: "environment") : []
             for entry in pairs { putVariable(entry.key, entry.value) }
@@ -32,12 +34,45 @@ extension ComposeService {
                 .environmentFile, (isOptional ? "-" : "") + UnitText.escapedSpecifiers(absolute),
                 of: "env_file: \(Printable.text(path, limit: 40))", at: place(item))
             noteRest(of: item, except: ["path", "required"], in: "env_file")
+            if item["format"]?.scalar != "raw", let file = try reading(absolute) {
+                noteDifference(in: file, Printable.text(path, limit: 40), at: place(item))
+            }
+        }
+    }
+
+    /// Names the first variable of a file that compose reads otherwise than watchdogd; no note contains a value.
+    private mutating func noteDifference(in file: ConfigurationFile, _ shown: String, at place: ImportPlace) {
+        let ours = Dictionary(
+            EnvironmentFile.read(file).variables.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })
+        let todo = "write it as EnvironmentFile= wants it, without variables and comments in its line"
+        do throws(ImportError) {
+            let theirs = try DotEnvFile(file, outer: variables)
+            let other = theirs.values.filter { ours[$0.key].map(ComposeVariables.Value.text) != $0.value }
+                .min { theirs.lines[$0.key] ?? 0 < theirs.lines[$1.key] ?? 0 }?.key
+            if let other {
+                let name = Printable.text(other, limit: 40)
+                draft.note(
+                    .toDo, at: place,
+                    "env_file: \(shown):\(theirs.lines[other] ?? 0): compose reads another value for \(name); \(todo)")
+            } else if let more = Set(ours.keys).subtracting(theirs.values.keys).min() {
+                draft.note(
+                    .toDo, at: place,
+                    "env_file: \(shown): compose sets no \(Printable.text(more, limit: 40)), and EnvironmentFile= does")
+            }
+        } catch {
+            let line = error.place.line.map { ":\($0)" } ?? ""
+            draft.note(.toDo, at: place, "env_file: \(shown)\(line): cannot tell what compose reads; \(todo)")
         }
     }
 
     private mutating func putVariable(_ name: String, _ node: YAMLNode) {
         let shown = Printable.text(name, limit: 40)
         guard node.value != .null else {
+            if case .text(let value) = variables.values[name] {
+                draft.note(.changed, at: place(node), "\(shown): has its value in .env")
+                draft.carry(.environment, UnitText.variable(name, value), of: shown, at: place(node))
+                return
+            }
             return draft.note(.dropped, at: place(node), "\(shown): compose takes its value from its own environment")
         }
         guard var value = text(node, of: shown) else { return }

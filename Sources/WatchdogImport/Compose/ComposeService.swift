@@ -8,11 +8,18 @@ struct ComposeService {
     let node: YAMLNode
     let whole: ImportPlace
     let folder: String
+    let variables: ComposeVariables
     var draft: AppDraft
     private var handled: Set<String> = []
+    /// How many bytes of variables' values are in its texts.
+    private var expanded = 0
+    private static let maximumExpanded = 256 << 10
 
-    init(_ node: YAMLNode, place: ImportPlace, folder: String, draft: AppDraft) {
+    init(
+        _ node: YAMLNode, place: ImportPlace, folder: String, variables: ComposeVariables, draft: AppDraft
+    ) {
         self.node = node
+        self.variables = variables
         self.draft = draft
         whole = place
         self.folder = folder
@@ -20,7 +27,8 @@ struct ComposeService {
 
     func place(_ node: YAMLNode) -> ImportPlace { ImportPlace(file: whole.file, line: node.line) }
 
-    mutating func read() throws(ImportError) {
+    /// - Parameter reading: reads another file; nil if it does not exist.
+    mutating func read(_ reading: (String) throws(ImportError) -> ConfigurationFile?) throws(ImportError) {
         if let extends = node.entries?.first(where: { $0.key == "extends" }) {
             throw ImportError(
                 ImportPlace(file: whole.file, line: extends.line),
@@ -28,7 +36,7 @@ struct ComposeService {
         }
         try putCommand()
         putProcess()
-        putEnvironment()
+        try putEnvironment(reading)
         putDeploy()
         putUlimits()
         if let check = take("healthcheck") { ComposeHealthCheck(check, place(check)).put(into: &draft) }
@@ -116,9 +124,16 @@ struct ComposeService {
             guard text.contains("$") else { return node }
             let shown = Printable.text(label, limit: 40)
             do throws(ComposeVariables.Unknown) {
-                let replaced = try ComposeVariables.replaced(text)
-                if replaced.hasDefaults {
-                    draft.note(.changed, at: place(node), "\(shown): variables of compose became their defaults")
+                let replaced = try variables.replaced(text)
+                expanded += replaced.text.utf8.count
+                guard expanded <= Self.maximumExpanded else {
+                    throw ComposeVariables.Unknown(message: "the variables of the service are longer than 256 KiB")
+                }
+                let sources =
+                    (replaced.hasDefaults ? ["defaults"] : []) + (replaced.hasValues ? ["values in .env"] : [])
+                if !sources.isEmpty {
+                    let source = sources.joined(separator: " and ")
+                    draft.note(.changed, at: place(node), "\(shown): variables of compose became their \(source)")
                 }
                 return YAMLNode(value: .scalar(replaced.text), line: node.line)
             } catch {

@@ -1,50 +1,113 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// `${NAME:-default}` and `$$` in a compose file: compose-spec, "Interpolation".
-enum ComposeVariables {
+struct ComposeVariables {
     struct Unknown: Error {
         let message: String
     }
 
+    /// A text whose variables have been replaced.
+    struct Replaced {
+        var text = ""
+        /// Whether a variable became its default, which an environment that is not here can replace.
+        var hasDefaults = false
+        /// Whether a variable became its value in `.env`, which such an environment can replace too.
+        var hasValues = false
+    }
+
+    enum Value: Equatable {
+        case text(String)
+        /// The message says why it is not known.
+        case unknown(String)
+    }
+
+    /// Those that `.env` sets.
+    var values: [String: Value] = [:]
+
+    /// No command or variable that people write is longer.
+    static let maximumLength = 64 << 10
     /// Nobody nests defaults as deeply.
     private static let maximumDepth = 16
 
-    /// The text with its variables' defaults.
+    /// The text with its variables' values.
     ///
-    /// - Throws: ``Unknown`` for a variable without one: its value is in a file or an environment that is not here.
-    static func replaced(_ text: String) throws(Unknown) -> (text: String, hasDefaults: Bool) {
-        var hasDefaults = false
-        return (try replaced(text[...], 0, &hasDefaults), hasDefaults)
+    /// - Throws: ``Unknown`` for a variable without one: its value is in an environment that is not here.
+    func replaced(_ text: String) throws(Unknown) -> Replaced {
+        var replaced = Replaced()
+        replaced.text = try self.replaced(text[...], 0, &replaced)
+        return replaced
     }
 
-    private static func replaced(
-        _ text: Substring, _ depth: Int, _ hasDefaults: inout Bool
-    ) throws(Unknown) -> String {
-        guard depth < maximumDepth else { throw Unknown(message: "the defaults are nested more than 16 levels deep") }
+    private func replaced(_ text: Substring, _ depth: Int, _ whole: inout Replaced) throws(Unknown) -> String {
+        guard depth < Self.maximumDepth else {
+            throw Unknown(message: "the defaults are nested more than 16 levels deep")
+        }
         var result = ""
         var rest = text
         while let mark = rest.firstIndex(of: "$") {
             result += rest[..<mark]
             rest = rest[mark...].dropFirst()
+            guard result.utf8.count <= Self.maximumLength else {
+                throw Unknown(message: "its variables make it longer than 64 KiB")
+            }
             if rest.first == "$" {
                 result.append("$")
                 rest = rest.dropFirst()
             } else if rest.first == "{" {
-                guard let close = closing(rest) else { throw Unknown(message: "\"${\" is never closed") }
+                guard let close = Self.closing(rest) else { throw Unknown(message: "\"${\" is never closed") }
                 let body = rest[..<close].dropFirst()
                 rest = rest[close...].dropFirst()
-                let name = name(body)
-                let rule = body.dropFirst(name.count)
-                guard let standard = rule.dropping(":-") ?? rule.dropping("-") else { throw unknown(name) }
-                hasDefaults = true
-                result += try replaced(standard, depth + 1, &hasDefaults)
+                result += try expanded(body, depth, &whole)
             } else {
-                let name = name(rest)
+                let name = Self.name(rest)
                 guard !name.isEmpty else { throw Unknown(message: "a lone \"$\"; compose wants $$ for a dollar sign") }
-                throw unknown(name)
+                rest = rest.dropFirst(name.count)
+                result += try value(name, &whole)
             }
         }
         return result + rest
+    }
+
+    /// What is between the braces of `${NAME:-default}`.
+    private func expanded(_ body: Substring, _ depth: Int, _ whole: inout Replaced) throws(Unknown) -> String {
+        let name = Self.name(body)
+        var rule = body.dropFirst(name.count)
+        guard !name.isEmpty else { throw Unknown(message: "\"${\(Printable.text(body, limit: 40))}\" has no name") }
+        guard !rule.isEmpty else { return try value(name, &whole) }
+        let wantsText = rule.first == ":"
+        if wantsText { rule = rule.dropFirst() }
+        let other = rule.dropFirst()
+        var isSet = false
+        switch values[String(name)] {
+        case .text(let text): isSet = !wantsText || !text.isEmpty
+        case .unknown(let reason): throw Unknown(message: reason)
+        case nil: break
+        }
+        switch rule.first {
+        case "-" where isSet: return try value(name, &whole)
+        case "-":
+            whole.hasDefaults = true
+            return try replaced(other, depth + 1, &whole)
+        case "?" where isSet: return try value(name, &whole)
+        case "?" where values[String(name)] != nil:
+            throw Unknown(
+                message: "compose refuses an empty ${\(name)}: \(Printable.text(other, limit: 80))")
+        case "+" where values[String(name)] != nil:
+            whole.hasValues = true
+            return isSet ? try replaced(other, depth + 1, &whole) : ""
+        case "?", "+": throw Self.unknown(name)
+        default: throw Unknown(message: "\"${\(Printable.text(body, limit: 40))}\" is not what compose reads")
+        }
+    }
+
+    private func value(_ name: Substring, _ whole: inout Replaced) throws(Unknown) -> String {
+        switch values[String(name)] {
+        case .text(let text):
+            whole.hasValues = true
+            return text
+        case .unknown(let reason): throw Unknown(message: reason)
+        case nil: throw Self.unknown(name)
+        }
     }
 
     /// The brace that closes the one at the start.

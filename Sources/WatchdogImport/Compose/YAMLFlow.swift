@@ -54,9 +54,11 @@ struct YAMLFlow {
     private var rest: Substring
     private let path: String
     private let line: Int
+    private(set) var anchors: YAMLAnchors
 
-    init(text: String, path: String, line: Int) {
+    init(text: String, path: String, line: Int, anchors: YAMLAnchors) {
         rest = text[...]
+        self.anchors = anchors
         self.path = path
         self.line = line
     }
@@ -100,10 +102,32 @@ struct YAMLFlow {
         case "{":
             rest = rest.dropFirst()
             return YAMLNode(value: .mapping(try entries(depth)), line: line)
+        case "&":
+            let name = try name()
+            skipBlanks()
+            guard rest.first.map({ !"&*".contains($0) }) ?? true else { throw error("an anchor wants a value") }
+            let node = try value(depth: depth + 1)
+            guard anchors.define(name, node) else { throw error("the value is nested more than 32 levels deep") }
+            return node
+        case "*":
+            let name = try name()
+            do throws(YAMLAnchors.Invalid) {
+                return try anchors.node(name)
+            } catch {
+                throw self.error(error.message)
+            }
         default:
             let (text, isQuoted) = try scalar()
             return isQuoted ? YAMLNode(value: .scalar(text), line: line) : .plain(text, line: line)
         }
+    }
+
+    /// The name after `&` or `*`.
+    private mutating func name() throws(ImportError) -> String {
+        let name = YAMLAnchors.name(rest.dropFirst())
+        guard !name.isEmpty else { throw error("\(rest.prefix(1)) wants the name of an anchor") }
+        rest = rest.dropFirst(1 + name.count)
+        return String(name)
     }
 
     private mutating func scalar() throws(ImportError) -> (String, isQuoted: Bool) {
@@ -117,7 +141,7 @@ struct YAMLFlow {
         }
         guard rest.first.map({ !"&*!".contains($0) }) ?? true else {
             throw error(
-                "anchors, aliases and tags of YAML are not supported; import what 'docker compose config' prints")
+                "tags, and anchors and aliases of keys, are not supported; import what 'docker compose config' prints")
         }
         var text = ""
         while let character = rest.first, !",]}".contains(character) {
@@ -157,7 +181,8 @@ struct YAMLFlow {
         repeat {
             skipBlanks()
             if rest.first == "}" { continue }
-            let (key, _) = try scalar()
+            let (key, isQuoted) = try scalar()
+            guard key != "<<" || !isQuoted else { throw error("a merge key in quotes is not supported") }
             skipBlanks()
             guard rest.first == ":" else { throw error("\":\" is missing after \(Printable.quoted(key))") }
             rest = rest.dropFirst()
@@ -166,6 +191,9 @@ struct YAMLFlow {
             }
             entries.append(YAMLNode.Entry(key: key, line: line, value: try value(depth: depth + 1)))
         } while try goesOn("}")
-        return entries
+        guard let merged = YAMLAnchors.merged(entries) else {
+            throw error("a merge key wants a mapping, or a list of mappings")
+        }
+        return merged
     }
 }

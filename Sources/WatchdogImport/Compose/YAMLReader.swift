@@ -4,8 +4,8 @@ import WatchdogConfiguration
 
 /// Reads the part of YAML 1.2 in which people write compose files, and refuses the rest: docs/adr/0015.
 ///
-/// Block mappings and sequences, flow ones, plain and quoted texts, `|` and `>`. No anchors, aliases, tags, merge keys,
-/// complex keys, or several documents.
+/// Block mappings and sequences, flow ones, plain and quoted texts, `|` and `>`, and anchors, aliases and merge keys. No
+/// tags, complex keys, or several documents.
 struct YAMLReader {
     /// Deeper than any compose file.
     private static let maximumDepth = 32
@@ -23,6 +23,7 @@ struct YAMLReader {
     private let raw: [String]
     private var lines: [Line] = []
     private var index = 0
+    private var anchors = YAMLAnchors()
 
     /// Reads a file.
     static func read(_ file: ConfigurationFile) throws(ImportError) -> YAMLNode {
@@ -79,13 +80,11 @@ struct YAMLReader {
         while let line = current, line.indent == indent, line.text == "-" || line.text.hasPrefix("- ") {
             try check(line)
             let rest = line.text.dropFirst().drop { $0 == " " }
-            if rest.isEmpty || rest.hasPrefix("#") {
+            let anchored = try anchor(rest, line.number)
+            if rest.isEmpty || rest.hasPrefix("#") || anchored?.rest.isEmpty == true {
                 index += 1
                 let next = current.map { $0.indent > indent } ?? false
-                items.append(
-                    next
-                        ? try block(lines[index].indent, depth: depth + 1)
-                        : YAMLNode(value: .null, line: line.number))
+                items.append(try below(line, next, depth, anchor: anchored?.name))
             } else {
                 // What follows the dash is a block of its own, further in.
                 lines[index].indent = indent + line.text.count - rest.count
@@ -106,19 +105,17 @@ struct YAMLReader {
                 throw error("\(Printable.quoted(line.text)) is not \"key: value\"", line.number)
             }
             let key = try scalar(rawKey, line.number)
-            guard key != "<<" else { throw unsupported("merge keys", line.number) }
+            guard key != "<<" || rawKey == "<<" else { throw unsupported("merge keys in quotes", line.number) }
             guard keys.insert(key).inserted else {
                 throw error("the key \(Printable.quoted(key)) is set twice", line.number)
             }
             index += 1
+            let anchored = try anchor(rest[...], line.number)
             let value: YAMLNode
-            if rest.isEmpty {
+            if rest.isEmpty || anchored?.rest.isEmpty == true {
                 // A sequence may begin in the column of its key.
                 let isBelow = current.map { $0.indent > indent || $0.indent == indent && $0.text.isItem } ?? false
-                value =
-                    isBelow
-                    ? try block(lines[index].indent, depth: depth + 1)
-                    : YAMLNode(value: .null, line: line.number)
+                value = try below(line, isBelow, depth, anchor: anchored?.name)
             } else {
                 value = try inline(rest, line.number, indent, depth)
             }
@@ -127,7 +124,49 @@ struct YAMLReader {
         if let line = current, line.indent > indent {
             throw error("the indentation matches no line above", line.number)
         }
-        return YAMLNode(value: .mapping(entries), line: start)
+        guard let merged = YAMLAnchors.merged(entries) else {
+            throw error("a merge key wants a mapping, or a list of mappings", start)
+        }
+        return YAMLNode(value: .mapping(merged), line: start)
+    }
+
+    /// The block on the next lines, or null.
+    private mutating func below(
+        _ line: Line, _ isThere: Bool, _ depth: Int, anchor: String?
+    ) throws(ImportError) -> YAMLNode {
+        let node =
+            isThere ? try block(lines[index].indent, depth: depth + 1) : YAMLNode(value: .null, line: line.number)
+        if let anchor { try define(anchor, node, line.number) }
+        return node
+    }
+
+    // MARK: - Anchors
+
+    /// The anchor at the start of a value, and what follows it without a comment; nil if there is none.
+    private func anchor(_ text: Substring, _ line: Int) throws(ImportError) -> (name: String, rest: String)? {
+        guard text.first == "&" else { return nil }
+        let name = YAMLAnchors.name(text.dropFirst())
+        let rest = text.dropFirst(1 + name.count)
+        guard !name.isEmpty, rest.first.map({ $0 == " " || $0 == "\t" }) ?? true else {
+            throw error("an anchor needs a name before \(Printable.quoted(text))", line)
+        }
+        return (String(name), Self.withoutComment(String(rest.trimmed)))
+    }
+
+    private mutating func define(_ name: String, _ node: YAMLNode, _ line: Int) throws(ImportError) {
+        guard anchors.define(name, node) else { throw error("the file is nested more than 32 levels deep", line) }
+    }
+
+    private mutating func alias(_ text: String, _ line: Int) throws(ImportError) -> YAMLNode {
+        let name = YAMLAnchors.name(text.dropFirst())
+        guard text.dropFirst(1 + name.count).isEmpty else {
+            throw error("nothing may follow the alias *\(Printable.text(name, limit: 40))", line)
+        }
+        do throws(YAMLAnchors.Invalid) {
+            return try anchors.node(String(name))
+        } catch {
+            throw self.error(error.message, line)
+        }
     }
 
     /// Key and value of `key: value`; nil if there is no key.
@@ -163,8 +202,17 @@ struct YAMLReader {
         switch text.first {
         case "|", ">": return YAMLNode(value: .scalar(try blockScalar(text, line, indent)), line: line)
         case "[", "{":
-            var flow = YAMLFlow(text: try joined(text, line), path: path, line: line)
-            return try flow.read()
+            var flow = YAMLFlow(text: try joined(text, line), path: path, line: line, anchors: anchors)
+            let node = try flow.read()
+            anchors = flow.anchors
+            return node
+        case "*": return try alias(Self.withoutComment(text), line)
+        case "&":
+            guard let (name, rest) = try anchor(text[...], line), !rest.isEmpty, !"&*".contains(rest.first ?? " ")
+            else { throw unsupported("such anchors", line) }
+            let node = try inline(rest, line, indent, depth)
+            try define(name, node, line)
+            return node
         case "\"", "'":
             return YAMLNode(value: .scalar(try scalar(Self.withoutComment(text), line)), line: line)
         default:
@@ -213,7 +261,7 @@ struct YAMLReader {
 
     private func scalar(_ text: String, _ line: Int) throws(ImportError) -> String {
         switch text.first {
-        case "&", "*": throw unsupported("anchors and aliases", line)
+        case "&", "*": throw unsupported("anchors and aliases of keys", line)
         case "!": throw unsupported("tags", line)
         case "?": throw unsupported("complex keys", line)
         case "%", "@", "`": throw error("a plain text cannot begin with \(text.prefix(1)); put it in quotes", line)
