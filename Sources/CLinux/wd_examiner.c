@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "wd_close_range.h"
+#include "wd_copier.h"
 #include "wd_scheduling.h"
 #include "wd_seccomp.h"
 
@@ -44,12 +45,26 @@ static void keep_capabilities(uint32_t kept) {
     syscall(SYS_capset, &header, data);
 }
 
-/* Examinations race with a kill, so they run at real-time priority. An examiner that computes for longer than any
- * examination is killed. */
+/* How much a process may compute without waiting, in microseconds: an examiner, which is killed if it computes for longer
+ * than any examination takes, and a copier during the longest capture. */
+enum { EXAMINING = 200000, COPYING = 10000000 };
+
+/* Examinations and captures race with a kill, so they run at real-time priority. */
 static void take_precedence(void) {
-    struct rlimit limit = {.rlim_cur = 200000, .rlim_max = 200000};
+    struct rlimit limit;
     struct sched_param parameters = {.sched_priority = WD_PRECEDENCE};
+    if (getrlimit(RLIMIT_RTTIME, &limit) != 0) return;
+    if (limit.rlim_cur > EXAMINING) limit.rlim_cur = EXAMINING;
     if (setrlimit(RLIMIT_RTTIME, &limit) == 0) sched_setscheduler(0, SCHED_RR, &parameters);
+}
+
+/* Whether this process may compute for that long at real-time priority. */
+static bool extend_precedence(void) {
+    struct rlimit limit;
+    if (sched_getscheduler(0) != SCHED_RR || getrlimit(RLIMIT_RTTIME, &limit) != 0 || limit.rlim_max < COPYING)
+        return false;
+    limit.rlim_cur = COPYING;
+    return setrlimit(RLIMIT_RTTIME, &limit) == 0;
 }
 
 static void drop_rights(uid_t user) {
@@ -125,7 +140,7 @@ static void allow_reading(void) {
     syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW, &filter);
 }
 
-pid_t wd_fork_examiner(int kept) {
+static pid_t fork_reader(int kept) {
     pid_t parent = getpid();
     pid_t child = fork();
     if (child != 0) return child;
@@ -134,8 +149,23 @@ pid_t wd_fork_examiner(int kept) {
     signal(SIGCHLD, SIG_DFL);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(70);
-    allow_reading();
     return 0;
+}
+
+pid_t wd_fork_examiner(int kept) {
+    pid_t child = fork_reader(kept);
+    if (child == 0) allow_reading();
+    return child;
+}
+
+pid_t wd_fork_copier(int kept) {
+    pid_t child = fork_reader(kept);
+    if (child != 0) return child;
+    prctl(PR_SET_NAME, "wd-copier", 0, 0, 0);
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    bool is_urgent = extend_precedence();
+    allow_reading();
+    wd_copy_serve(KEPT, is_urgent);
 }
 
 void wd_die_after(unsigned milliseconds) {

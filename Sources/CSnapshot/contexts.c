@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 static const size_t scan_budget = (size_t)2 << 20;
-enum { batch = 512 };
+enum { batch = WD_MEMORY_RANGES };
 
 /* A statically linked Swift program has sections named swift5_…; only their names are looked at. */
 static bool has_swift_sections(int file) {
@@ -110,8 +110,7 @@ void wd_read_contexts(struct wd_snapshot_arena *arena) {
         size_t wanted = count - next < batch ? count - next : batch;
         for (size_t i = 0; i < wanted; i++)
             remote[i] = (struct iovec){(void *)(uintptr_t)arena->candidates[next + i], sizeof words[0]};
-        struct iovec local = {words, wanted * sizeof words[0]};
-        size_t got = wd_read_vectors(arena, local, remote, wanted) / sizeof words[0];
+        size_t got = wd_read_vectors(arena, words, remote, wanted) / sizeof words[0];
         for (size_t i = 0; i < got; i++) keep(arena, &count, arena->candidates[next + i], words[i]);
         next += got < wanted ? got + 1 : wanted; /* the read ended at an address that is not mapped */
     }

@@ -122,6 +122,10 @@ struct wd_snapshot_arena {
     int process_directory; /* /proc/PID */
     int task_directory;    /* /proc/PID/task */
     pid_t memory_tid;      /* a thread that still has the address space: a leader that exited has none */
+    bool only_resident;    /* reads no page that is not in memory */
+    bool has_left_out;     /* there was such a page, or one that did not answer */
+    bool is_silent;        /* no memory is read anymore */
+    bool reads_file;       /* process_vm_readv(2) is not permitted */
     bool is_child; /* of this process, which waits for its end: a capture never does */
     pid_t parent;
     uint32_t uid;
@@ -211,7 +215,11 @@ void wd_read_vdso(struct wd_snapshot_arena *arena);
 
 /* memory.c */
 size_t wd_read_memory(struct wd_snapshot_arena *arena, uint64_t address, void *buffer, size_t length);
-size_t wd_read_vectors(struct wd_snapshot_arena *arena, struct iovec local, const struct iovec *remote, size_t count);
+size_t wd_read_vectors(struct wd_snapshot_arena *arena, void *buffer, const struct iovec *ranges, size_t count);
+/* How many bytes from an address on are in memory: reading them waits for nothing. */
+size_t wd_resident_length(struct wd_snapshot_arena *arena, uint64_t start, size_t length);
+/* Notes that a page which is not in memory was not read. */
+void wd_note_left_out(struct wd_snapshot_arena *arena, uint64_t address);
 
 /* modules.c */
 void wd_pin_modules(struct wd_snapshot_arena *arena);

@@ -61,6 +61,7 @@ struct wd_sampler *wd_sampler_begin(const struct wd_sampling_request *request, s
         .arena = request->arena, .pid = request->pid, .pidfd = request->pidfd, .start_time = request->start_time,
         .method = WD_METHOD_PROCFS_REGISTERS, .end = WD_END_RELEASE, .cgroup_kill = -1,
         .module_capacity = request->module_capacity, .module_fds = request->module_fds,
+        .reader = request->reader,
     };
     if (wd_open_capture(sampler->arena, &sampler->snapshot, result) == 0) {
         sampler->result = *result;

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "internal.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const size_t largest_cap = (size_t)256 << 10;
 static const size_t crowd_cap = (size_t)64 << 10;
 static const size_t least_cap = (size_t)4 << 10;
 static const size_t crowd = 200;
 static const uint64_t page = 4096;
-enum { largest_pages = 65 }; /* of largest_cap, wherever it begins */
 
 /* The part of the stack that is worth copying: from the red zone (System V psABI 3.2.2) below the stack pointer to
  * the mapping's end, without the arguments and the environment. A pointer into no known mapping belongs to a stack
@@ -97,8 +94,6 @@ static uint64_t interrupted_pointer(const struct wd_snapshot_arena *arena, const
     return 0;
 }
 
-static size_t resident_length(struct wd_snapshot_arena *arena, uint64_t start, size_t length);
-
 /* `only_resident`: nothing that would have to be read back from a disk. */
 static void copy_interrupted(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t cap, bool only_resident) {
     slot->interrupted_length = 0;
@@ -107,13 +102,13 @@ static void copy_interrupted(struct wd_snapshot_arena *arena, struct wd_slot *sl
     size_t (*const extents[])(const struct wd_snapshot_arena *, uint64_t, size_t, uint64_t *) = {extent, extent_above};
     for (size_t i = 0; i < 2 && slot->interrupted_length == 0; i++) {
         size_t length = extents[i](arena, pointer, cap, &start);
-        if (only_resident) length = resident_length(arena, start, length);
+        if (only_resident) length = wd_resident_length(arena, start, length);
         slot->interrupted_address = start;
         slot->interrupted_length = (uint32_t)append(arena, start, length, &slot->interrupted_offset);
     }
 }
 
-void wd_copy_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t cap) {
+static void copy_any_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t cap) {
     uint64_t start = 0;
     size_t length = extent(arena, slot->thread.registers[WD_RSP], cap, &start);
     copy(arena, slot, start, length);
@@ -124,36 +119,26 @@ void wd_copy_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t
     copy_interrupted(arena, slot, cap, false);
 }
 
-/* How many bytes from an address on are in memory: reading them waits for nothing. */
-static size_t resident_length(struct wd_snapshot_arena *arena, uint64_t start, size_t length) {
-    static const uint64_t present = UINT64_C(1) << 63; /* proc_pid_pagemap(5) */
-    uint64_t entries[largest_pages], first = start / page;
-    size_t count = length == 0 ? 0 : (size_t)((start + length - 1) / page - first) + 1;
-    if (count > largest_pages) count = largest_pages;
-    char name[32];
-    snprintf(name, sizeof name, "%d/pagemap", arena->memory_tid);
-    int file = openat(arena->task_directory, name, O_RDONLY | O_CLOEXEC);
-    ssize_t got = file < 0 ? -1 : pread(file, entries, count * sizeof *entries, (off_t)(first * sizeof *entries));
-    if (file >= 0) close(file);
-    if (got < 0) return length;
-    size_t pages = 0;
-    while (pages < (size_t)got / sizeof *entries && (entries[pages] & present) != 0) pages++;
-    uint64_t end = (first + pages) * page;
-    if (end <= start) return 0;
-    return end - start < length ? (size_t)(end - start) : length;
+void wd_copy_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t cap) {
+    size_t mark = arena->stacks_used;
+    if (!arena->only_resident) copy_any_stack(arena, slot, cap);
+    if (!arena->only_resident) return;
+    arena->stacks_used = mark; /* a page of it may just have been the one that does not answer */
+    wd_copy_resident_stack(arena, slot, cap);
 }
 
 /* As wd_copy_stack, but never waits for a page. Returns whether the stack is complete. */
 bool wd_copy_resident_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t cap) {
     uint64_t start = 0;
     size_t length = extent(arena, slot->thread.registers[WD_RSP], cap, &start);
-    size_t resident = resident_length(arena, start, length);
+    size_t resident = wd_resident_length(arena, start, length);
     uint64_t pointer_page = slot->thread.registers[WD_RSP] & ~(page - 1);
     if (resident == 0 && start < pointer_page && pointer_page - start < length) { /* nothing is in the red zone */
         length -= (size_t)(pointer_page - start);
         start = pointer_page;
-        resident = resident_length(arena, start, length);
+        resident = wd_resident_length(arena, start, length);
     }
+    if (arena->only_resident && resident < length) wd_note_left_out(arena, start + resident);
     copy(arena, slot, start, resident);
     copy_interrupted(arena, slot, cap, true);
     return resident == length;

@@ -60,6 +60,7 @@ static void reset(struct wd_snapshot_arena *arena, const struct wd_snapshot_requ
     arena->process_directory = arena->task_directory = -1;
     arena->root_directory = arena->mount_namespace = arena->executable_pin = -1;
     arena->perf_map_descriptor = UINT32_MAX;
+    arena->only_resident = request->reader.only_resident != 0;
 }
 
 static int check_request(struct wd_snapshot_arena *arena) {

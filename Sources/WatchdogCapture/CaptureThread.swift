@@ -8,7 +8,8 @@ public import WatchdogLinux
 /// The thread that takes snapshots, one after another, so that the supervisor's loop never waits for one.
 ///
 /// A capture takes milliseconds, but the kernel may block a read of `/proc` or of a process's memory indefinitely, for
-/// example while another thread of the target holds its memory map in uninterruptible sleep. The loop therefore keeps
+/// example while another thread of the target holds its memory map in uninterruptible sleep. What only a signal ends does
+/// not keep watchdogd from ending; pages that never answer are left to ``Copiers``. The loop keeps
 /// its own deadline for each capture, kills the process itself when it passes, and calls
 /// ``replaceStuckWorker(after:at:)``. The stuck thread counts against the app and the user of its capture: if they have too
 /// many of them, their captures are refused, and nobody else's.
@@ -24,6 +25,7 @@ public final class CaptureThread: Sendable {
 
     private struct Job: Sendable {
         let process: Int32
+        let tenant: Tenant
         let options: SnapshotOptions
         let others: TreeCapture?
         let completion: TreeCompletion
@@ -42,6 +44,7 @@ public final class CaptureThread: Sendable {
         -> (Result<Snapshot, SnapshotError>, mustExit: Bool)
 
     private let configuration: CaptureThreadConfiguration
+    private let copiers: Copiers
     private let taking: Taking
     private let state: Mutex<State>
     private let work: PosixSemaphore
@@ -49,16 +52,22 @@ public final class CaptureThread: Sendable {
 
     /// Starts the thread and makes its working memory resident.
     ///
+    /// - Parameters:
+    ///   - configuration: its resources.
+    ///   - copiers: read the memory of processes; without them, the thread does, and may wait forever.
     /// - Throws: ``SnapshotError`` if no memory or no thread is available.
     public convenience init(
-        _ configuration: CaptureThreadConfiguration = CaptureThreadConfiguration()
+        _ configuration: CaptureThreadConfiguration = CaptureThreadConfiguration(), copiers: Copiers = Copiers(nil)
     ) throws(SnapshotError) {
-        try self.init(configuration) { arena, process, options, beforeKill in
+        try self.init(configuration, copiers: copiers) { arena, process, options, beforeKill in
             arena.take(of: process, options, beforeKill: beforeKill)
         }
     }
 
-    init(_ configuration: CaptureThreadConfiguration, taking: @escaping Taking) throws(SnapshotError) {
+    init(
+        _ configuration: CaptureThreadConfiguration, copiers: Copiers = Copiers(nil), taking: @escaping Taking
+    ) throws(SnapshotError) {
+        self.copiers = copiers
         self.configuration = configuration
         self.taking = taking
         state = Mutex(State(queue: CaptureQueue(capacity: configuration.queueLimit)))
@@ -81,7 +90,8 @@ public final class CaptureThread: Sendable {
     public func capture(
         _ process: Int32, of tenant: Tenant, _ options: SnapshotOptions, completion: @escaping Completion
     ) -> CaptureRefusal? {
-        enqueue(Job(process: process, options: options, others: nil) { result, _ in completion(result) }, tenant)
+        enqueue(
+            Job(process: process, tenant: tenant, options: options, others: nil) { result, _ in completion(result) })
     }
 
     /// Takes snapshots of all processes of an app once the captures before it are done, the main process first.
@@ -105,13 +115,16 @@ public final class CaptureThread: Sendable {
     ) -> CaptureRefusal? {
         let request = TreeCapture.Request(
             members: members, main: process, preferred: preferred, tenant: tenant, kills: options.ending != .release)
-        let others = TreeCapture(request, configuration.scheduling, treeSeats, limits: configuration.treeLimits)
-        return enqueue(Job(process: process, options: options, others: others, completion: completion), tenant)
+        let others = TreeCapture(
+            request, configuration.scheduling, treeSeats, copiers, limits: configuration.treeLimits)
+        return enqueue(
+            Job(process: process, tenant: tenant, options: options, others: others, completion: completion))
     }
 
-    private func enqueue(_ job: Job, _ tenant: Tenant) -> CaptureRefusal? {
+    private func enqueue(_ job: Job) -> CaptureRefusal? {
+        let lost = copiers.refusal(of: job.tenant).map { CaptureRefusal.stuck($0) }
         let refusal = state.withLock { state in
-            let refusal = state.queue.add(job, for: tenant, at: .now())
+            let refusal = lost ?? state.queue.add(job, for: job.tenant, at: .now())
             if refusal != nil { state.droppedCount += 1 }
             return refusal
         }
@@ -121,7 +134,7 @@ public final class CaptureThread: Sendable {
 
     /// Why a capture of a tenant's process would be refused at this moment; nil if it would be accepted.
     public func refusal(of tenant: Tenant, at now: Instant) -> CaptureRefusal? {
-        state.withLock { $0.queue.refusal(of: tenant, at: now) }
+        copiers.refusal(of: tenant).map { .stuck($0) } ?? state.withLock { $0.queue.refusal(of: tenant, at: now) }
     }
 
     /// How many captures wait for their turn.
@@ -201,7 +214,9 @@ public final class CaptureThread: Sendable {
     private func serve(_ arena: SnapshotArena, _ generation: Int) {
         while let job = nextJob() {
             let runOthers: () -> Void = { [self] in job.others?.run(before: waitingCount) }
+            arena.copying = copiers.copying(for: job.tenant)
             let (result, mustExit) = taking(arena, job.process, job.options, runOthers)
+            arena.copying = nil
             if case .release = job.options.ending { runOthers() }
             let others = job.others?.end() ?? TreeSnapshot()
             let isCurrent = finish(generation)

@@ -21,8 +21,10 @@ final class Sampler {
     private var latest: Instant
     private let costBefore = threadTime()
 
-    init(of process: Int32, _ options: SamplingOptions) throws(SnapshotError) {
+    /// Begins; `copying` reads memory, unless this thread may wait forever.
+    init(of process: Int32, _ options: SamplingOptions, by copying: Copying? = nil) throws(SnapshotError) {
         arena = try SnapshotArena(resident: 0)
+        arena.copying = copying
         self.process = process
         runs = .allocate(capacity: Self.runCapacity)
         modules = .allocate(capacity: Int(WD_SNAPSHOT_MAX_MODULES))
@@ -37,6 +39,7 @@ final class Sampler {
         request.runs = runs.baseAddress
         request.module_capacity = UInt32(modules.count)
         request.module_fds = modules.baseAddress
+        request.reader = wd_memory_reader(copying)
         sampler = wd_sampler_begin(&request, &result)
         guard sampler != nil else { throw error }
         stopsRunning = options.stopsRunning

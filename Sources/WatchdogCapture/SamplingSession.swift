@@ -3,7 +3,7 @@
 import Glibc
 import Synchronization
 import WatchdogBase
-import WatchdogLinux
+public import WatchdogLinux
 
 /// Samples a process on a dedicated thread until it is stopped.
 ///
@@ -29,18 +29,19 @@ public final class SamplingSession: Sendable {
     /// - Parameters:
     ///   - process: the process ID; never that of this process.
     ///   - options: how often to sample, and for how long at most.
+    ///   - copying: reads memory; nil if the threads may wait forever.
     ///   - seat: taken until both of its threads have ended, which the kernel may prevent.
     ///   - onFirstLook: called once on that thread when no thread is or will be stopped anymore.
     ///   - onLook: called on that thread with each sample.
     /// - Throws: ``SnapshotError`` if no memory or no thread is available.
     public init(
-        of process: Int32, _ options: SamplingOptions, seat: ThreadSeat, onFirstLook: @escaping @Sendable () -> Void,
-        onLook: @escaping @Sendable () -> Void
+        of process: Int32, _ options: SamplingOptions, by copying: Copying? = nil, seat: ThreadSeat,
+        onFirstLook: @escaping @Sendable () -> Void, onLook: @escaping @Sendable () -> Void
     ) throws(SnapshotError) {
         wake = try Bell()
         done = try Bell()
         try CaptureWorker.start { [self] in
-            let result = run(process, options, seat, onFirstLook, onLook)
+            let result = run(process, options, copying, seat, onFirstLook, onLook)
             state.withLock { $0.result = result }
             done.ring()
         }
@@ -64,12 +65,12 @@ public final class SamplingSession: Sendable {
     private var isStopped: Bool { state.withLock { $0.isStopped } }
 
     private func run(
-        _ process: Int32, _ options: SamplingOptions, _ seat: ThreadSeat, _ onFirstLook: @Sendable () -> Void,
-        _ onLook: @Sendable () -> Void
+        _ process: Int32, _ options: SamplingOptions, _ copying: Copying?, _ seat: ThreadSeat,
+        _ onFirstLook: @Sendable () -> Void, _ onLook: @Sendable () -> Void
     ) -> Result<Sampling, SnapshotError> {
         onLook()
         do throws(SnapshotError) {
-            let sampler = try begun(process, options, seat, onFirstLook)
+            let sampler = try begun(process, options, copying, seat, onFirstLook)
             sampler.stopsRunning = false
             var next = Instant.now()
             let end = next + options.duration
@@ -86,10 +87,11 @@ public final class SamplingSession: Sendable {
     }
 
     private func begun(
-        _ process: Int32, _ options: SamplingOptions, _ seat: ThreadSeat, _ onFirstLook: @Sendable () -> Void
+        _ process: Int32, _ options: SamplingOptions, _ copying: Copying?, _ seat: ThreadSeat,
+        _ onFirstLook: @Sendable () -> Void
     ) throws(SnapshotError) -> Sampler {
         defer { onFirstLook() }
-        let sampler = try Sampler(of: process, options)
+        let sampler = try Sampler(of: process, options, by: copying)
         // A sample taken after the stop would be misleading: on a busy machine the first one may come late.
         guard !isStopped else { throw SnapshotError("sample", of: process, .timedOut) }
         guard try firstLook(sampler, of: process, seat) else {

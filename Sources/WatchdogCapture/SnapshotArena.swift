@@ -11,6 +11,8 @@ import WatchdogLinux
 // SAFETY: a worker passes the arena on only as its last act.
 final class SnapshotArena: @unchecked Sendable {
     let pointer: OpaquePointer
+    /// Reads the memory of the process; nil if the thread that holds this arena may wait forever.
+    var copying: Copying?
 
     /// Maps the memory and makes `resident` bytes of it resident.
     init(resident: Int) throws(SnapshotError) {
@@ -42,6 +44,8 @@ final class SnapshotArena: @unchecked Sendable {
         request.stop_running = options.stopsRunning ? 1 : 0
         request.cgroup_kill = -1
         request.stop_timeout_us = UInt32(clamping: max(options.stopTimeout, .microseconds(1)).nanoseconds / 1000)
+        // The arena keeps it alive.
+        request.reader = wd_memory_reader(copying)
         if case .kill(let controlGroup, let processGroup) = options.ending {
             request.end = WD_END_KILL.rawValue
             request.cgroup_kill = controlGroup ?? -1
@@ -80,4 +84,19 @@ private final class BeforeKill {
     let run: () -> Void
 
     init(run: @escaping () -> Void) { self.run = run }
+}
+
+extension wd_memory_reader {
+    /// Reads as `copying` does, which has to outlive the reader.
+    init(_ copying: Copying?) {
+        self.init()
+        guard let copying, !copying.isDirect else { return }
+        context = Unmanaged.passUnretained(copying).toOpaque()
+        only_resident = copying.isCareful ? 1 : 0
+        read = { context, process, file, ranges, count, buffer in
+            guard let context else { return -1 }
+            let copying = Unmanaged<Copying>.fromOpaque(context).takeUnretainedValue()
+            return copying.read(process, file: file, ranges, count: count, into: buffer)
+        }
+    }
 }

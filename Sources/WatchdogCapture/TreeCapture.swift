@@ -54,12 +54,14 @@ final class TreeCapture: Sendable {
     private let limits: TreeLimits
     private let scheduling: CaptureThreadConfiguration.Scheduling
     private let seats: ThreadSeats
+    private let copiers: Copiers
     private let state = Mutex(State())
 
     init(
         _ request: Request, _ scheduling: CaptureThreadConfiguration.Scheduling, _ seats: ThreadSeats,
-        limits: TreeLimits = TreeLimits()
+        _ copiers: Copiers, limits: TreeLimits = TreeLimits()
     ) {
+        self.copiers = copiers
         self.request = request
         self.limits = limits
         self.scheduling = scheduling
@@ -79,6 +81,9 @@ final class TreeCapture: Sendable {
     ///
     /// - Parameter waiting: how many other captures wait for this one.
     func run(before waiting: Int = 0) {
+        if let refusal = copiers.refusal(of: request.tenant) {
+            return note("The other processes were not captured: \(refusal.words("capture")).")
+        }
         let seat: ThreadSeat
         switch seats.take(for: request.tenant, at: .now()) {
         case .success(let taken): seat = taken
@@ -115,7 +120,9 @@ final class TreeCapture: Sendable {
         guard let arena = try? SnapshotArena(resident: 512 << 10) else {
             return note("The other processes were not captured: there is no memory.")
         }
-        look(found.members, until: deadline - time * 2 / 3)
+        let copying = copiers.copying(for: request.tenant)
+        arena.copying = copying
+        look(found.members, by: copying, until: deadline - time * 2 / 3)
         var spent = Spent()
         for (index, member) in found.members.enumerated() where isOpen(until: deadline) {
             let (snapshot, failure) = take(member, arena, &spent)
@@ -123,16 +130,16 @@ final class TreeCapture: Sendable {
                 $0.snapshot = snapshot
                 $0.failure = failure
             }
-            let arguments = ProcessFacts.arguments(member.stat.id, limit: 16 << 10)
+            let arguments = copying.arguments(of: member.stat.id, limit: 16 << 10)
             update(index) { $0.arguments = arguments }
         }
     }
 
     /// Reads what the processes wait for; later, a stop interrupts their system calls.
-    private func look(_ members: [TreeMembers.Member], until deadline: Instant) {
+    private func look(_ members: [TreeMembers.Member], by copying: Copying, until deadline: Instant) {
         let family = [request.main] + members.map(\.stat.id)
         for (index, member) in members.enumerated() where isOpen(until: deadline) {
-            let waits = WaitLook { family }.chain(process: member.stat.id)
+            let waits = WaitLook(by: copying) { family }.chain(process: member.stat.id)
             update(index) { $0.waits = waits }
         }
     }

@@ -8,8 +8,11 @@ extension ProgramImage {
     /// Reads what a process has executed; nil if its memory may not be read.
     ///
     /// Waits for a process that is just executing a program, and for the file system from which its code is read.
-    init?(process: Int32) {
-        guard let memory = MemoryReader(process: process),
+    ///
+    /// - Parameter copying: reads the memory, and bounds that wait; nil if the calling thread may wait forever.
+    init?(process: Int32, by copying: Copying? = nil) {
+        let reader = copying.map { copying in MemoryReader { copying.memory(process, at: $0, count: $1) } }
+        guard let memory = reader ?? MemoryReader(process: process),
             let file = try? OwnedDescriptor(opening: "/proc/\(process)/auxv", flags: O_RDONLY)
         else { return nil }
         var auxiliary = [UInt8](repeating: 0, count: 1024)

@@ -23,11 +23,13 @@ final class StartupBreakpoints: Sendable {
     private static let describing = Duration.milliseconds(200)
 
     private let process: HeldProcess
+    private let copying: Copying?
     private let ring: OwnedDescriptor
     private let state = Locked(State())
 
-    init(_ process: HeldProcess, ring: OwnedDescriptor) {
+    init(_ process: HeldProcess, by copying: Copying?, ring: OwnedDescriptor) {
         self.process = process
+        self.copying = copying
         self.ring = ring
     }
 
@@ -68,11 +70,12 @@ final class StartupBreakpoints: Sendable {
     }
 
     private func examine() -> (ProgramImage, Instant)? {
+        defer { copying?.release() }
         let end = Instant.now() + Self.describing
         var pause: UInt32 = 20
         while true {
             let examined = Instant.now()
-            guard examined < end, let image = ProgramImage(process: process.pid) else { return nil }
+            guard examined < end, let image = ProgramImage(process: process.pid, by: copying) else { return nil }
             if image.boundaries[.entry] != nil { return (image, examined) }
             usleep(pause)
             pause = min(pause * 2, 1_000)

@@ -25,7 +25,11 @@ public final class StartupRecorder {
     private var bytes = 0
 
     /// Opens the events of a process that waits to be released; they begin when it executes its program.
-    public init(_ process: HeldProcess) throws(LinuxError) {
+    ///
+    /// - Parameters:
+    ///   - process: the process.
+    ///   - copying: reads its memory; nil if the thread that calls ``setting`` may wait forever.
+    public init(_ process: HeldProcess, by copying: Copying? = nil) throws(LinuxError) {
         let event = wd_record_event(
             kind: WD_RECORD_TASK, value: 0, excludes_kernel: true, inherits: false, is_enabled: false)
         let number = try event.open(process.pid).number
@@ -36,7 +40,7 @@ public final class StartupRecorder {
         }
         self.ring = ring
         log = StartupLog(process: process.pid)
-        breakpoints = StartupBreakpoints(process, ring: descriptor)
+        breakpoints = StartupBreakpoints(process, by: copying, ring: descriptor)
     }
 
     deinit {

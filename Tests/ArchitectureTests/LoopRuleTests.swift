@@ -14,7 +14,11 @@ private struct BlockingCall: CustomTestStringConvertible, Sendable {
     static let all = [
         BlockingCall(
             what: "a read of foreign memory", pattern: #"\bwd_read_process_memory\s*\("#,
-            allowed: ["WatchdogLinux/Waiting/WaitLook.swift"]),
+            allowed: [
+                "WatchdogLinux/Waiting/WaitLook.swift",
+                // Without a source of copiers.
+                "WatchdogLinux/Examining/Copiers.swift",
+            ]),
         BlockingCall(
             what: "a look at what a thread waits for", pattern: #"=\s*WaitLook\s*[({]"#,
             allowed: [
@@ -30,8 +34,19 @@ private struct BlockingCall: CustomTestStringConvertible, Sendable {
             allowed: [
                 "WatchdogLinux/Examining/Examination+Answering.swift",
                 "WatchdogSupervisor/Sampling/ProcessCapture.swift",
-                // Found beside the loop.
-                "WatchdogSupervisor/Observe/ObservedProcess.swift", "WatchdogSupervisor/Observe/ContainerNames.swift",
+                // Without a source of copiers.
+                "WatchdogLinux/Examining/Copiers.swift", "WatchdogLinux/Containment/ProcessTree.swift",
+                // Of root's processes and those of the same user, beside the loop.
+                "WatchdogSupervisor/Observe/ContainerNames.swift",
+            ]),
+        BlockingCall(
+            what: "a copy that is waited for", pattern: #"copiers\.copying\s*\("#,
+            allowed: [
+                // Beside the loop.
+                "WatchdogSupervisor/Observe/ObservedProcess.swift",
+                "WatchdogSupervisor/Incidents/LaunchIncidents.swift", "WatchdogSupervisor/Launch/LaunchStartup.swift",
+                // Orphans that may be the app's, where there are no cgroups.
+                "WatchdogSupervisor/Tree/LaunchTree.swift",
                 // Processes of a lost launch are found before the loop turns.
                 "WatchdogSupervisor/Survival/LaunchResumption.swift",
                 "WatchdogSupervisor/Daemon/LostLaunches.swift",

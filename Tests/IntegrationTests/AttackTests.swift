@@ -52,7 +52,7 @@ extension EndToEnd {
             #expect(try attacker.end() == .exited(code: 0), "\(attacker.text(.errors))")
             let said = attacker.text(.output)
             #expect(!said.contains("BREACH"), "\(said)")
-            for process in ["watchdogd", "wd-launcher", "wd-closer", "watchdogd-symbo"] {
+            for process in ["watchdogd", "wd-launcher", "wd-closer", "wd-copier", "watchdogd-symbo"] {
                 #expect(said.split(whereSeparator: \.isWhitespace).contains(Substring(process)), "\(said)")
             }
             try expectUnharmed(service)

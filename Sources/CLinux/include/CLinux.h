@@ -8,6 +8,7 @@
 #include "wd_accepted.h"
 #include "wd_cgroup.h"
 #include "wd_closer.h"
+#include "wd_copier.h"
 #include "wd_errno.h"
 #include "wd_descriptor.h"
 #include "wd_precise_poll.h"

@@ -21,6 +21,10 @@ pid_t wd_fork_examiner_source(int kept, uid_t user);
  * Returns like fork(2). */
 pid_t wd_fork_examiner(int kept);
 
+/* Forks a copier with the same rights, which serves the connection `kept` until its end, as wd_copier.h says. Nothing of it
+ * can be read, not even by processes of its own user. Returns in the source alone: its id, or -1 with errno. */
+pid_t wd_fork_copier(int kept);
+
 /* Makes the kernel kill this process after `milliseconds`, even in a system call that only a fatal signal interrupts; 0
  * cancels that. */
 void wd_die_after(unsigned milliseconds);

@@ -26,6 +26,7 @@ struct wd_sampling_request {
     struct wd_sample_run *runs;
     uint32_t module_capacity; /* elements of module_fds */
     int32_t *module_fds;      /* as in struct wd_snapshot_request */
+    struct wd_memory_reader reader;
 };
 
 /* A thread that showed the same stack in consecutive samples. */

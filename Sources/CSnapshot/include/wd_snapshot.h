@@ -8,6 +8,8 @@
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
+#include <sys/uio.h>
 
 /* Working memory of one capture at a time: about 65 MiB of address space, of which what captures touch is resident. */
 struct wd_snapshot_arena;
@@ -28,6 +30,20 @@ enum wd_snapshot_end {
     WD_END_KILL = 1,    /* SIGKILL while still frozen */
 };
 
+/* No read asks for more bytes or ranges. */
+enum { WD_MEMORY_BYTES = 64 << 10, WD_MEMORY_RANGES = 512 };
+
+/* Who copies memory of the process for the calling thread, because a page may never answer. */
+struct wd_memory_reader {
+    /* As process_vm_readv(2) of a process or thread into `buffer`, or, unless `file` is -1, as reads from that open
+     * /proc/PID/mem; -1 with errno. EPERM or ENOSYS: only a file can be read. ETIMEDOUT: a page did not answer in time.
+     * EBUSY: there is nobody to read. NULL: the calling thread itself reads. */
+    ssize_t (*read)(void *context, pid_t process, int file, const struct iovec *ranges, size_t count, void *buffer);
+    void *context;
+    /* 1: reads only pages that are in memory, because earlier reads have not returned. */
+    uint32_t only_resident;
+};
+
 struct wd_snapshot_request {
     struct wd_snapshot_arena *arena;
     int32_t pid;
@@ -42,6 +58,7 @@ struct wd_snapshot_request {
                                  for threads that could run, but get no CPU */
     uint32_t module_capacity; /* elements of module_fds; at most WD_SNAPSHOT_MAX_MODULES */
     int32_t *module_fds;      /* receives descriptors (O_RDONLY, O_CLOEXEC) of the mapped executables */
+    struct wd_memory_reader reader;
     /* WD_END_KILL: called once before the kill, while the process is stopped and its memory is already copied, or where
      * no copy was possible; NULL: not called. The caller bounds its time. */
     void (*before_kill)(void *context);
@@ -88,8 +105,9 @@ int wd_seal_memfd(int memfd);
 /* Takes a snapshot of request->pid, then releases or kills it as requested. Returns result->error.
  *
  * WD_END_KILL kills whether or not a snapshot was possible, unless start_time differs or pid is this process. When the
- * kill fails, the process is released. Bounded: apart from before_kill and the kernel blocking a read of /proc or of
- * the target's memory, it returns within the stop timeout plus some milliseconds.
+ * kill fails, the process is released. Bounded: apart from before_kill and the kernel blocking a read of /proc or,
+ * without a reader, of the target's memory, it returns within the stop timeout, two waits of the reader, and some
+ * milliseconds.
  *
  * ptrace(2) is bound to the calling thread. ptrace cannot detach from a thread of the target that sleeps
  * uninterruptibly: it counts in result->lingering, and the calling thread must exit soon. The kernel then detaches what

@@ -57,7 +57,9 @@ public struct ProcessSources: Sendable {
     /// - Parameter closer: what the program left that this process executed before.
     public static func start(after closer: CloserSource? = nil) throws(LinuxError) -> ProcessSources {
         // One after another: neither may inherit the other's end.
-        let examiner = ExaminerSource.start()
+        guard let examiner = ExaminerSource.start() else {
+            throw LinuxError("create the process that reads memory", .current)
+        }
         if let closer { return ProcessSources(examiner: examiner, closer: closer) }
         return ProcessSources(examiner: examiner, closer: try CloserSource.start())
     }

@@ -14,7 +14,8 @@ public final class ProcessTree {
     private static let mostStrangers = 1_024
 
     private let root: Int32
-    private let marker: [UInt8]?
+    private let marker: ByteString?
+    private let copying: Copying?
     /// Start times of the processes seen so far, which identify them after their parents have died.
     private var known: [Int32: UInt64]
     /// Start times of processes that were found not to belong to the app, so that their messages cost little.
@@ -28,9 +29,11 @@ public final class ProcessTree {
     ///   - root: The process, which leads its session or process group.
     ///   - startTime: The start time of that process.
     ///   - marker: An environment entry that no other app has, such as `INVOCATION_ID=…`; nil for none.
-    public init(root: Int32, startTime: UInt64, marker: String? = nil) {
+    ///   - copying: reads environments; nil if the thread may wait forever for an orphan's memory.
+    public init(root: Int32, startTime: UInt64, marker: String? = nil, by copying: Copying? = nil) {
         self.root = root
-        self.marker = marker.map { Array($0.utf8) }
+        self.marker = marker.map { ByteString(bytes: Array($0.utf8)) }
+        self.copying = copying
         known = [root: startTime]
     }
 
@@ -54,7 +57,7 @@ public final class ProcessTree {
             guard strangers[next.id] != next.startTime else { return false }
             line.append(next)
             if next.parent == getpid() {
-                let isMarked = marker.map { Self.environment(of: next.id, contains: $0) } ?? false
+                let isMarked = hasMarker(next)
                 if !isMarked { rememberStrangers(line) }
                 return isMarked
             }
@@ -90,9 +93,7 @@ public final class ProcessTree {
             leadsOwnSession = false
         }
         let session = leadsOwnSession ? root : nil
-        let members = Self.members(of: all, session: session, known: known, orphansOf: getpid()) { [marker] orphan in
-            marker.map { Self.environment(of: orphan.id, contains: $0) } ?? false
-        }
+        let members = Self.members(of: all, session: session, known: known, orphansOf: getpid()) { hasMarker($0) }
         known = Dictionary(members.map { ($0.id, $0.startTime) }, uniquingKeysWith: { $1 })
         return members.filter { $0.state != .zombie && $0.state != .dead }
     }
@@ -121,8 +122,10 @@ public final class ProcessTree {
         return all.filter { found.contains($0.id) }
     }
 
-    private static func environment(of pid: Int32, contains entry: [UInt8]) -> Bool {
-        let bytes = Procfs.read("/proc/\(pid)/environ", limit: 2 << 20) ?? []
-        return bytes.split(separator: 0).contains { $0.elementsEqual(entry) }
+    private func hasMarker(_ process: ProcessStat) -> Bool {
+        guard let marker else { return false }
+        let environment =
+            if let copying { copying.environment(of: process.id) } else { ProcessFacts.environment(process.id) }
+        return environment?.entries.contains(marker) == true
     }
 }

@@ -132,7 +132,8 @@ public final class Examiner {
         let worker = Worker(OwnedDescriptor(taking: ends[0]))
         let theirs = OwnedDescriptor(taking: ends[1])
         _ = wd_socket_refuse_descriptors(worker.descriptor.number)
-        guard wd_socket_send_with(origin.number, [1], 1, [theirs.number], 1) == 0 else { return nil }
+        let kind = [ForkedReader.examiner.rawValue]
+        guard wd_socket_send_with(origin.number, kind, 1, [theirs.number], 1) == 0 else { return nil }
         worker.source = try? loop.onReadable(worker.descriptor) { [unowned self, unowned worker] in
             receive(from: worker)
         }

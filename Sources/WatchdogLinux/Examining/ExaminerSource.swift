@@ -3,17 +3,25 @@
 import CLinux
 import Glibc
 
-/// The process from which examiners are forked: it has one thread, little memory, few privileges, and affects no other
+/// What to fork: the first byte of a request, whose descriptor is the process's socket.
+enum ForkedReader: UInt8 {
+    /// Answers an ``Examiner``.
+    case examiner = 1
+    /// Answers ``Copiers``.
+    case copier = 2
+}
+
+/// The process from which examiners and copiers are forked: it has one thread, little memory, few privileges, and affects no other
 /// process.
 ///
-/// Forking watchdogd itself would copy its page tables each time, while its threads hold locks. As root, it and the examiners
+/// Forking watchdogd itself would copy its page tables each time, while its threads hold locks. As root, it and they
 /// have a user of their own: processes of `nobody` or of a service could signal and limit those of their user.
 ///
 /// Isolation: immutable; may be used from any thread.
 public final class ExaminerSource: Sendable {
-    /// Through which an ``Examiner`` requests examiners.
+    /// Through which an ``Examiner`` and ``Copiers`` request their processes.
     let descriptor: OwnedDescriptor
-    /// Reserved as long as there are examiners.
+    /// Reserved as long as there are such processes.
     private let user: ReservedUser?
 
     private init(_ descriptor: OwnedDescriptor, _ user: ReservedUser?) {
@@ -23,7 +31,7 @@ public final class ExaminerSource: Sendable {
 
     /// Forks the source; call it on the main thread before any other thread exists.
     ///
-    /// - Returns: nil when there are other threads or no process can be created, in which case nothing can be examined.
+    /// - Returns: nil when there are other threads or no process can be created, in which case nothing can be examined or copied.
     public static func start() -> ExaminerSource? {
         guard Procfs.threads(of: getpid()) == [getpid()] else { return nil }
         var ends: [Int32] = [-1, -1]
@@ -41,7 +49,7 @@ public final class ExaminerSource: Sendable {
     /// The only descriptor that the forked processes keep.
     private static let socket: Int32 = 3
 
-    /// Forks an examiner for each descriptor that arrives, until the other end is closed.
+    /// Forks a process for each descriptor that arrives, until the other end is closed.
     private static func serve() -> Never {
         var numbers = [Int32](repeating: -1, count: WD_SOCKET_MOST_DESCRIPTORS)
         while true {
@@ -55,7 +63,11 @@ public final class ExaminerSource: Sendable {
             }
             guard !message.end else { _exit(0) }
             for number in numbers.prefix(message.descriptor_count) {
-                if wd_fork_examiner(number) == 0 { ExaminerProcess.serve(socket) }
+                switch ForkedReader(rawValue: byte) {
+                case .examiner: if wd_fork_examiner(number) == 0 { ExaminerProcess.serve(socket) }
+                case .copier: _ = wd_fork_copier(number)
+                case nil: break
+                }
                 close(number)
             }
         }

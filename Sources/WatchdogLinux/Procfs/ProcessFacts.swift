@@ -21,13 +21,13 @@ public enum ProcessFacts {
     ///
     /// - Parameter limit: how many bytes to read.
     public static func arguments(_ pid: Int32, limit: Int = 2 << 20) -> [ByteString] {
-        strings("/proc/\(pid)/cmdline", limit: limit)
+        strings(in: Procfs.read("/proc/\(pid)/cmdline", limit: limit) ?? [])
     }
 
     /// The environment at the time of `execve`; nil if it may not be read.
     public static func environment(_ pid: Int32) -> Environment? {
         guard access("/proc/\(pid)/environ", R_OK) == 0 else { return nil }
-        return Environment(entries: strings("/proc/\(pid)/environ"))
+        return Environment(entries: strings(in: Procfs.read("/proc/\(pid)/environ", limit: 2 << 20) ?? []))
     }
 
     /// The cgroup in the unified hierarchy, as seen from this process's cgroup namespace: cgroups(7).
@@ -37,9 +37,9 @@ public enum ProcessFacts {
         return unified.cgroup(in: String(decoding: text, as: UTF8.self))
     }
 
-    private static func strings(_ path: String, limit: Int = 2 << 20) -> [ByteString] {
-        var bytes = Procfs.read(path, limit: limit) ?? []
-        if bytes.last == 0 { bytes.removeLast() }
+    /// Strings that end with a NUL each.
+    static func strings(in contents: [UInt8]) -> [ByteString] {
+        let bytes = contents.last == 0 ? contents.dropLast() : contents[...]
         guard !bytes.isEmpty else { return [] }
         return bytes.split(separator: 0, omittingEmptySubsequences: false).map { ByteString(bytes: $0) }
     }

@@ -49,6 +49,7 @@ public struct WaitLook {
     /// Whether only the app's own processes count as holders of file locks.
     let isWithinApp: Bool
     private let access = MemoryAccess()
+    private let copying: Copying?
 
     /// Prepares an examination.
     ///
@@ -56,9 +57,14 @@ public struct WaitLook {
     ///   - budget: the calling thread's CPU time for the whole examination, without that for tables of the machine.
     ///   - isWithinApp: whether only the app's own processes count as holders of file locks; the search among all takes
     ///     some milliseconds.
+    ///   - copying: reads memory; nil if the calling thread may wait forever.
     ///   - family: the app's processes, among which the other ends of pipes and sockets are searched; called once,
     ///     when needed.
-    public init(budget: Duration = usualBudget, isWithinApp: Bool = false, family: @escaping () -> [Int32]) {
+    public init(
+        budget: Duration = usualBudget, isWithinApp: Bool = false, by copying: Copying? = nil,
+        family: @escaping () -> [Int32]
+    ) {
+        self.copying = copying
         self.budget = WorkBudget(budget, reserve: Self.reserve)
         self.isWithinApp = isWithinApp
         members = Family(family)
@@ -180,6 +186,7 @@ public struct WaitLook {
     /// Bytes of a process's memory; nil unless all of them can be read, and without waiting.
     func memory(_ process: Int32, at address: UInt64, count: Int) -> [UInt8]? {
         guard address > 4096, address < UInt64(Int64.max), access.isSafe(process, budget) else { return nil }
+        if let copying { return copying.memory(process, at: address, count: count) }
         var bytes = [UInt8](repeating: 0, count: count)
         let length = wd_read_process_memory(process, address, &bytes, UInt(count))
         return length == count ? bytes : nil

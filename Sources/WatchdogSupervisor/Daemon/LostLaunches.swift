@@ -33,14 +33,14 @@ final class LostLaunches {
         let processes = cgroup.processes()
         let root = processes.first { pid in
             ProcessStat.read(pid)?.session == pid
-                && ProcessFacts.environment(pid)?[LaunchConfiguration.launchVariable] != nil
+                && daemon.host.environment(of: pid, app.name)?[LaunchConfiguration.launchVariable] != nil
         }
         guard let root else {
             return daemon.announcer.say(
                 "\(app.name) is already running (pid \(processes.first ?? 0)), and cannot be supervised; it is left alone"
             )
         }
-        let launchID = ProcessFacts.environment(root)?[LaunchConfiguration.launchVariable] ?? ""
+        let launchID = daemon.host.environment(of: root, app.name)?[LaunchConfiguration.launchVariable] ?? ""
         _ = adopt(root, descriptors.removeValue(forKey: launchID) ?? InheritedDescriptors(), as: app)
     }
 
@@ -48,7 +48,7 @@ final class LostLaunches {
         do {
             guard let appConfiguration = app.configuration else { return false }
             let process = try Pidfd(opening: pid)
-            let environment = ProcessFacts.environment(pid)
+            let environment = daemon.host.environment(of: pid, app.name)
             guard let mark = environment?[LaunchConfiguration.launchVariable], let launchID = IncidentID(mark) else {
                 return false
             }
@@ -69,6 +69,12 @@ final class LostLaunches {
 }
 
 extension Host {
+    /// The environment of a process of an app; nil if it may not be read or does not answer.
+    fileprivate func environment(of pid: Int32, _ app: String) -> Environment? {
+        let tenant = Tenant(app: app, user: ProcessStatus.read(pid)?.user ?? 0)
+        return copiers.copying(for: tenant).environment(of: pid)
+    }
+
     /// The cgroup in which processes of an app run; nil when none do.
     func populatedCgroup(of name: String) -> Cgroup? {
         guard let path = cgroupParent?.path(of: name), let cgroup = try? Cgroup(opening: path) else { return nil }

@@ -49,6 +49,8 @@ final class Host {
     let messages: SharedSource
     let pacer: Pacer
     let captureThread: CaptureThread
+    /// What reads the memory of apps, also their arguments and environment.
+    let copiers: Copiers
     /// What reports lack because reads have not returned.
     let gaps: ReportGaps
     let reportWriter: ReportWriter
@@ -126,10 +128,11 @@ final class Host {
         pacer = try Pacer(loop)
         // Enough for the stacks of a hundred threads without a page fault; beyond that, copying takes 0.2 ms more per
         // megabyte. Real-time like the loop: the capture ends with SIGKILL, which must not wait for a CPU either.
+        copiers = Copiers(sources.examiner)
         captureThread = try CaptureThread(
             CaptureThreadConfiguration(
                 queueLimit: Self.captureLimit, residentBytes: 512 << 10,
-                scheduling: .realTime(priority: SchedulingGrant.priority)))
+                scheduling: .realTime(priority: SchedulingGrant.priority)), copiers: copiers)
         gaps = ReportGaps(captureThread, examiner, log)
         reportWriter = ReportWriter(
             store: store, symbolicator: Symbolicator(), mailbox: mailbox, limitsRepeats: limitsRepeats,

@@ -53,6 +53,7 @@ final class LaunchIncidents {
     /// Starts to sample the app from outside.
     func observe(every interval: Duration) {
         guard watch == nil, let process = scene.tree.judged, let thread = scene.evidence.thread,
+            host.copiers.refusal(of: scene.tenant) == nil,
             let seat = try? host.gaps.samplers.take(for: scene.tenant, at: .now()).get()
         else { return }
         let mailbox = host.mailbox
@@ -61,7 +62,7 @@ final class LaunchIncidents {
         do {
             watch = try HangWatch(
                 of: process.pid, startTime: process.startTime, thread: thread, every: interval, at: .now(),
-                seat: seat
+                by: host.copiers.copying(for: scene.tenant), seat: seat
             ) {
                 mailbox.post(.looked(number: number))
             }

@@ -103,7 +103,7 @@ final class LaunchShell: LaunchEffects {
         incidents = LaunchIncidents(
             host, key: key, IncidentScene(host: host, launch: plain, tree: tree, evidence: evidence), output,
             emit: emit)
-        startup = LaunchStartup(host, app: configuration.name)
+        startup = LaunchStartup(host, of: configuration.tenant)
         relay.shell = self
     }
 

@@ -10,6 +10,7 @@ import WatchdogRecording
 /// Isolation: the loop's thread.
 final class LaunchStartup {
     private let host: Host
+    private let tenant: Tenant
     /// One for all launches of the app: whoever serves the program's file can make its calls hang.
     private let lane: Int
     /// Nil before the process exists, where nothing is recorded, and after the launch.
@@ -19,9 +20,10 @@ final class LaunchStartup {
     private(set) var refusal: String?
     private var last: StartupLog?
 
-    init(_ host: Host, app: String) {
+    init(_ host: Host, of tenant: Tenant) {
         self.host = host
-        lane = ["startup", app].hashValue
+        self.tenant = tenant
+        lane = ["startup", tenant.app].hashValue
     }
 
     /// What to do with the process before its first step; nil if nothing can be recorded.
@@ -34,7 +36,7 @@ final class LaunchStartup {
     private func begin(_ process: HeldProcess) {
         stop()
         do throws(LinuxError) {
-            let recorder = try StartupRecorder(process)
+            let recorder = try StartupRecorder(process, by: host.copiers.copying(for: tenant))
             source = try host.watch(recorder.descriptor, priority: .idle) { [unowned self] in drain() }
             host.work.run(in: lane, within: .seconds(6), recorder.setting) { _ in }
             self.recorder = recorder

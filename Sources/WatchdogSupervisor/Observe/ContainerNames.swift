@@ -152,7 +152,8 @@ struct ContainerNames {
             guard let name = ProcessStat.read(pid)?.name, name == "conmon",
                 // A name may be given by a link to another program, such as one that is set-user-ID.
                 ProcessFacts.executable(pid)?.split(separator: "/").last?.hasPrefix("conmon") == true,
-                let user = ProcessStatus.read(pid)?.user
+                // A stranger's memory may never answer.
+                let user = ProcessStatus.read(pid)?.user, user == 0 || user == geteuid()
             else { return nil }
             let arguments = ProcessFacts.arguments(pid, limit: 64 << 10).map(\.description)
             return Process(name: name, user: user, arguments: arguments)

@@ -47,8 +47,8 @@ final class Observation {
     func begin() {
         isWanted = true
         guard look == nil else { return }
-        look = host.work.run(in: lane, within: Self.patience) { [target, bus, known] in
-            ObservedProcess.find(target, on: bus, known: known)
+        look = host.work.run(in: lane, within: Self.patience) { [target, bus, known, copiers = host.copiers] in
+            ObservedProcess.find(target, on: bus, known: known, by: copiers)
         } then: { [weak self] finding in
             guard let self else { return }
             look = nil

@@ -47,13 +47,17 @@ struct ObservedProcess: Sendable {
     ///
     /// It may wait for systemd and for the process, so it does not belong on a loop.
     ///
-    /// - Parameter known: the main process of a service as far as it is known.
-    static func find(_ target: ObservedTarget, on bus: ServiceBus, known: Int32?) -> Finding {
+    /// - Parameters:
+    ///   - known: the main process of a service as far as it is known.
+    ///   - copiers: read the memory of the process.
+    static func find(
+        _ target: ObservedTarget, on bus: ServiceBus, known: Int32?, by copiers: Copiers
+    ) -> Finding {
         do throws(RunError) {
             switch target {
-            case .process(let pid): return .found(try ObservedProcess(pid, owner: "by someone else"), nil)
-            case .container(let id): return .found(try ObservedProcess(container: id), nil)
-            case .service(let name): return try find(serviceOrContainer: name, on: bus, known: known)
+            case .process(let pid): return .found(try ObservedProcess(pid, owner: "by someone else", copiers), nil)
+            case .container(let id): return .found(try ObservedProcess(container: id, copiers), nil)
+            case .service(let name): return try find(serviceOrContainer: name, on: bus, known: known, copiers)
             }
         } catch {
             return .failed(error)
@@ -62,14 +66,14 @@ struct ObservedProcess: Sendable {
 
     /// A service; if there is none of this name, a container.
     private static func find(
-        serviceOrContainer name: String, on bus: ServiceBus, known: Int32?
+        serviceOrContainer name: String, on bus: ServiceBus, known: Int32?, _ copiers: Copiers
     ) throws(RunError) -> Finding {
         do throws(RunError) {
-            return try find(service: name, on: bus, known: known)
+            return try find(service: name, on: bus, known: known, copiers)
         } catch {
             guard let stem = ObservedTarget.service(name).containerName else { throw error }
             do throws(RunError) {
-                let found = try ObservedProcess(container: stem)
+                let found = try ObservedProcess(container: stem, copiers)
                 guard known == nil || found.process.pid == known else { throw error }
                 return .found(found, nil)
             } catch let other {
@@ -82,7 +86,7 @@ struct ObservedProcess: Sendable {
     }
 
     private static func find(
-        service name: String, on bus: ServiceBus, known: Int32?
+        service name: String, on bus: ServiceBus, known: Int32?, _ copiers: Copiers
     ) throws(RunError) -> Finding {
         let unit: ServiceUnit
         do {
@@ -97,7 +101,7 @@ struct ObservedProcess: Sendable {
         }
         guard let pid = unit.mainProcess else { return .stopped(unit) }
         if pid == known { return .unchanged(unit) }
-        var process = try ObservedProcess(pid, owner: "by systemd, as \(unit.name)")
+        var process = try ObservedProcess(pid, owner: "by systemd, as \(unit.name)", copiers)
         // The pidfd holds the process, so its number refers to it.
         process.cgroup = directory(of: unit, with: pid)
         if process.cgroup == nil {
@@ -131,13 +135,13 @@ struct ObservedProcess: Sendable {
         return configuration
     }
 
-    private init(container text: String) throws(RunError) {
+    private init(container text: String, _ copiers: Copiers) throws(RunError) {
         let container = try ContainerProcess(text)
         let id = container.id.prefix(12)
         let name = container.id.hasPrefix(text) ? "\(id)" : "\(text) (\(id))"
         try self.init(
             container.pid,
-            owner: "in \(container.isVouchedFor ? "" : "a cgroup that claims to be ")container \(name)")
+            owner: "in \(container.isVouchedFor ? "" : "a cgroup that claims to be ")container \(name)", copiers)
         let own = ProcessFacts.cgroup(container.pid).flatMap { ContainerProcess.container(container.id, in: $0) }
         guard own.map({ String($0.cgroup) }) == container.cgroup else {
             throw .unavailable("process \(container.pid) ended before it could be observed")
@@ -145,7 +149,7 @@ struct ObservedProcess: Sendable {
         cgroup = Cgroup.directory(of: container.cgroup)
     }
 
-    private init(_ pid: Int32, owner: String) throws(RunError) {
+    private init(_ pid: Int32, owner: String, _ copiers: Copiers) throws(RunError) {
         let foreign = try ForeignProcess(pid)
         guard let stat = ProcessStat.read(pid), stat.startTime == foreign.startTime else {
             throw .noInput("process \(pid) ended before it could be observed")
@@ -155,8 +159,8 @@ struct ObservedProcess: Sendable {
         launched = .ofProcess(startedAt: stat.startTime)
         name = foreign.name
         executable = foreign.path
-        arguments = ProcessFacts.arguments(pid, limit: 64 << 10)
         user = ProcessStatus.read(pid)?.user ?? 0
+        arguments = copiers.copying(for: Tenant(app: name, user: user)).arguments(of: pid, limit: 64 << 10)
         parent = (stat.parent, ProcessStat.read(stat.parent)?.name ?? "unknown")
         self.owner = owner
     }

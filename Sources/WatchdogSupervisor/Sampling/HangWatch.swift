@@ -38,12 +38,13 @@ final class HangWatch: Sendable {
     ///   - startTime: its start time, so that another process with the same id is not sampled.
     ///   - thread: the thread that runs the main loop.
     ///   - interval: the time between samples.
+    ///   - copying: reads the app's memory.
     ///   - seat: taken as long as it samples.
     ///   - onFirstLook: called once, on another thread, when the first sample is complete and no thread is stopped
     ///     anymore.
     init(
         of process: Int32, startTime: UInt64?, thread: Int32, every interval: Duration, at now: Instant,
-        seat: ThreadSeat, onFirstLook: @escaping @Sendable () -> Void
+        by copying: Copying, seat: ThreadSeat, onFirstLook: @escaping @Sendable () -> Void
     ) throws(SnapshotError) {
         began = now
         let readings = Readings(process, thread: thread)
@@ -51,7 +52,7 @@ final class HangWatch: Sendable {
         session = try SamplingSession(
             of: process,
             SamplingOptions(startTime: startTime, interval: interval, duration: Self.longest),
-            seat: seat, onFirstLook: onFirstLook
+            by: copying, seat: seat, onFirstLook: onFirstLook
         ) { readings.read() }
     }
 

@@ -61,9 +61,10 @@ struct LaunchResumption {
     /// If the process exists, its environment has the launch's mark.
     private func resumeSpawning() -> Bool {
         // Without a cgroup, search all processes: nobody else knows the mark of this launch.
+        let copying = shell.host.copiers.copying(for: shell.configuration.tenant)
         let found = (shell.cgroup?.processes() ?? ProcessFacts.all).first { pid in
             ProcessStat.read(pid)?.session == pid
-                && ProcessFacts.environment(pid)?[LaunchConfiguration.launchVariable]
+                && copying.environment(of: pid)?[LaunchConfiguration.launchVariable]
                     == shell.configuration.launchID.description
         }
         guard let found, let process = try? shell.host.system.openProcess(found) else { return false }

@@ -211,7 +211,7 @@ final class LaunchTree {
         } else {
             if let refusal = spawned.cgroupRefusal { host.cgroupRefused(tenant.app, refusal) }
             containment = .processTree(
-                ProcessTree(root: spawned.pid, startTime: spawned.startTime ?? 0, marker: marker))
+                ProcessTree(spawned.pid, spawned.startTime, marker: marker, of: tenant, host))
         }
     }
 
@@ -275,7 +275,7 @@ final class LaunchTree {
         if let cgroup {
             containment = .cgroup(cgroup)
         } else if let former {
-            containment = .processTree(ProcessTree(root: former.pid, startTime: former.startTime ?? 0, marker: marker))
+            containment = .processTree(ProcessTree(former.pid, former.startTime, marker: marker, of: tenant, host))
         }
     }
 
@@ -408,5 +408,13 @@ final class LaunchTree {
         Glibc.kill(getpid(), SIGSTOP)
         if terminal.isOurs { terminal.give(to: main.pid) }
         try? main.process.sendToGroup(SIGCONT)
+    }
+}
+
+extension ProcessTree {
+    /// The processes of an app, whose environments copiers read.
+    fileprivate convenience init(_ root: Int32, _ startTime: UInt64?, marker: String, of tenant: Tenant, _ host: Host) {
+        let copying = host.copiers.copying(for: tenant)
+        self.init(root: root, startTime: startTime ?? 0, marker: marker, by: copying)
     }
 }

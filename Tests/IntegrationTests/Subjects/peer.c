@@ -6,7 +6,8 @@
  *   late MS     answers every ping after MS milliseconds
  *   hang        answers until SIGUSR1 comes
  *   futex FILE  hangs like that, on a futex word that lies in FILE: whoever reads the word reads the file
- *   stack FILE  hangs like that, with a second thread whose stack lies in FILE
+ *   stack FILE  hangs like that, with a stack pointer into FILE: whoever copies the stack reads the file, but the thread
+ *               itself does not
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,10 +24,11 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, STACK = 64 * PAGE };
+enum { PAGE = 4096 };
 
 static volatile sig_atomic_t must_hang;
-static const char *file;
+/* Of FILE, opened at the start: open(2) waits for a page that somebody else is reading. */
+static int descriptor = -1;
 
 static void note(int signal) {
     (void)signal;
@@ -48,18 +50,12 @@ struct pages {
 static void *replace(void *argument) {
     struct pages *pages = argument;
     pause_for(20);
-    int descriptor = open(file, O_RDONLY);
     for (size_t offset = 0; offset < pages->length; offset += PAGE) {
         if (mmap(pages->start + offset, PAGE, PROT_READ, MAP_PRIVATE | MAP_FIXED, descriptor, 0) == MAP_FAILED) abort();
     }
     puts("replaced");
     fflush(stdout);
     for (;;) pause();
-}
-
-static void *sleep_on_stack(void *unused) {
-    for (;;) pause();
-    return unused;
 }
 
 static void replace_beside(char *start, size_t length) {
@@ -81,15 +77,22 @@ static void hang_on_futex(void) {
     for (;;) syscall(SYS_futex, page + 64, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
 }
 
-static void hang_beside_stack(void) {
-    char *stack = memory(STACK);
-    pthread_attr_t attributes;
-    pthread_attr_init(&attributes);
-    pthread_attr_setstack(&attributes, stack, STACK);
-    pthread_t thread;
-    if (pthread_create(&thread, &attributes, sleep_on_stack, NULL) != 0) abort();
-    replace_beside(stack, STACK);
-    for (;;) pause();
+/* pause(2) in a loop that needs no stack. A second thread would have its control block beside its stack, and the kernel
+ * writes to that whenever the thread continues: rseq(2). */
+static void hang_on_stack(void) {
+    char *page = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, descriptor, 0);
+    if (page == MAP_FAILED) abort();
+#if defined(__x86_64__)
+    __asm__ volatile("mov %0, %%rsp\n1: mov %1, %%eax\n syscall\n jmp 1b" ::"r"(page + PAGE / 2), "i"(SYS_pause)
+                     : "rax", "rcx", "r11", "memory");
+#elif defined(__aarch64__)
+    register long number __asm__("x8") = SYS_ppoll;
+    register long first __asm__("x0") = 0;
+    register long second __asm__("x1") = 0;
+    register long third __asm__("x2") = 0;
+    __asm__ volatile("mov sp, %0\n1: mov x0, #0\n svc #0\n b 1b" ::"r"(page + PAGE / 2), "r"(number), "r"(first),
+                     "r"(second), "r"(third) : "memory");
+#endif
 }
 
 static void say(int channel, const char *text) { send(channel, text, strlen(text), MSG_NOSIGNAL); }
@@ -100,7 +103,7 @@ int main(int argc, char **argv) {
     if (number == NULL) return 64;
     int channel = atoi(number);
     long delay = strcmp(mode, "late") == 0 && argc > 2 ? atol(argv[2]) : 0;
-    file = argc > 2 ? argv[2] : NULL;
+    if (argc > 2 && strcmp(mode, "late") != 0) descriptor = open(argv[2], O_RDONLY);
     struct sigaction action = {.sa_handler = note};
     sigaction(SIGUSR1, &action, NULL);
     say(channel, "HELLO=1\nLIBRARY=peer");
@@ -120,6 +123,6 @@ int main(int argc, char **argv) {
         say(channel, answer);
     }
     if (strcmp(mode, "futex") == 0) hang_on_futex();
-    if (strcmp(mode, "stack") == 0) hang_beside_stack();
+    if (strcmp(mode, "stack") == 0) hang_on_stack();
     for (;;) pause();
 }

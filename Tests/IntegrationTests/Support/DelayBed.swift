@@ -33,11 +33,15 @@ final class DelayBed {
         try Self.compile(["-O1", "-pthread", "\(subjects)/peer.c"], to: scratch["peer"])
     }
 
-    deinit {
-        // What makes processes wait in the kernel ends first.
+    deinit { endDelays() }
+
+    /// Ends what delays; what makes processes wait in the kernel ends first.
+    func endDelays() {
         for program in kept { try? program.send(SIGTERM) }
         for undo in undoing.reversed() { undo() }
         for program in kept { _ = try? program.end() }
+        kept = []
+        undoing = []
     }
 
     static func compile(_ arguments: [String], to path: String) throws {
@@ -172,11 +176,7 @@ final class DelayBed {
 
     /// Ends what delays, and then the daemon.
     func end(sourceLocation: SourceLocation = #_sourceLocation) throws {
-        for program in kept { try? program.send(SIGTERM) }
-        for undo in undoing.reversed() { undo() }
-        for program in kept { _ = try? program.end() }
-        kept = []
-        undoing = []
+        endDelays()
         client = nil
         try service.end(sourceLocation: sourceLocation)
     }

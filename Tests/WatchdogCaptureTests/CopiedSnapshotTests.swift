@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CLinux
+import Glibc
+import Synchronization
+import TestSupport
+import Testing
+import WatchdogBase
+import WatchdogVerdict
+
+@testable import WatchdogCapture
+@testable import WatchdogLinux
+
+/// Copiers that are threads of this process.
+private final class ThreadCopiers: Sendable {
+    /// The sockets of copiers that were asked for what is never answered.
+    private final class Silent: Sendable {
+        private let sockets = Mutex<[OwnedDescriptor]>([])
+
+        func keep(_ socket: OwnedDescriptor) { sockets.withLock { $0.append(socket) } }
+    }
+
+    let copiers: Copiers
+    private let silent = Silent()
+    private let source: OwnedDescriptor
+
+    /// - Parameter isAnswered: false for a request that is never answered.
+    init(
+        patience limit: Duration = patience,
+        answering isAnswered: @escaping @Sendable (wd_copy_request) -> Bool = { _ in true }
+    ) throws {
+        var ends: [Int32] = [-1, -1]
+        try #require(wd_socket_pair(&ends) == 0)
+        source = OwnedDescriptor(taking: ends[0])
+        let own = OwnedDescriptor(taking: ends[1])
+        copiers = Copiers(source, patience: limit)
+        try WorkerThread.start { [silent] in
+            var numbers = [Int32](repeating: -1, count: WD_SOCKET_MOST_DESCRIPTORS)
+            var message = wd_socket_message()
+            var byte: UInt8 = 0
+            while true {
+                var entry = pollfd(fd: own.number, events: Int16(POLLIN), revents: 0)
+                poll(&entry, 1, -1)
+                guard wd_socket_receive(own.number, &byte, 1, &message, &numbers) == 0, !message.end else { return }
+                for number in numbers.prefix(message.descriptor_count) {
+                    let socket = OwnedDescriptor(taking: number)
+                    try? WorkerThread.start { Self.serve(socket, silent, isAnswered) }.detach()
+                }
+            }
+        }
+        .detach()
+    }
+
+    /// Ends the thread that serves.
+    deinit { shutdown(source.number, Int32(SHUT_RDWR)) }
+
+    private static func serve(_ socket: OwnedDescriptor, _ silent: Silent, _ isAnswered: (wd_copy_request) -> Bool) {
+        var request = wd_copy_request()
+        var file: Int32 = -1
+        while wd_copy_receive(socket.number, &request, &file) == 0 {
+            guard isAnswered(request) else { return silent.keep(socket) }
+            guard wd_copy_answer(socket.number, &request, file) == 0 else { return }
+        }
+    }
+}
+
+@Suite("A snapshot whose memory copiers read", .reapsChildren)
+struct CopiedSnapshotTests {
+    private static let tenant = Tenant(app: "app", user: 1)
+
+    private func take(
+        of process: Int32, _ options: SnapshotOptions, by copiers: Copiers
+    ) throws -> Result<Snapshot, SnapshotError> {
+        let copying = copiers.copying(for: Self.tenant)
+        return try ThreadWithResult {
+            let arena = try SnapshotArena(resident: 0)
+            arena.copying = copying
+            return arena.take(of: process, options).0
+        }
+        .result()
+    }
+
+    private func expectMarkers(
+        _ subject: Subject, in contents: SnapshotContents, sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        for marker in subject.markers {
+            let thread = contents.threads.first { $0.id == marker.thread }
+            #expect(thread?.stack?.word(at: marker.address) == marker.value, sourceLocation: sourceLocation)
+        }
+    }
+
+    @Test(
+        "holds the stacks of all threads",
+        arguments: [CapturedProcess.Method.ptrace, .procfsRegisters])
+    func stacks(method: CapturedProcess.Method) throws {
+        let subject = try Subject("threads", "5")
+        let copiers = try ThreadCopiers()
+        let contents = try take(of: subject.process, .patient(method: method), by: copiers.copiers).get().contents()
+        #expect(contents.threads.count == 5 && !subject.markers.isEmpty)
+        expectMarkers(subject, in: contents)
+        #expect(contents.process.truncation == nil)
+    }
+
+    @Test("names the memory that does not answer, and holds the stacks all the same, now and later")
+    func silentPage() throws {
+        let subject = try Subject("threads", "5")
+        // The last one that is captured.
+        let marker = try #require(subject.markers.max { $0.thread < $1.thread })
+        let copiers = try ThreadCopiers(patience: .milliseconds(100)) { request in
+            let range = request.ranges.0
+            return range.start > marker.address || marker.address - range.start >= range.length
+        }
+        let options = SnapshotOptions.patient()
+        let first = try take(of: subject.process, options, by: copiers.copiers).get().contents()
+        #expect(first.process.truncation?.contains("the page at 0x") == true)
+        #expect(first.process.truncation?.contains("did not answer") == true)
+        #expect(first.threads.count == 5)
+        for other in subject.markers where other.thread != marker.thread {
+            let stack = first.threads.first { $0.id == other.thread }?.stack
+            #expect(stack?.word(at: other.address) == other.value)
+        }
+        // The second copier was asked for that page, too: here it is in memory.
+        #expect(copiers.copiers.lostCount == 2)
+        let refusal = copiers.copiers.refusal(of: Self.tenant)
+        #expect(refusal?.words("capture") == "2 earlier captures of this app have not returned")
+    }
+
+    @Test("is careful after an earlier one: what is in memory is read, and nothing else")
+    func careful() throws {
+        let subject = try Subject("threads", "5")
+        let isFirst = Mutex(true)
+        let copiers = try ThreadCopiers(patience: .milliseconds(100)) { _ in
+            isFirst.withLock { first in
+                defer { first = false }
+                return !first
+            }
+        }
+        for _ in 0..<2 {
+            let options = SnapshotOptions.patient()
+            let contents = try take(of: subject.process, options, by: copiers.copiers).get().contents()
+            expectMarkers(subject, in: contents)
+            #expect(contents.threads.count == 5)
+        }
+        #expect(copiers.copiers.lostCount == 1)
+    }
+
+    @Test("is whole but for its memory, and ends with the kill, if nobody reads")
+    func nobody() throws {
+        let subject = try Subject("threads", "5")
+        let copiers = try ThreadCopiers(patience: .milliseconds(10)) { _ in false }
+        let snapshot = try take(of: subject.process, .patient(ending: .kill()), by: copiers.copiers).get()
+        #expect(snapshot.end == .killed && snapshot.threadCount == 5)
+        #expect(try subject.reap() == 9)
+        let contents = try snapshot.contents()
+        #expect(contents.threads.allSatisfy { $0.registerSource == .ptrace && $0.stack == nil })
+        #expect(contents.process.truncation?.contains("did not answer") == true)
+    }
+
+    @Test("of a process that nobody may read any more is refused, and that of another user's app is not")
+    func refusal() throws {
+        let subject = try Subject("threads", "2")
+        let isSilent = Mutex(true)
+        let copiers = try ThreadCopiers(patience: .milliseconds(10)) { _ in !isSilent.withLock { $0 } }
+        _ = try take(of: subject.process, .patient(), by: copiers.copiers)
+        isSilent.withLock { $0 = false }
+        let thread = try CaptureThread(copiers: copiers.copiers)
+        let results = Mutex<[Result<Snapshot, SnapshotError>]>([])
+        func capture(_ tenant: Tenant) -> CaptureRefusal? {
+            thread.capture(subject.process, of: tenant, .patient()) { result in
+                results.withLock { $0.append(result) }
+            }
+        }
+        let refusal = try #require(capture(Self.tenant))
+        #expect("\(refusal)" == "2 earlier captures of this app have not returned")
+        #expect(thread.refusal(of: Self.tenant, at: .now()) == refusal && thread.droppedCount == 1)
+        let other = Tenant(app: "app", user: 2)
+        #expect(capture(other) == nil)
+        try eventually("the capture") { results.withLock { !$0.isEmpty } }
+        let contents = try results.withLock { $0 }[0].get().contents()
+        expectMarkers(subject, in: contents)
+        #expect(thread.shutDown(within: patience))
+    }
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CLinux
+import Glibc
+import TestSupport
+import Testing
+import WatchdogBase
+
+@testable import WatchdogLinux
+
+/// Stands in for the process from which copiers are forked: hands each copier's socket to the test.
+private final class ScriptedCopiers: Sendable {
+    let end: OwnedDescriptor
+    private let own: OwnedDescriptor
+
+    init() throws {
+        var ends: [Int32] = [-1, -1]
+        try #require(wd_socket_pair(&ends) == 0)
+        end = OwnedDescriptor(taking: ends[0])
+        own = OwnedDescriptor(taking: ends[1])
+    }
+
+    /// The sockets of the copiers that were asked for since the last call.
+    func sockets() -> [OwnedDescriptor] {
+        var sockets: [OwnedDescriptor] = []
+        var numbers = [Int32](repeating: -1, count: WD_SOCKET_MOST_DESCRIPTORS)
+        var message = wd_socket_message()
+        var byte: UInt8 = 0
+        while wd_socket_receive(own.number, &byte, 1, &message, &numbers) == 0, !message.end {
+            #expect(byte == ForkedReader.copier.rawValue)
+            sockets += numbers.prefix(message.descriptor_count).map { OwnedDescriptor(taking: $0) }
+        }
+        return sockets
+    }
+
+    /// Has threads of this process serve the copiers that were asked for.
+    func serve() throws {
+        for socket in sockets() {
+            try WorkerThread.start {
+                var request = wd_copy_request()
+                var file: Int32 = -1
+                while wd_copy_receive(socket.number, &request, &file) == 0,
+                    wd_copy_answer(socket.number, &request, file) == 0
+                {}
+            }
+            .detach()
+        }
+    }
+}
+
+@Suite("Copiers", .reapsChildren)
+struct CopiersTests {
+    private static let tenant = Tenant(app: "app", user: 1)
+    private static let otherUser = Tenant(app: "app", user: 2)
+
+    private let source: ScriptedCopiers
+
+    init() throws { source = try ScriptedCopiers() }
+
+    private func copiers(patience limit: Duration = patience) -> Copiers { Copiers(source.end, patience: limit) }
+
+    private func read(_ copying: Copying, _ bytes: [UInt8], file: Int32 = -1) -> (bytes: [UInt8], errno: Int32) {
+        var buffer = [UInt8](repeating: 0, count: bytes.count)
+        let (length, error) = bytes.withUnsafeBytes { memory in
+            let start = UnsafeMutableRawPointer(mutating: memory.baseAddress)
+            let halves = [
+                iovec(iov_base: start, iov_len: bytes.count / 2),
+                iovec(iov_base: start.map { $0 + bytes.count / 2 }, iov_len: bytes.count - bytes.count / 2),
+            ]
+            let length = copying.read(getpid(), file: file, halves, count: 2, into: &buffer)
+            return (length, length < 0 ? errno : 0)
+        }
+        return (Array(buffer.prefix(max(0, length))), error)
+    }
+
+    // MARK: - Answers
+
+    @Test("copy ranges of memory, with process_vm_readv or from a file that they are passed")
+    func memory() throws {
+        let copiers = copiers()
+        try source.serve()
+        let copying = copiers.copying(for: Self.tenant)
+        let secret = (0..<20_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+        #expect(read(copying, secret).bytes == secret)
+        let file = try OwnedDescriptor(opening: "/proc/self/mem", flags: O_RDONLY)
+        #expect(read(copying, secret, file: file.number).bytes == secret)
+        #expect(copying.memory(getpid(), at: 4_096, count: 8) == nil, "nothing is mapped there")
+        #expect(copiers.lostCount == 0 && !copying.isCareful)
+    }
+
+    @Test("copy arguments and environments as they are read from /proc")
+    func strings() throws {
+        let copiers = copiers()
+        try source.serve()
+        let copying = copiers.copying(for: Self.tenant)
+        #expect(copying.arguments(of: getpid()) == ProcessFacts.arguments(getpid()))
+        #expect(copying.arguments(of: getpid(), limit: 3) == ProcessFacts.arguments(getpid(), limit: 3))
+        #expect(copying.environment(of: getpid())?.entries == ProcessFacts.environment(getpid())?.entries)
+        #expect(copying.environment(of: Int32.max) == nil)
+    }
+
+    @Test("refuse what is too long, or has too many ranges")
+    func limits() throws {
+        let copiers = copiers()
+        try source.serve()
+        let copying = copiers.copying(for: Self.tenant)
+        let longest = WD_COPY_BYTES
+        let memory = [UInt8](repeating: 1, count: longest + 1)
+        #expect(read(copying, Array(memory.dropLast())).bytes.count == longest)
+        #expect(read(copying, memory).errno == EINVAL)
+        let ranges = [iovec](repeating: iovec(), count: WD_COPY_RANGES + 1)
+        var byte: UInt8 = 0
+        let length = copying.read(getpid(), file: -1, ranges, count: ranges.count, into: &byte)
+        let error = errno
+        #expect(length == -1 && error == EINVAL)
+        #expect(read(copying, [1, 2, 3]).bytes == [1, 2, 3], "the copier lives on")
+    }
+
+    // MARK: - No answers
+
+    @Test("that do not answer count against their tenant until they end, and are replaced")
+    func stuck() throws {
+        let copiers = copiers(patience: .milliseconds(10))
+        var stuck = source.sockets()
+        #expect(stuck.count == 1, "nobody has read yet")
+        let copying = copiers.copying(for: Self.tenant)
+        for round in 1...2 {
+            #expect(read(copying, [1]).errno == ETIMEDOUT)
+            #expect(copiers.lostCount == round)
+            stuck += source.sockets()
+        }
+        #expect(read(copying, [1]).errno == EBUSY, "it asks nobody anymore")
+        #expect(
+            copiers.refusal(of: Self.tenant)?.words("capture") == "2 earlier captures of this app have not returned")
+        #expect(copiers.copying(for: Tenant(app: "other", user: 1)).isCareful)
+        // Another user's app with the same name is served by a copier that was there before.
+        let other = copiers.copying(for: Self.otherUser)
+        #expect(copiers.refusal(of: Self.otherUser) == nil && !other.isCareful)
+        stuck.removeFirst(2)
+        #expect(copiers.lostCount == 0 && copiers.refusal(of: Self.tenant) == nil, "they have ended")
+    }
+
+    @Test("that die leave no answer and do not count; the next read has another one")
+    func dead() throws {
+        let copiers = copiers()
+        let copying = copiers.copying(for: Self.tenant)
+        let socket = try #require(source.sockets().first)
+        try WorkerThread.start {
+            var request = wd_copy_request()
+            var file: Int32 = -1
+            _ = wd_copy_receive(socket.number, &request, &file)
+            // As when the kernel kills it.
+            shutdown(socket.number, Int32(SHUT_RDWR))
+        }
+        .detach()
+        #expect(read(copying, [1]).errno == ETIMEDOUT)
+        #expect(copiers.lostCount == 0)
+        try source.serve()
+        #expect(read(copying, [1]).bytes == [1])
+    }
+
+    @Test("that died while nobody needed them are not asked")
+    func deadSpare() throws {
+        let copiers = copiers(patience: .milliseconds(10))
+        #expect(source.sockets().count == 1)
+        #expect(read(copiers.copying(for: Self.tenant), [1]).errno == ETIMEDOUT)
+        #expect(copiers.lostCount == 1, "a new one was asked, which nobody serves")
+    }
+
+    @Test("are kept for the next capture, one at least, and no more than two")
+    func spares() throws {
+        let copiers = copiers()
+        try source.serve()
+        for _ in 0..<3 {
+            let all = (0..<4).map { _ in copiers.copying(for: Self.tenant) }
+            for copying in all {
+                try source.serve()
+                _ = copying.arguments(of: getpid())
+                try source.serve()
+            }
+        }
+        let copying = copiers.copying(for: Self.tenant)
+        #expect(!copying.arguments(of: getpid()).isEmpty)
+        #expect(source.sockets().isEmpty, "one of those before serves it")
+    }
+
+    @Test("cannot be had without a source that lives; the thread itself reads only where there never was one")
+    func withoutSource() throws {
+        var scripted: ScriptedCopiers? = try ScriptedCopiers()
+        let copiers = Copiers(try #require(scripted).end)
+        scripted = nil
+        let copying = copiers.copying(for: Self.tenant)
+        #expect(!copying.isDirect)
+        #expect(copying.environment(of: getpid()) == nil)
+        let direct = Copiers(nil).copying(for: Self.tenant)
+        #expect(direct.isDirect && direct.environment(of: getpid()) != nil)
+        #expect(direct.arguments(of: getpid()) == ProcessFacts.arguments(getpid()))
+    }
+}
