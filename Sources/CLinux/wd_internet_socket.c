@@ -148,3 +148,51 @@ int wd_internet_socket_find_peer(struct wd_internet_socket *found) {
     errno = error;
     return -1;
 }
+
+struct other_end {
+    const struct wd_internet_socket *socket;
+    uint32_t inode;
+    bool is_found;
+};
+
+static bool take_other_end(const void *message, size_t length, void *context) {
+    (void)length;
+    const struct inet_diag_msg *socket = message;
+    struct other_end *end = context;
+    /* A socket that listens at the port of another machine's address may be found instead. */
+    if (socket->idiag_state == TCP_LISTEN || ntohs(socket->id.idiag_sport) != end->socket->peer.port ||
+        ntohs(socket->id.idiag_dport) != end->socket->local.port)
+        return false;
+    end->inode = socket->idiag_inode;
+    end->is_found = true;
+    return false;
+}
+
+int wd_internet_socket_find_other_end(const struct wd_internet_socket *socket, uint32_t *inode) {
+    int netlink = wd_sock_diag_open();
+    if (netlink < 0) return -1;
+    struct inet_diag_req_v2 request = {
+        .sdiag_family = socket->local.length == 4 ? AF_INET : AF_INET6,
+        .sdiag_protocol = IPPROTO_TCP,
+        .idiag_states = ~0U,
+        .id.idiag_sport = htons(socket->peer.port),
+        .id.idiag_dport = htons(socket->local.port),
+        .id.idiag_cookie = {INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE},
+    };
+    memcpy(request.id.idiag_src, socket->peer.bytes, socket->peer.length);
+    memcpy(request.id.idiag_dst, socket->local.bytes, socket->local.length);
+    struct other_end end = {.socket = socket};
+    struct wd_sock_diag_answer answer = {
+        .least = sizeof(struct inet_diag_msg),
+        .limit = WD_SOCK_DIAG_ONE,
+        .take = take_other_end,
+        .context = &end,
+    };
+    int result = wd_sock_diag_ask(netlink, false, &request, sizeof request, &answer);
+    int error = result == 0 ? ENOENT : errno;
+    close(netlink);
+    *inode = end.inode;
+    if (end.is_found) return 0;
+    errno = error;
+    return -1;
+}

@@ -23,6 +23,13 @@ static const struct {
     PATH(mount, 1), PATH(inotify_add_watch, 1),
     PATH(getxattr, 0), PATH(lgetxattr, 0), PATH(setxattr, 0), PATH(lsetxattr, 0), PATH(listxattr, 0),
     PATH(llistxattr, 0), PATH(removexattr, 0), PATH(lremovexattr, 0),
+    PATH(quotactl, 1), PATH(swapon, 0), PATH(acct, 0), PATH(pivot_root, 0), AT(fanotify_mark, 3, 4),
+#ifdef SYS_open_tree
+    AT(open_tree, 0, 1), AT_BOTH(move_mount), AT(fspick, 0, 1),
+#endif
+#ifdef SYS_mount_setattr
+    AT(mount_setattr, 0, 1),
+#endif
 #ifdef SYS_fchmodat2
     AT(fchmodat2, 0, 1),
 #endif

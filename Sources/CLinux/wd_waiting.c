@@ -40,6 +40,10 @@ enum wd_call wd_call_kind(long number) {
     case SYS_close:
     case SYS_fstat:
     case SYS_fstatfs:
+    case SYS_fadvise64:
+#ifdef SYS_cachestat
+    case SYS_cachestat:
+#endif
     case SYS_fchdir:
     case SYS_fchmod:
     case SYS_fchown:
@@ -101,6 +105,11 @@ enum wd_call wd_call_kind(long number) {
 #endif
     case SYS_clone:
     case SYS_clone3: return WD_CALL_START;
+#ifdef SYS_pause
+    case SYS_pause: return WD_CALL_PAUSE;
+#endif
+    case SYS_rt_sigsuspend: return WD_CALL_SUSPEND;
+    case SYS_rt_sigtimedwait: return WD_CALL_SIGNAL;
     default: return WD_CALL_OTHER;
     }
 }
@@ -109,15 +118,28 @@ bool wd_call_waits_for_events(long number) {
     switch (wd_call_kind(number)) {
     case WD_CALL_EPOLL:
     case WD_CALL_POLL:
-    case WD_CALL_SELECT: return true;
-    default: break;
+    case WD_CALL_SELECT:
+    case WD_CALL_PAUSE:
+    case WD_CALL_SUSPEND:
+    case WD_CALL_SIGNAL: return true;
+    default: return false;
     }
+}
+
+bool wd_call_leaves_memory(long number) {
     switch (number) {
-#ifdef SYS_pause
-    case SYS_pause:
-#endif
-    case SYS_rt_sigsuspend:
-    case SYS_rt_sigtimedwait: return true;
+    case SYS_fsync:
+    case SYS_fdatasync:
+    case SYS_syncfs:
+    case SYS_sync_file_range:
+    case SYS_fallocate:
+    case SYS_ftruncate:
+    case SYS_close:
+    case SYS_fchdir:
+    case SYS_fchmod:
+    case SYS_fchown:
+    case SYS_flock:
+    case SYS_lseek: return true;
     default: return false;
     }
 }

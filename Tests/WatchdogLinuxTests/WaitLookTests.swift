@@ -200,6 +200,10 @@ struct WaitLookTests {
             ("accept", "^fd \\d+: TCP \(address), LISTEN, no connection to accept$"),
             ("mptcp", "^fd \\d+: TCP \(address) → \(address), ESTABLISHED, nothing to read$"),
             ("mptcpaccept", "^fd \\d+: TCP \(address), LISTEN, no connection to accept$"),
+            (
+                "accepted",
+                "^fd \\d+: TCP \(address) → \(address), ESTABLISHED, nothing to read, other end in pid \\d+ \"kid\"$"
+            ),
             ("udp", "^fd \\d+: UDP \(address) → \(address), nothing to read$"),
             ("unix", "^fd \\d+: Unix socket, other end in pid \\d+ \"kid\", nothing to read$"),
         ] {

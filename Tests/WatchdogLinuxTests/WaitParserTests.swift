@@ -101,10 +101,55 @@ struct WaitParserTests {
         let information = DescriptorInfo(parsing: text.utf8)
         #expect(information.accessMode == 2)
         #expect(information.inode == 77)
-        #expect(information.watched == [.init(number: 5, inode: 1), .init(number: 6, inode: nil)])
+        #expect(
+            information.watched == [
+                .init(number: 5, inode: 1, events: 0x19), .init(number: 6, inode: nil, events: 0x19),
+            ])
         #expect(information.watchedCount == 2)
         #expect(information.locks.map(\.process) == [812])
-        #expect(information.process == nil)
+        #expect(information.process == nil && information.signals == nil)
+        let signals = DescriptorInfo(parsing: "pos:\t0\nino:\t4\nsigmask:\t0000000000010000\n".utf8)
+        #expect(signals.signals == SignalStatus.child)
+    }
+
+    @Test("of many watched descriptors the first eight are described")
+    func watched() {
+        let text = (1...9).map { "tfd:        \($0) events:        4 data: 0 pos:0 ino:\($0) sdev:8\n" }.joined()
+        let information = DescriptorInfo(parsing: text.utf8)
+        #expect(information.watched.map(\.number) == Array(1...8))
+        #expect(information.watchedCount == 9)
+        #expect(information.watched.allSatisfy { WaitLook.Purpose(ofEvents: $0.events) == .sending })
+    }
+
+    @Test("an io_uring tells its size, how many requests it took, and the operations that wait")
+    func ring() throws {
+        let text =
+            "pos:\t0\nino:\t7\nSqMask:\t0x7\nSqHead:\t1\nCachedSqHead:\t3\nPollList:\n  op=27, task_works=0\n"
+            + "  op=6, task_works=0\n  op=x\nCqOverflowList:\n"
+        let ring = try #require(DescriptorInfo(parsing: text.utf8).ring)
+        #expect(ring == .init(size: 8, taken: 3, operations: [27, 6]))
+        #expect(DescriptorInfo(parsing: "  op=27, task_works=0\n".utf8).ring == nil)
+    }
+
+    @Test("who asks for room to write waits to send, who asks for anything to read waits to receive")
+    func purposes() {
+        for (events, purpose) in [
+            (UInt32(0x4), WaitLook.Purpose.sending), (0x1, .receiving), (0x5, .receiving), (0x2001, .receiving),
+            (0, .receiving),
+            (0x8000_0004, .sending),
+        ] {
+            #expect(WaitLook.Purpose(ofEvents: events) == purpose, "\(events)")
+        }
+    }
+
+    @Test("the signals of a thread are read from its status")
+    func signals() throws {
+        let text = "Name:\tSigBlk: 1\nSigQ:\t0/31\nSigPnd:\t0\nSigBlk:\t0000000000010000\nSigCgt:\t0000000000010002\n"
+        let status = try #require(SignalStatus(parsing: text.utf8))
+        #expect(status.blocked == SignalStatus.child)
+        #expect(status.catchesChild)
+        #expect(SignalStatus(parsing: "SigBlk:\t0\n".utf8) == nil)
+        #expect(SignalStatus(parsing: "SigBlk:\tx\nSigCgt:\t0\n".utf8) == nil)
     }
 
     @Test("a mount point is reported by its type, and whether another party serves it")
@@ -122,6 +167,9 @@ struct WaitParserTests {
         let photos = try #require(mount(1, "/mnt/my photos/a"))
         #expect(photos.directory == "/mnt/my photos" && photos.type == "nfs4" && photos.isServed)
         #expect(mount(1, "/mnt/my") == nil)
+        #expect(photos.text == "nfs4 files:/export at /mnt/my photos")
+        #expect(mount(2, "/mnt/s")?.text == "fuse.sshfs host: at /mnt/s", "without the user")
+        #expect(mount(0, "/x")?.server == nil, "a device is no server")
         #expect(mount(2, "/mnt/s")?.type == "fuse.sshfs" && mount(2, "/mnt/s/x")?.isServed == true)
         #expect(mount(2, "/mnt/share") == nil && mount(2, "/mnt") == nil)
         for line in ["", "36 28 0:30 / / rw", "36 28 0:30 / / rw -", "36 28 0:30 / / rw shared:1 nfs files:/ rw"] {

@@ -36,3 +36,7 @@ int wd_internet_socket_query(pid_t process, int number, struct wd_internet_socke
  * through the sockets of this network namespace, 10 ms for 100,000, but copies only those that ask for one, too, from the same
  * port. Does not wait. 0, or -1 with errno; ENOENT if there is no such socket in this namespace. */
 int wd_internet_socket_find_peer(struct wd_internet_socket *found);
+
+/* The inode of the socket at the other end of a TCP connection within this network namespace: sock_diag(7), which finds it by
+ * its addresses. 0 for a connection that nobody has accepted. Does not wait. 0, or -1 with errno; ENOENT if it is elsewhere. */
+int wd_internet_socket_find_other_end(const struct wd_internet_socket *socket, uint32_t *inode);

@@ -25,6 +25,9 @@ enum wd_call {
     WD_CALL_FCNTL,
     WD_CALL_WAIT4,
     WD_CALL_WAITID,
+    WD_CALL_PAUSE,   /* pause(2) */
+    WD_CALL_SUSPEND, /* rt_sigsuspend(2): the first argument is the mask meanwhile */
+    WD_CALL_SIGNAL,  /* rt_sigtimedwait(2): the first argument is the set of signals */
     WD_CALL_START, /* vfork(2), clone(2) or clone3(2), which may wait until the child has left the caller's memory */
 };
 
@@ -33,6 +36,9 @@ enum wd_call wd_call_kind(long number);
 
 /* Whether a call waits for events of any kind, as an event loop does when there is nothing to do. */
 bool wd_call_waits_for_events(long number);
+
+/* Whether a call that gets an open file neither reads nor writes the caller's memory while it waits for that file. */
+bool wd_call_leaves_memory(long number);
 
 /* process_vm_readv(2): the number of bytes read, possibly fewer than requested, or -1 with errno. Does not wait for the
  * process, but may wait for one of its pages. */

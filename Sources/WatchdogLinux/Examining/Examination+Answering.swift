@@ -39,6 +39,9 @@ enum ExaminationAnswer {
         answer.append(syscall)
         answer.append(chain == nil ? 0 : 1)
         chain?.write(to: &answer)
+        let besides = look.besides(thread, of: process.id)
+        answer.append(besides.count)
+        for wait in besides { wait.write(to: &answer) }
         return true
     }
 
@@ -90,7 +93,7 @@ extension WaitChain {
 }
 
 extension Wait {
-    fileprivate init?(reading fields: inout ExaminerFields) {
+    init?(reading fields: inout ExaminerFields) {
         guard let process: Int32 = fields.number(), let thread: Int32 = fields.number(), let name = fields.text(),
             let syscall = fields.text(), let subject = fields.text(),
             let holders = fields.list(limit: 1, { Holder(reading: &$0) }),

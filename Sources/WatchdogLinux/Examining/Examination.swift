@@ -67,6 +67,8 @@ public struct BlockedThread: Hashable, Sendable {
     public let syscall: String
     /// What the thread waits for; nil when nothing beyond that text is known.
     public let chain: WaitChain?
+    /// What other threads of the process wait for, in calls that wait for somebody's answer.
+    public let besides: [Wait]
 
     /// Whether it may be a file lock that a program outside the app holds.
     public var mayAwaitStranger: Bool {
@@ -87,8 +89,11 @@ extension Examination where Answer == BlockedThread {
     public static func waits(of process: ExaminedProcess, thread: Int32, isWithinApp: Bool = false) -> Examination {
         let examination = Examination(isWithinApp ? .waitsWithinApp : .waits, process) { fields in
             guard let syscall = fields.text(), let hasChain: Int = fields.number() else { return nil }
-            guard hasChain == 1 else { return BlockedThread(syscall: syscall, chain: nil) }
-            return WaitChain(reading: &fields).map { BlockedThread(syscall: syscall, chain: $0) }
+            let chain = hasChain == 1 ? WaitChain(reading: &fields) : nil
+            guard (chain != nil) == (hasChain == 1),
+                let besides = fields.list(limit: WaitLook.most, Wait.init(reading:))
+            else { return nil }
+            return BlockedThread(syscall: syscall, chain: chain, besides: besides)
         }
         return Examination(examination, adding: String(thread))
     }

@@ -12,7 +12,12 @@ struct DescriptorInfo: Hashable {
         let number: Int32
         /// Nil if the kernel did not say.
         let inode: UInt64?
+        /// The events for which it is watched: epoll_ctl(2).
+        let events: UInt32
     }
+
+    /// How many files of an epoll instance, or of a call that waits for several, are described.
+    static let described = 8
 
     /// The first files that an epoll instance watches.
     var watched: [Watched] = []
@@ -22,9 +27,28 @@ struct DescriptorInfo: Hashable {
     var locks: [FileLock] = []
     /// The process that a pidfd refers to.
     var process: Int32?
+    /// What an io_uring says of itself; nil for another file.
+    var ring: Ring?
+    /// The signals that a signalfd receives: bit 0 for signal 1.
+    var signals: UInt64?
+
+    /// The requests of an io_uring: io_uring_show_fdinfo(), io_uring/fdinfo.c.
+    struct Ring: Hashable {
+        /// The number of places for requests.
+        var size: UInt32 = 0
+        /// How many requests the kernel has taken so far.
+        var taken: UInt32 = 0
+        /// The operations of those that wait for a file to become ready, the first ones.
+        var operations: [UInt8] = []
+    }
 
     init(parsing text: some Collection<UInt8>) {
         for line in text.split(separator: UInt8(ascii: "\n")) {
+            if line.starts(with: "  op=".utf8), ring != nil {
+                let operation = UInt8(decimal: line.dropFirst(5).prefix { $0 != UInt8(ascii: ",") })
+                if let operation, (ring?.operations.count ?? 0) < 64 { ring?.operations.append(operation) }
+                continue
+            }
             guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { continue }
             let rest = line[line.index(after: colon)...].drop { $0 == UInt8(ascii: "\t") }
             let value = line[line.index(after: colon)...].split {
@@ -35,21 +59,31 @@ struct DescriptorInfo: Hashable {
             case "flags":
                 accessMode = Int32(String(decoding: value, as: UTF8.self).suffix(1), radix: 8).map { $0 & 3 }
             case "ino": inode = UInt64(decimal: value)
+            case "SqMask": ring = UInt32(Self.field("0x", in: value), radix: 16).map { Ring(size: $0 &+ 1) }
+            case "CachedSqHead": ring?.taken = UInt32(decimal: value) ?? 0
+            case "sigmask": signals = UInt64(String(decoding: value, as: UTF8.self), radix: 16)
             case "Pid": process = Int32(decimal: value)
             case "lock": if locks.count < 8, let lock = FileLock(parsing: Array(rest)) { locks.append(lock) }
             case "tfd":
                 guard let number = Int32(decimal: value) else { continue }
                 watchedCount += 1
-                if watched.count < 4 { watched.append(Watched(number: number, inode: Self.inode(in: rest))) }
+                guard watched.count < Self.described else { continue }
+                watched.append(
+                    Watched(
+                        number: number, inode: UInt64(Self.field("ino:", in: rest), radix: 16),
+                        events: UInt32(Self.field("events:", in: rest), radix: 16) ?? 0))
             default: continue
             }
         }
     }
 
-    /// The hexadecimal number of ` ino:1f`: ep_show_fdinfo(), fs/eventpoll.c.
-    private static func inode(in rest: some Collection<UInt8>) -> UInt64? {
+    /// `1f` of ` ino:1f` or of ` events:       1f`, empty without it: ep_show_fdinfo(), fs/eventpoll.c.
+    private static func field(_ name: String, in rest: some Collection<UInt8>) -> String {
         let fields = rest.split(separator: UInt8(ascii: " "))
-        guard let field = fields.first(where: { $0.starts(with: "ino:".utf8) }) else { return nil }
-        return UInt64(String(decoding: field.dropFirst(4), as: UTF8.self), radix: 16)
+        guard let index = fields.firstIndex(where: { $0.starts(with: name.utf8) }) else { return "" }
+        let value = fields[index].dropFirst(name.utf8.count)
+        // The kernel pads some of the numbers, so that they are words of their own.
+        let isApart = value.isEmpty && fields.index(after: index) < fields.endIndex
+        return String(decoding: isApart ? fields[fields.index(after: index)] : value, as: UTF8.self)
     }
 }

@@ -57,7 +57,6 @@ struct InternetSocket: Hashable {
         if case .connecting(let address) = purpose { peer = peer ?? address }
         var parts = ["\(name) \(local)" + (peer.map { " → \($0)" } ?? "")]
         if name == "TCP" {
-            if purpose == .anyEvent, state == Self.established { return parts[0] }
             if Self.states.indices.contains(Int(state)) { parts.append(Self.states[Int(state)]) }
         } else if peer == nil {
             parts.append("no peer")
@@ -68,15 +67,14 @@ struct InternetSocket: Hashable {
         }
         switch purpose {
         case .sending, .connecting: break
-        case .receiving, .anyEvent:
-            guard !isConnecting, state != Self.asking else { break }
+        case .receiving, .moving:
+            guard !isConnecting, state != Self.asking, purpose == .receiving || receiveQueue > 0 else { break }
             parts.append(receiveQueue == 0 ? "nothing to read" : "\(receiveQueue) bytes to read")
         }
         if sendQueue > 0 { parts.append("\(sendQueue) bytes \(name == "TCP" ? "not acknowledged" : "to be sent")") }
         return parts.joined(separator: ", ")
     }
 
-    private static let established: UInt8 = 1
     private static let asking: UInt8 = 2
     private static let listening: UInt8 = 10
     private static let states = [

@@ -6,6 +6,8 @@ struct MountPoint: Hashable {
     let directory: String
     /// The type of its file system, such as `nfs4` or `fuse.sshfs`.
     let type: String
+    /// The address of its server, such as `files:/export` or `//files/share`; nil where the source is no address.
+    let server: String?
 
     /// Types whose answers come from another process or machine, besides those of FUSE.
     private static let served: Set<String> = [
@@ -30,7 +32,19 @@ struct MountPoint: Hashable {
             return nil
         }
         type = String(decoding: rest[dash + 1].prefix(64), as: UTF8.self)
+        server = dash + 2 < rest.count ? Self.server(String(decoding: rest[dash + 2].prefix(256), as: UTF8.self)) : nil
     }
+
+    /// Without the user, who may have a password; nil for what is no address, or has blanks, which the kernel escapes.
+    private static func server(_ source: String) -> String? {
+        guard source.contains(":") || source.hasPrefix("//"), !source.contains("\\"), source.utf8.count < 256 else {
+            return nil
+        }
+        return source.lastIndex(of: "@").map { String(source[source.index(after: $0)...]) } ?? source
+    }
+
+    /// `nfs4 files:/export at /mnt`.
+    var text: String { "\(type)\(server.map { " \($0)" } ?? "") at \(directory)" }
 
     /// Whether another process or machine serves it, and may be silent.
     var isServed: Bool { Self.served.contains(type) || type.hasPrefix("fuse.") }

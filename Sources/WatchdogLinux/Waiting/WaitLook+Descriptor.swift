@@ -10,8 +10,14 @@ extension WaitLook {
         case sending
         /// The address as the process gave it; nil if it cannot be read.
         case connecting(to: String?)
-        /// One of several files, any of which may become ready.
-        case anyEvent
+        /// Data goes from one file to another.
+        case moving
+
+        /// What a process waits for that asked for these events: poll(2), epoll_ctl(2).
+        init(ofEvents events: UInt32) {
+            let (reads, writes) = (UInt32(POLLIN | POLLPRI | 0x2000), UInt32(POLLOUT))
+            self = events & writes != 0 && events & reads == 0 ? .sending : .receiving
+        }
     }
 
     func openFile(_ number: Int32, _ place: Place, for purpose: Purpose = .receiving) -> Finding {
@@ -21,8 +27,8 @@ extension WaitLook {
 
     /// The two files of splice(2), sendfile(2) and similar calls.
     func moved(_ call: BlockedCall, to second: Int, _ place: Place) -> Finding {
-        var finding = openFile(call.integer(0), place, for: .anyEvent)
-        let other = openFile(call.integer(second), place, for: .anyEvent)
+        var finding = openFile(call.integer(0), place, for: .moving)
+        let other = openFile(call.integer(second), place, for: .moving)
         if !finding.subject.isEmpty, !other.subject.isEmpty {
             finding.subject += " and \(other.subject)"
             finding.sources += other.sources.filter { !finding.sources.contains($0) }
@@ -44,14 +50,17 @@ extension WaitLook {
     func polled(_ call: BlockedCall, _ place: Place) -> Finding {
         let count = call.arguments[1]
         guard count > 0, count <= 1_024 else { return Finding(subject: count == 0 ? "no fd" : "\(count) fds") }
-        let shown = min(Int(count), 4)
+        let shown = min(Int(count), DescriptorInfo.described)
         guard let memory = self.memory(place.process, at: call.arguments[0], count: shown * 8) else {
             return Finding(subject: count == 1 ? "1 fd" : "\(count) fds")
         }
-        let numbers = (0..<shown).map { index in
-            memory[index * 8..<index * 8 + 4].reversed().reduce(0) { $0 << 8 | Int32($1) }
+        let files = (0..<shown).map { index in
+            let entry = memory[index * 8..<index * 8 + 8]
+            return Polled(
+                number: entry.prefix(4).reversed().reduce(0) { $0 << 8 | Int32($1) },
+                purpose: Purpose(ofEvents: entry.dropFirst(4).prefix(2).reversed().reduce(0) { $0 << 8 | UInt32($1) }))
         }
-        return several(numbers, count: Int(count), place, source: "the argument of poll")
+        return several(files, count: Int(count), place, source: "the argument of poll")
     }
 
     /// select(2) does not change its sets until it returns.
@@ -59,36 +68,52 @@ extension WaitLook {
         let limit = call.integer(0)
         guard limit > 0, limit <= 1_024 else { return Finding() }
         let size = (Int(limit) + 63) / 64 * 8
-        var all = [UInt8](repeating: 0, count: size)
-        for address in call.arguments[1...3] where address != 0 {
-            guard let set = memory(place.process, at: address, count: size) else { return Finding() }
-            for index in all.indices { all[index] |= set[index] }
+        let none = [UInt8](repeating: 0, count: size)
+        var sets: [[UInt8]] = []
+        for address in call.arguments[1...3] {
+            guard let set = address == 0 ? none : memory(place.process, at: address, count: size) else {
+                return Finding()
+            }
+            sets.append(set)
         }
-        let numbers = (0..<limit).filter { all[Int($0) / 8] >> UInt8($0 % 8) & 1 == 1 }
-        return several(Array(numbers.prefix(4)), count: numbers.count, place, source: "the arguments of select")
+        func isSet(_ number: Int32, in set: [UInt8]) -> Bool { set[Int(number) / 8] >> UInt8(number % 8) & 1 == 1 }
+        let numbers = (0..<limit).filter { number in sets.contains { isSet(number, in: $0) } }
+        let files = numbers.prefix(DescriptorInfo.described).map { number in
+            Polled(
+                number: number,
+                purpose: isSet(number, in: sets[1]) && !isSet(number, in: sets[0]) ? .sending : .receiving)
+        }
+        return several(files, count: numbers.count, place, source: "the arguments of select")
     }
 
-    private func several(_ numbers: [Int32], count: Int, _ place: Place, source: String) -> Finding {
+    /// One of the files of a call that waits for several.
+    private struct Polled {
+        let number: Int32
+        let purpose: Purpose
+    }
+
+    private func several(_ files: [Polled], count: Int, _ place: Place, source: String) -> Finding {
         guard count != 1 else {
-            var finding = openFile(numbers[0], place)
-            if finding.subject.isEmpty { finding.subject = "fd \(numbers[0])" }
+            let number = files[0].number
+            var finding = openFile(number, place, for: files[0].purpose)
+            if finding.subject.isEmpty { finding.subject = "fd \(number)" }
             finding.sources.insert("process_vm_readv(2), \(source)", at: 0)
+            note(childOf: number, place, &finding)
             return finding
         }
         guard count > 0 else { return Finding(subject: "no fd") }
-        let list = list(numbers, count) { describe($0, place.process, for: .anyEvent) }
+        let list = list(files.map { ($0.number, describe($0.number, place.process, for: $0.purpose)) }, of: count)
         return Finding(
             subject: "\(count) fds: \(list.text)", sources: ["process_vm_readv(2), \(source)"] + list.sources)
     }
 
     /// `5 (eventfd), 6, …`.
-    private func list(
-        _ numbers: [Int32], _ count: Int, _ describe: (Int32) -> (text: String, sources: [String])?
+    func list(
+        _ files: [(number: Int32, file: (text: String, sources: [String])?)], of count: Int
     ) -> (text: String, sources: [String]) {
-        let files = numbers.map { ($0, describe($0)) }
         let names = files.map { number, file in "\(number)" + (file.map { " (\($0.text))" } ?? "") }
         return (
-            names.joined(separator: ", ") + (count > numbers.count ? ", …" : ""), files.flatMap { $0.1?.sources ?? [] }
+            names.joined(separator: ", ") + (count > files.count ? ", …" : ""), files.flatMap { $0.file?.sources ?? [] }
         )
     }
 
@@ -119,7 +144,11 @@ extension WaitLook {
                 let set = epoll(information, of: process, namesWatched)
                 return (set.text, [path, infoPath] + set.sources)
             }
-            if name == "pidfd", let id = information?.process { name = "pidfd of pid \(id)" }
+            if name == "io_uring", let ring = information?.ring, let inode = information?.inode {
+                let list = requests(of: ring, inode, process)
+                return ("io_uring" + list.text, [path, infoPath] + list.sources)
+            }
+            if name == "pidfd", let id = information?.process { name = Self.pidfd(of: id) }
             return (name, [path, infoPath])
         }
         if link.hasPrefix("/dev/pts/") || link.hasPrefix("/dev/tty") { return ("terminal \(link)", [path]) }
@@ -137,13 +166,15 @@ extension WaitLook {
         guard let information else { return ("epoll", []) }
         let count = information.watchedCount
         guard count > 0 else { return ("epoll of no fd", []) }
-        let list = list(information.watched.map(\.number), count) { number in
+        let files = information.watched.map { watched -> (number: Int32, file: (text: String, sources: [String])?) in
             // The number may be another file's by now: the set watches files, not numbers.
-            let watched = information.watched.first { $0.number == number }
-            guard namesWatched, !budget.isSpent, let inode = watched?.inode, info(process, number)?.inode == inode
-            else { return nil }
-            return describe(number, process, for: count == 1 ? .receiving : .anyEvent, namesWatched: false)
+            guard namesWatched, !budget.isSpent, let inode = watched.inode,
+                info(process, watched.number)?.inode == inode
+            else { return (watched.number, nil) }
+            let purpose = Purpose(ofEvents: watched.events)
+            return (watched.number, describe(watched.number, process, for: purpose, namesWatched: false))
         }
+        let list = list(files, of: count)
         return ("epoll of \(count) fd\(count == 1 ? "" : "s"): \(list.text)", list.sources)
     }
 
@@ -165,10 +196,22 @@ extension WaitLook {
         guard !found.isEmpty else { return "" }
         let names = found.prefix(2).map { id in
             guard id != process else { return "this process" }
-            let state = ProcessStat.read(id)?.state == .stopped ? ", which is stopped" : ""
+            let state = ProcessStat.read(id).flatMap { deed($0.state) }.map { ", which \($0)" } ?? ""
             return "pid \(id) \"\(name(Place(process: id, thread: id)))\"\(state)"
         }
         return ", other end in " + names.joined(separator: " and ") + (found.count > 2 ? " and others" : "")
+    }
+
+    /// What a process does that does not sleep, which each does most of the time.
+    static func deed(_ state: ProcessStat.State) -> String? {
+        switch state {
+        case .running: "runs"
+        case .stopped: "is stopped"
+        case .traced: "is stopped by a tracer"
+        case .uninterruptible: "is in uninterruptible sleep"
+        case .zombie: "has ended"
+        default: nil
+        }
     }
 
     /// Up to three processes of the app that have a file open, as far as the budget allows.
@@ -206,7 +249,7 @@ extension WaitLook {
         {
             let name = copy.is_tcp ? "TCP" : "UDP"
             // getpeername(2) names no peer before the connection is there.
-            if socket.isConnecting, purpose == .receiving || purpose == .anyEvent {
+            if socket.isConnecting, [.receiving, .sending, .moving].contains(purpose) {
                 let isFound = budget.useReserve { _ in wd_internet_socket_find_peer(&copy) == 0 }
                 if isFound, let socket = InternetSocket(copy) {
                     let sources = ["pidfd_getfd(2), getsockname(2)", "sock_diag(7) INET_DIAG"]
@@ -219,7 +262,11 @@ extension WaitLook {
                     return found
                 }
             }
-            return (socket.description(protocol: name, for: purpose), ["pidfd_getfd(2), getpeername(2)"])
+            let end = copy.is_tcp ? otherEnd(of: copy, process) : nil
+            return (
+                socket.description(protocol: name, for: purpose) + (end ?? ""),
+                ["pidfd_getfd(2), getpeername(2)"] + (end == nil ? [] : ["sock_diag(7) INET_DIAG"])
+            )
         }
         var name = [CChar](repeating: 0, count: 32)
         guard wd_socket_protocol(path, &name, UInt(name.count)) == 0 else { return ("socket", []) }
@@ -233,6 +280,17 @@ extension WaitLook {
         }
         if text.hasPrefix("UNIX") { return unix(inode, of: process, for: purpose) }
         return ("\(text) socket", ["system.sockprotoname of \(path)"])
+    }
+
+    /// The process of the app that has the other end of a connection within this machine; nil for any other one.
+    private func otherEnd(of socket: wd_internet_socket, _ process: Int32) -> String? {
+        var socket = socket
+        var inode: UInt32 = 0
+        guard socket.has_peer, !budget.isSpent, wd_internet_socket_find_other_end(&socket, &inode) == 0, inode != 0
+        else { return nil }
+        let found = processes(holding: "socket:[\(inode)]", startingWith: process) { _, _ in true }
+        // A process often has both ends because it serves itself, which tells nothing.
+        return found.isEmpty || found.contains(process) ? nil : Self.ends(found, of: process)
     }
 
     /// Searches a table, where the socket itself may not be copied: Yama's `ptrace_scope` is 1 for an ordinary user.

@@ -56,7 +56,7 @@ extension WaitLook {
         finding.sources.append(mount.source)
     }
 
-    /// `on nfs4 at /mnt`, if the path leads to a file system that another party serves: its silence is not the app's
+    /// `on nfs4 files:/export at /mnt`, if the path leads to a file system that another party serves: its silence is not the app's
     /// fault.
     ///
     /// The table is read without asking any file system.
@@ -80,6 +80,6 @@ extension WaitLook {
         }
         // Part of the table may lack the nearest mount.
         guard left > 0, let found, found.isServed else { return nil }
-        return ("on \(found.type) at \(found.directory)", source)
+        return ("on \(found.text)", source)
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CLinux
 import Glibc
 
 extension WaitLook {
@@ -74,6 +75,62 @@ extension WaitLook {
         case 3: info(place.process, id)?.process.map { child(waitedFor: $0, place) } ?? Finding()
         default: Finding()
         }
+    }
+
+    /// `pidfd of pid 912 "sleep", which is stopped`.
+    static func pidfd(of id: Int32) -> String {
+        guard id > 0, let stat = ProcessStat.read(id) else { return id < 0 ? "pidfd of an ended process" : "pidfd" }
+        return "pidfd of pid \(id) \"\(quotable(stat.name))\"\(deed(stat.state).map { ", which \($0)" } ?? "")"
+    }
+
+    /// Notes the child whose end a call waits for that has only this file: its pidfd, or a signalfd for SIGCHLD.
+    func note(childOf number: Int32, _ place: Place, _ finding: inout Finding) {
+        guard finding.subject.hasPrefix("fd \(number): pidfd") || finding.subject.hasSuffix(": signalfd"),
+            let information = info(place.process, number)
+        else { return }
+        let child: Finding
+        if let id = information.process, id > 0 {
+            child = self.child(waitedFor: id, place)
+        } else if let signals = information.signals, signals & SignalStatus.child != 0 {
+            child = childSignal(place)
+        } else {
+            return
+        }
+        guard child.holder != nil else { return }
+        finding.holder = child.holder
+        finding.next = child.next
+        finding.sources += child.sources
+    }
+
+    /// A wait for signals that the end of a child would end, because it sends one of them.
+    func signals(_ call: BlockedCall, _ place: Place) -> Finding {
+        guard let status = SignalStatus(place.process, thread: place.thread) else { return Finding() }
+        let isForChildren: Bool
+        switch call.kind {
+        case WD_CALL_SUSPEND:
+            guard let blocked = set(at: call.arguments[0], place) else { return Finding() }
+            isForChildren = status.catchesChild && blocked & SignalStatus.child == 0
+        case WD_CALL_SIGNAL:
+            guard let awaited = set(at: call.arguments[0], place) else { return Finding() }
+            isForChildren = awaited & SignalStatus.child != 0
+        default: isForChildren = status.catchesChild && status.blocked & SignalStatus.child == 0
+        }
+        return isForChildren ? childSignal(place) : Finding()
+    }
+
+    /// A signal set in the memory of a process: on Linux 64 bits, the first for signal 1.
+    private func set(at address: UInt64, _ place: Place) -> UInt64? {
+        memory(place.process, at: address, count: 8).map { $0.reversed().reduce(0) { $0 << 8 | UInt64($1) } }
+    }
+
+    /// The wait for the signal that the end of a child sends.
+    func childSignal(_ place: Place) -> Finding {
+        guard let children = children(of: place.process), !children.isEmpty else { return Finding() }
+        guard children.count == 1 else { return Finding(subject: "SIGCHLD of any of \(children.count) children") }
+        return Finding(
+            subject: "SIGCHLD", holder: Self.holder(.anyChild, children[0]),
+            next: Place(process: children[0].id, thread: children[0].id),
+            sources: ["/proc/\(place.process)/status", "/proc/\(children[0].id)/stat"])
     }
 
     func child(waitedFor id: Int32, _ place: Place) -> Finding {

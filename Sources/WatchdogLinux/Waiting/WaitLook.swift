@@ -98,6 +98,27 @@ public struct WaitLook {
         return chain(process: process, thread: process, syscall: syscall)
     }
 
+    /// What other threads of a process wait for, in calls that wait for one file, for a path or for a child.
+    ///
+    /// What a thread waits for in futex(2) or epoll_wait(2) is seldom anybody's answer.
+    public func besides(_ thread: Int32, of process: Int32) -> [Wait] {
+        var waits: [Wait] = []
+        for other in Procfs.threads(of: process).prefix(256) where other != thread && waits.count < Self.most {
+            let place = Place(process: process, thread: other)
+            guard !budget.isSpent else { break }
+            guard let text = Self.syscall(place), let call = BlockedCall(parsing: text),
+                ![WD_CALL_FUTEX, WD_CALL_EPOLL].contains(call.kind)
+            else { continue }
+            let finding = find(call, at: place)
+            guard !finding.subject.isEmpty, Self.syscall(place) == text else { continue }
+            waits.append(Wait(place, text, finding))
+        }
+        return waits
+    }
+
+    /// How many other threads are described.
+    static let most = 8
+
     private struct Step {
         let place: Place
         let call: BlockedCall?
@@ -113,10 +134,7 @@ public struct WaitLook {
             guard let text = steps.isEmpty ? syscall : Self.syscall(place) else { break }
             let call = BlockedCall(parsing: text)
             let finding = call.map { find($0, at: place) } ?? Finding()
-            let wait = Wait(
-                process: place.process, thread: place.thread, name: Self.name(place), syscall: text,
-                subject: finding.subject, holder: finding.holder, sources: ["\(place.task)/syscall"] + finding.sources)
-            steps.append(Step(place: place, call: call, wait: wait))
+            steps.append(Step(place: place, call: call, wait: Wait(place, text, finding)))
             guard let next = finding.next else { break }
             if let index = steps.firstIndex(where: { $0.place == next }) {
                 // File locks may be released, and children may end, through other threads: only locks in memory and the
@@ -142,7 +160,10 @@ public struct WaitLook {
             let kinds: [Int32: Set<String>] = [7: ["POSIX"], 38: ["OFDLCK", "POSIX"]]
             return kinds[call.integer(1)].map { fileLock(call.integer(0), place, kinds: $0) }
                 ?? openFile(call.integer(0), place)
-        case WD_CALL_DESCRIPTOR, WD_CALL_EPOLL: return openFile(call.integer(0), place)
+        case WD_CALL_DESCRIPTOR, WD_CALL_EPOLL:
+            var finding = openFile(call.integer(0), place)
+            note(childOf: call.integer(0), place, &finding)
+            return finding
         case WD_CALL_SEND: return openFile(call.integer(0), place, for: .sending)
         case WD_CALL_CONNECT:
             return openFile(call.integer(0), place, for: .connecting(to: address(call, place)))
@@ -159,6 +180,7 @@ public struct WaitLook {
         case WD_CALL_WAIT4: return child(waitedFor: call.integer(0), place)
         case WD_CALL_WAITID: return child(ofType: call.integer(0), call.integer(1), place)
         case WD_CALL_START: return startedChild(place)
+        case WD_CALL_PAUSE, WD_CALL_SUSPEND, WD_CALL_SIGNAL: return signals(call, place)
         default: return named(call, place)
         }
     }
@@ -183,12 +205,23 @@ public struct WaitLook {
         String(name.prefix(64).map { $0 == "\"" ? "'" : $0 })
     }
 
+    /// Whether a process's memory can be read without waiting.
+    func hasSafeMemory(_ process: Int32) -> Bool { access.isSafe(process, budget) }
+
     /// Bytes of a process's memory; nil unless all of them can be read, and without waiting.
     func memory(_ process: Int32, at address: UInt64, count: Int) -> [UInt8]? {
-        guard address > 4096, address < UInt64(Int64.max), access.isSafe(process, budget) else { return nil }
+        guard address > 4096, address < UInt64(Int64.max), hasSafeMemory(process) else { return nil }
         if let copying { return copying.memory(process, at: address, count: count) }
         var bytes = [UInt8](repeating: 0, count: count)
         let length = wd_read_process_memory(process, address, &bytes, UInt(count))
         return length == count ? bytes : nil
+    }
+}
+
+extension Wait {
+    fileprivate init(_ place: WaitLook.Place, _ syscall: String, _ finding: WaitLook.Finding) {
+        self.init(
+            process: place.process, thread: place.thread, name: WaitLook.name(place), syscall: syscall,
+            subject: finding.subject, holder: finding.holder, sources: ["\(place.task)/syscall"] + finding.sources)
     }
 }

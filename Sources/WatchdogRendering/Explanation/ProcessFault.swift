@@ -44,10 +44,11 @@ struct ProcessFault {
 }
 
 extension WaitDetails {
-    /// The file system of another process or machine that a wait names: `nfs4 at /mnt` of `/mnt/a on nfs4 at /mnt`.
+    /// The file system of another process or machine that a wait names: `nfs4 files:/x at /mnt` of
+    /// `/mnt/a on nfs4 files:/x at /mnt`.
     var servedFileSystem: String? {
         // A lock has a holder, who may keep it although the file system answers.
-        guard holder == nil, let place = subject?.firstMatch(of: #/ on (?<mount>[a-z0-9_.]+ at \/.*)$/#)
+        guard holder == nil, let place = subject?.firstMatch(of: #/ on (?<mount>[a-z0-9_.]+( [^ ]+)? at \/.*)$/#)
         else { return nil }
         return String(place.mount)
     }

@@ -49,7 +49,7 @@ public struct WaitDetails: Codable, Hashable, Sendable {
         }
     }
 
-    private static let subjectLength = 512
+    private static let subjectLength = 1_024
 
     /// The ID of the waiting process.
     public var process: Int

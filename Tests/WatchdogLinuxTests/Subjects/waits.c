@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <linux/io_uring.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -19,6 +20,8 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/sem.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -101,6 +104,142 @@ static int connected(int type, int peer) {
     return s;
 }
 
+static void handle(int signal) { (void)signal; }
+
+/* A connection that a child has accepted; the child writes to it if it is to. */
+static int accepted(int writes) {
+    int server = bound(SOCK_STREAM);
+    listen(server, 1);
+    int s = connected(SOCK_STREAM, server);
+    if (fork() == 0) {
+        int other = accept(server, 0, 0);
+        if (writes) write(other, "four", 4);
+        close(s);
+        close(server);
+        child();
+    }
+    close(server);
+    return s;
+}
+
+/* Files of every kind, of which the ninth is not described. */
+static void several(void) {
+    static char block[1 << 22];
+    int files[9], pair[2];
+    int full = bound(SOCK_STREAM);
+    listen(full, 0);
+    files[0] = eventfd(0, 0);
+    files[1] = accepted(0);
+    socketpair(AF_UNIX, SOCK_STREAM, 0, pair);
+    if (fork() == 0) { close(pair[0]); child(); }
+    close(pair[1]);
+    files[2] = pair[0];
+    files[3] = connected(SOCK_DGRAM, bound(SOCK_DGRAM));
+    files[4] = bound(SOCK_STREAM);
+    listen(files[4], 1);
+    struct sockaddr_in address;
+    socklen_t length = sizeof address;
+    getsockname(full, (void *)&address, &length);
+    for (int i = 0; i < 3; i++) {
+        files[5] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+        connect(files[5], (void *)&address, length);
+    }
+    files[6] = accepted(1);
+    files[7] = accepted(0);
+    send(files[7], block, sizeof block, MSG_DONTWAIT);
+    files[8] = eventfd(0, 0);
+    /* One connection is readable, so only its errors are awaited; data goes out of the last. */
+    short events[9] = {POLLIN, POLLIN, POLLIN, POLLIN, POLLIN, POLLOUT, 0, POLLOUT, POLLIN};
+    if (is("poll-several")) {
+        struct pollfd set[9];
+        for (int i = 0; i < 9; i++) set[i] = (struct pollfd){.fd = files[i], .events = events[i]};
+        for (;;) poll(set, 9, 1000000);
+    } else if (is("select-several")) {
+        fd_set reads, writes, errors;
+        FD_ZERO(&reads);
+        FD_ZERO(&writes);
+        FD_ZERO(&errors);
+        for (int i = 0; i < 9; i++) FD_SET(files[i], events[i] == POLLIN ? &reads : events[i] ? &writes : &errors);
+        for (;;) {
+            fd_set a = reads, b = writes, c = errors;
+            select(FD_SETSIZE, &a, &b, &c, 0);
+        }
+    } else {
+        int set = epoll_create1(0);
+        for (int i = 0; i < 9; i++) {
+            struct epoll_event event = {.events = events[i]};
+            epoll_ctl(set, EPOLL_CTL_ADD, files[i], &event);
+        }
+        struct epoll_event event;
+        for (;;) epoll_wait(set, &event, 1, -1);
+    }
+}
+
+/* Waits for the end of a child by its signal, or not, where the name begins with "deaf". */
+static void signals(void) {
+    sigset_t set, none;
+    siginfo_t info;
+    sigemptyset(&none);
+    sigemptyset(&set);
+    sigaddset(&set, is("deaf-sigtimedwait") ? SIGUSR1 : SIGCHLD);
+    int id = fork();
+    if (id == 0) child();
+    if (is("pidfd") || is("waitpidfd")) {
+        struct pollfd one = {.fd = (int)syscall(SYS_pidfd_open, id, 0), .events = POLLIN};
+        if (is("pidfd")) poll(&one, 1, -1);
+        else waitid((idtype_t)3 /* P_PIDFD */, one.fd, &info, WEXITED);
+    } else if (is("pause") || is("deaf-pause")) {
+        if (is("pause")) signal(SIGCHLD, handle);
+        pause();
+    } else {
+        sigprocmask(SIG_BLOCK, &set, 0);
+        if (is("sigsuspend")) { signal(SIGCHLD, handle); sigsuspend(&none); }
+        if (is("sigtimedwait") || is("deaf-sigtimedwait")) sigwaitinfo(&set, &info);
+        struct signalfd_siginfo more;
+        struct pollfd one = {.fd = signalfd(-1, &set, 0), .events = POLLIN};
+        if (is("signalfd")) read(one.fd, &more, sizeof more);
+        else poll(&one, 1, -1);
+    }
+}
+
+/* Two requests that nobody ends. */
+static void ring(void) {
+    struct io_uring_params parameters = {0};
+    int pair[2], file = (int)syscall(SYS_io_uring_setup, 8, &parameters);
+    static char bytes[2][8];
+    if (file < 0) forever();
+    char *places = mmap(0, parameters.sq_off.array + parameters.sq_entries * 4, PROT_READ | PROT_WRITE, MAP_SHARED, file,
+                        IORING_OFF_SQ_RING);
+    struct io_uring_sqe *requests = mmap(0, parameters.sq_entries * sizeof *requests, PROT_READ | PROT_WRITE, MAP_SHARED,
+                                         file, IORING_OFF_SQES);
+    socketpair(AF_UNIX, SOCK_STREAM, 0, pair);
+    requests[0] = (struct io_uring_sqe){
+        .opcode = IORING_OP_RECV, .fd = pair[0], .addr = (unsigned long)bytes[0], .len = sizeof bytes[0]};
+    requests[1] = (struct io_uring_sqe){
+        .opcode = IORING_OP_RECV, .fd = connected(SOCK_DGRAM, bound(SOCK_DGRAM)), .addr = (unsigned long)bytes[1],
+        .len = sizeof bytes[1]};
+    unsigned *array = (unsigned *)(places + parameters.sq_off.array);
+    array[0] = 0;
+    array[1] = 1;
+    *(volatile unsigned *)(places + parameters.sq_off.tail) = 2;
+    syscall(SYS_io_uring_enter, file, 2, 1, IORING_ENTER_GETEVENTS, 0, 0);
+}
+
+static void *reader(void *unused) {
+    eventfd_t value;
+    (void)unused;
+    prctl(PR_SET_NAME, "reader");
+    eventfd_read(eventfd(0, 0), &value);
+    return 0;
+}
+
+static void *poller(void *unused) {
+    (void)unused;
+    struct pollfd one = {.fd = connected(SOCK_DGRAM, bound(SOCK_DGRAM)), .events = POLLIN};
+    poll(&one, 1, -1);
+    return 0;
+}
+
 static void threads(void) {
     pthread_t thread;
     pthread_mutexattr_t attributes;
@@ -113,6 +252,13 @@ static void threads(void) {
     sem_init(&semaphore, 0, 0);
     sem_init(&held, 0, 0);
     if (is("self")) { pthread_mutex_lock(&first); pthread_mutex_lock(&first); }
+    if (is("besides")) {
+        pthread_create(&thread, 0, reader, 0);
+        pthread_create(&thread, 0, poller, 0);
+        pthread_create(&thread, 0, holder, 0);
+        pthread_create(&thread, 0, taker, &first);
+        sem_wait(&semaphore);
+    }
     if (is("semaphore")) sem_wait(&semaphore);
     if (is("condition")) { pthread_mutex_lock(&second); pthread_cond_wait(&condition, &second); }
     if (is("ended")) {
@@ -140,7 +286,8 @@ static int calls(const char *path, const char *folder) {
     struct statx more;
     char buffer[64];
     int directory = open(folder, O_PATH | O_DIRECTORY);
-    if (is("stat")) return stat(path, &status);
+    if (is("signalled")) { signal(SIGALRM, handle); alarm(1); }
+    if (is("stat") || is("signalled")) return stat(path, &status);
     if (is("statx")) return statx(AT_FDCWD, path, 0, STATX_ALL, &more);
     if (is("fstatat")) return fstatat(directory, "file", &status, 0);
     if (is("fstat")) return fstat(open(path, O_PATH), &status);
@@ -179,6 +326,15 @@ int main(int argc, char **argv) {
         int server = bound(SOCK_STREAM);
         listen(server, 1);
         recv(connected(SOCK_STREAM, server), &byte, 1, 0);
+    } else if (is("accepted")) {
+        recv(accepted(0), &byte, 1, 0);
+    } else if (is("ring")) {
+        ring();
+    } else if (strstr(how, "-several")) {
+        several();
+    } else if (strstr(how, "sigsuspend") || strstr(how, "sigtimedwait") || strstr(how, "pause") ||
+               strstr(how, "signalfd") || strstr(how, "pidfd")) {
+        signals();
     } else if (is("accept") || is("mptcpaccept")) {
         int server = bound(SOCK_STREAM);
         listen(server, 1);

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CLinux
+import Glibc
+import TestSupport
+import Testing
+import WatchdogBase
+
+@testable import WatchdogLinux
+
+@Suite("What is known of waits for several files, signals and servers", .reapsChildren)
+struct WaitEventTests {
+    @Test(
+        "of several files each of the first eight shows what a single one shows",
+        arguments: ["poll-several", "select-several", "epoll-several"])
+    func several(how: String) throws {
+        let address = #"127\.0\.0\.1:\d+"#
+        let files = [
+            #"\d+ \(eventfd\)"#,
+            #"\d+ \(TCP \#(address) → \#(address), ESTABLISHED, nothing to read, other end in pid \d+ "kid"\)"#,
+            #"\d+ \(Unix socket, other end in pid \d+ "kid", nothing to read\)"#,
+            #"\d+ \(UDP \#(address) → \#(address), nothing to read\)"#,
+            #"\d+ \(TCP \#(address), LISTEN, no connection to accept\)"#,
+            #"\d+ \(TCP \#(address) → \#(address), SYN_SENT\)"#,
+            #"\d+ \(TCP \#(address) → \#(address), ESTABLISHED, \d+ bytes to read, other end in pid \d+ "kid"\)"#,
+            #"\d+ \(TCP \#(address) → \#(address), ESTABLISHED, \d+ bytes not acknowledged, other end in pid \d+ "kid"\)"#,
+        ]
+        let kinds = try files.map { try Regex($0) }
+        // Sets of descriptors have an order of their own, and leave another one out.
+        let head = how == "epoll-several" ? #/^fd \d+: epoll of 9 fds: /# : #/^9 fds: /#
+        func shown(_ text: String) -> [Substring] {
+            guard text.firstMatch(of: head) != nil, text.hasSuffix(", …") else { return [] }
+            return text.matches(of: #/\d+ \([^)]*\)/#).map(\.output)
+        }
+        func isWhole(_ text: String) -> Bool {
+            let shown = shown(text)
+            return shown.count == 8 && shown.allSatisfy { file in kinds.contains { file.wholeMatch(of: $0) != nil } }
+                && kinds.count { kind in shown.contains { $0.wholeMatch(of: kind) != nil } } >= kinds.count - 1
+        }
+        let subject = try WaitSubject(how)
+        let chain = subject.chain { isWhole($0.waits[0].subject) }
+        #expect(chain.map { isWhole($0.waits[0].subject) } == true, "\(chain?.waits[0].subject ?? "nothing")")
+    }
+
+    @Test("a wait for io_uring shows the files for which its requests wait")
+    func ring() throws {
+        let subject = try WaitSubject("ring")
+        let pattern =
+            #/^fd \d+: io_uring of 2 fds: \d+ \(Unix socket, other end in this process, nothing to read\), \d+ \(UDP \S+ → \S+, nothing to read\)$/#
+        let chain = subject.chain { $0.waits[0].subject.contains(pattern) }
+        guard let text = chain?.waits[0].subject, text != "" else {
+            return print("not tested: io_uring is not permitted")
+        }
+        #expect(text.contains(pattern), "\(text)")
+    }
+
+    @Test(
+        "a wait for the signal of a child, or for its pidfd, names the child",
+        arguments: [
+            ("sigsuspend", "SIGCHLD"), ("sigtimedwait", "SIGCHLD"), ("pause", "SIGCHLD"), ("signalfd", "signalfd"),
+            ("pollsignalfd", "signalfd"), ("pidfd", "pidfd of pid"), ("waitpidfd", "child"),
+        ])
+    func childSignals(how: String, text: String) throws {
+        let subject = try WaitSubject(how)
+        let chain = try #require(subject.chain { $0.waits[0].holder?.name == "kid" && $0.waits.count == 2 })
+        #expect(chain.waits[0].subject.contains(text), "\(chain.waits[0].subject)")
+        #expect([.child, .anyChild].contains(chain.waits[0].holder?.relation))
+        #expect(chain.waits[0].holder?.state == .sleeping)
+        #expect(chain.waits[0].holder?.process == chain.waits[1].process)
+    }
+
+    @Test("a wait for signals that no child ends names none", arguments: ["deaf-pause", "deaf-sigtimedwait"])
+    func otherSignals(how: String) throws {
+        let subject = try WaitSubject(how)
+        // The child tells that the parent is about to wait.
+        #expect(
+            eventually {
+                WaitLook.syscall(.init(process: subject.pid, thread: subject.pid)).map(Self.isSignalWait) ?? false
+            })
+        let syscall = try #require(WaitLook.syscall(.init(process: subject.pid, thread: subject.pid)))
+        let look = WaitLook(budget: .seconds(10)) { Procfs.processes() }
+        #expect(look.chain(process: subject.pid, thread: subject.pid, syscall: syscall) == nil)
+    }
+
+    private static func isSignalWait(_ text: String) -> Bool {
+        BlockedCall(parsing: text).map { [WD_CALL_PAUSE, WD_CALL_SIGNAL].contains($0.kind) } ?? false
+    }
+
+    @Test("other threads are described that wait for one file, and not those that wait for a lock or an event")
+    func besides() throws {
+        let subject = try WaitSubject("besides")
+        var waits: [Wait] = []
+        let isFound = eventually {
+            let look = WaitLook(budget: .seconds(10)) { [subject.pid] }
+            waits = look.besides(subject.pid, of: subject.pid)
+            return waits.count == 2
+        }
+        #expect(isFound, "\(waits)")
+        #expect(waits.contains { $0.subject.hasSuffix(": eventfd") && $0.name == "reader" && $0.thread != subject.pid })
+        #expect(waits.contains { $0.subject.contains(#/^fd \d+: UDP \S+ → \S+, nothing to read$/#) })
+    }
+
+    @Test("a path is read although the thread sleeps uninterruptibly, if it waits for a file server")
+    func uninterruptible() throws {
+        guard let fileSystem = try SilentFileSystem(withoutAnswerTo: "lookup") else { return }
+        // After a signal, a request to FUSE ends only by an answer or a kill.
+        let subject = try WaitSubject("call", fileSystem.file, "signalled")
+        defer {
+            fileSystem.end()
+            withExtendedLifetime(subject) {}
+        }
+        #expect(eventually { ProcessStat.read(subject.pid)?.state == .uninterruptible })
+        let text = "\(fileSystem.file) on fuse at \(fileSystem.directory)"
+        let chain = try #require(subject.chain { $0.waits[0].subject == text })
+        #expect(chain.waits[0].subject == text)
+    }
+}
