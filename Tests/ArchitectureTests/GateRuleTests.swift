@@ -37,7 +37,7 @@ struct GateRuleTests {
         let test = try #require(TestSource(id))
         #expect(test.places(matching: TimeDependence.expressions + TimeDependence.onlyEndToEnd) == [])
         // Where the kill is what the test expects, a short allowance can only end too early for a program that did not get far.
-        let expectsKill = #/137|scene-|process-|0x8badf00d|killed/#
+        let expectsKill = #/137|scene-|process-|0x8badf00d|killed|did not answer/#
         if !test.lines.contains(where: { $0.text.contains(expectsKill) }) {
             #expect(test.places(matching: [TimeDependence.shortAllowance]) == [])
         }

@@ -117,7 +117,7 @@ extension ZooEntry {
         ZooEntry(kind: "poll_writable", call: "poll", line: "pipe"),
         ZooEntry(kind: "poll_nothing", call: "poll", line: "no fd"),
         ZooEntry(kind: "epoll_timer", call: "epoll_wait", line: "epoll of 1 fd: "),
-        ZooEntry(kind: "epoll_two", call: "epoll_pwait", line: "epoll of 2 fds: "),
+        ZooEntry(kind: "epoll_two", call: "epoll_pwait", line: "ESTABLISHED, nothing to read)"),
         ZooEntry(kind: "select_two", call: "pselect6", line: "2 fds: "),
         ZooEntry(kind: "signalfd_read", call: "read", line: "signalfd"),
         ZooEntry(kind: "process_descriptor", call: "poll", line: "pidfd of pid"),
@@ -132,7 +132,14 @@ extension ZooEntry {
             culprit: "\"zoo\" is stopped"),
         ZooEntry(kind: "computing_child", call: "wait4", finding: .childProcess, line: "child", needsCPU: true),
         ZooEntry(
-            kind: "join_computing", call: "futex", finding: .otherThread, line: "the end of thread", needsCPU: true),
+            kind: "join_computing", call: "futex", finding: .otherThread, line: "\"cruncher\" computes (",
+            needsCPU: true),
+        ZooEntry(
+            kind: "condition_of_computing", call: "futex", finding: .otherThread, line: "\"cruncher\" computes (",
+            needsCPU: true),
+        ZooEntry(
+            kind: "lookup_in_thread", call: "futex", finding: .otherThread,
+            line: "\"resolver\" looks up a host name and waits in poll (fd"),
         ZooEntry(kind: "join_reading", call: "futex", line: "which is in read (fd"),
         ZooEntry(kind: "system_command", call: "wait4", finding: .childProcess, line: "child"),
         ZooEntry(kind: "command_output", call: "read", line: "pipe, other end in pid"),

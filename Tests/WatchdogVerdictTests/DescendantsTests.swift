@@ -93,6 +93,16 @@ struct DescendantsTests {
             ("select", "fd 3: pipe, other end in this process", "waits in its loop"),
             ("select", "fd 3: pipe, other end in this process and pid 2 \"cat\"", "waits in its loop"),
             ("poll", "fd 3: TCP 0.0.0.0:80, LISTEN, no connection to accept", "waits in its loop"),
+            (
+                "recvfrom",
+                "fd 3: TCP 127.0.0.1:5 → 127.0.0.1:80, ESTABLISHED, nothing to read, other end in pid 2 \"cat\"",
+                "waits for a child's output"
+            ),
+            (
+                "poll",
+                "2 fds: 4 (eventfd), 3 (TCP 127.0.0.1:5 → 127.0.0.1:80, ESTABLISHED, nothing to read, "
+                    + "other end in pid 2 \"cat\")", "waits for a child's output"
+            ),
         ] as [(String, String?, String)])
     func waits(call: String, subject: String?, words: String) throws {
         let finding = try #require(Self.finding(call, on: subject, [Self.cat]))
@@ -114,6 +124,27 @@ struct DescendantsTests {
         ] as [(String, String?)])
     func own(call: String, subject: String?) {
         #expect(Self.finding(call, on: subject, [Self.cat]) == nil)
+    }
+
+    @Test("A wait for a child's pidfd names that child, and what it waits for in turn")
+    func pidfd() throws {
+        let holder = WaitDetails.Holder(relation: .child, process: 2, name: "cat", state: "S")
+        let subject = "fd 3: pidfd of pid 2 \"cat\""
+        let finding = try #require(Self.finding("poll", on: subject, holder: holder, threads: 3, [Self.cat]))
+        #expect(finding.text.hasSuffix(", from open_feed, while the main thread waits for a child"))
+        #expect(
+            Self.finding("poll", on: subject, holder: holder, [Self.process(3, "cat", in: "openat", "/x")]) == nil,
+            "it waits for another one")
+    }
+
+    @Test("A wait for another thread names a child that is stuck, for it may do that thread's work")
+    func pool() throws {
+        let finding = try #require(
+            Self.finding("futex", from: ["pthread_cond_wait", "get_result", "main"], threads: 2, [Self.cat]))
+        #expect(finding.text.hasSuffix(", while the main thread waits for another of its threads"))
+        #expect(Self.finding("futex", from: ["take", "main"], threads: 2, [Self.cat]) == nil)
+        let sleeper = Self.process(2, "worker", in: "read", "fd 3: pipe")
+        #expect(Self.finding("futex", from: ["pthread_cond_wait", "main"], threads: 2, [sleeper]) == nil)
     }
 
     @Test("A poll of the process's own pipe may end by another of its threads")
@@ -360,6 +391,23 @@ struct DescendantsTests {
         verdict.add(finding)
         #expect(verdict.line == "Main thread spinning · 99 % running")
     }
+
+    @Test("The verdict names a thread that does something, and none that only sleeps")
+    func verdictOfThread() {
+        let line = "Main thread blocked 1.00 s in futex (the end of thread 7 \"t7\") · 0.0 % running"
+        var finding = Finding(
+            kind: .otherThread,
+            text: "Thread 7 \"t7\" computes, from crunch, while the main thread waits for a thread's end",
+            source: "", thread: 7)
+        var verdict = Verdict(kind: .blocked, line: line, brief: "")
+        verdict.add(finding)
+        #expect(verdict.line.hasSuffix("\"t7\"); thread 7 \"t7\" computes, from crunch · 0.0 % running"))
+        finding.isAsleep = true
+        verdict.line = line
+        verdict.add(finding)
+        #expect(verdict.line == line)
+    }
+
     @Test("A main thread that slept for 80 % may wait for others, for less it does not")
     func mostlyAsleep() {
         var verdict = Verdict(kind: .partlyRunning, runningTenths: 150, waitingTenths: 50, line: "", brief: "")

@@ -15,7 +15,7 @@ struct EventLoopTests {
         "recvfrom": "45 0x7 0x1 0x1 0x0 0x0 0x0 0x7ffe 0x7f00",
         "munmap": "11 0x7f2f 0x1000 0x3 0x0 0x0 0x0 0x7ffe 0x7f00", "running": "running",
     ]
-    private static let images = ["app", "libc.so.6", "libglib-2.0.so.0", "python3.11"]
+    private static let images = ["app", "libc.so.6", "libglib-2.0.so.0", "python3.11", "beam.smp", "???"]
 
     /// Frames such as `poll@libc.so.6`; those without an image are the app's.
     private static func thread(_ id: Int, _ call: String, _ frames: [String], state: String = "S") -> CapturedThread {
@@ -160,6 +160,107 @@ struct EventLoopTests {
         let rest = try #require(Self.findings([Self.loop, sleeper], samples: samples).last)
         #expect(rest.thread == 2)
         #expect(rest.text.hasPrefix("Thread 2 \"t2\" sleeps in recvfrom, from fetch,"))
+    }
+
+    private static func wait(
+        _ thread: Int, _ call: String, _ subject: String?, for other: Int? = nil,
+        _ relation: WaitDetails.Holder.Relation = .ends
+    ) -> WaitDetails {
+        WaitDetails(
+            process: 1, thread: thread, name: "t\(thread)", syscall: calls[call] ?? call, subject: subject,
+            holder: other.map { WaitDetails.Holder(relation: relation, process: 1, thread: $0, name: "t\($0)") },
+            sources: [])
+    }
+
+    @Test(
+        "The thread to which the wait leads is named if it computes",
+        arguments: [
+            (WaitDetails.Holder.Relation.ends, "waits for a thread's end"), (.holds, "waits for a lock"),
+        ])
+    func leads(relation: WaitDetails.Holder.Relation, words: String) throws {
+        let main = Self.thread(1, "futex", ["futex_wait@libc", "main"])
+        let worker = Self.thread(2, "running", ["crunch", "work"], state: "R")
+        let other = Self.thread(3, "running", ["spin"], state: "R")
+        let samples = Self.samples([
+            1: ("S", .zero, .zero), 2: ("R", .milliseconds(900), .zero), 3: ("R", .milliseconds(990), .zero),
+        ])
+        let found = try #require(
+            Self.findings(
+                [main, worker, other], waits: [Self.wait(1, "futex", "x", for: 2, relation)], samples: samples
+            ).last)
+        #expect(found.kind == .otherThread)
+        #expect(
+            found.text
+                == "Thread 2 \"t2\" computes (0.90 s of 1.00 s on a CPU), from crunch, while the main thread \(words)")
+        #expect(
+            Self.findings([main, worker, other], samples: samples).isEmpty, "without the wait nothing leads to anybody")
+    }
+
+    @Test("A thread that is joined and waits for a condition leads to the one that computes")
+    func chain() throws {
+        let main = Self.thread(1, "futex", ["futex_wait@libc", "main"])
+        let joined = Self.thread(2, "futex", ["pthread_cond_wait@libc", "", "run"])
+        let worker = Self.thread(3, "running", ["crunch"], state: "R")
+        let samples = Self.samples([
+            1: ("S", .zero, .zero), 2: ("S", .zero, .zero), 3: ("R", .milliseconds(900), .zero),
+        ])
+        let waits = [Self.wait(1, "futex", "the end of a thread", for: 2), Self.wait(2, "futex", "word at 0x1")]
+        let found = try #require(Self.findings([main, joined, worker], waits: waits, samples: samples).last)
+        #expect(found.thread == 3)
+        #expect(
+            found.text.hasSuffix(
+                ", while the main thread waits for the end of thread 2 \"t2\", which waits for a condition"))
+        let reader = Self.thread(3, "recvfrom", ["recv@libc", "fetch"])
+        #expect(Self.findings([main, joined, reader], waits: waits) == [], "who sleeps may wait for the main thread")
+    }
+
+    @Test("A pool's main thread leads to the one that computes, and a lookup names the server that is asked")
+    func pool() throws {
+        let main = Self.thread(1, "futex", ["pthread_cond_wait@libc", "get", "main"])
+        let lookup = Self.thread(2, "poll", ["poll@libc", "getaddrinfo@libc", "resolve"])
+        var evidence = HangEvidence(processorCount: 2)
+        evidence.besides = [Self.wait(2, "poll", "fd 7: UDP 127.0.0.1:5 → 127.0.0.53:53, nothing to read")]
+        let found = try #require(Self.findings([main, lookup], evidence: evidence).last)
+        #expect(found.kind == .otherThread && !found.isAsleep)
+        #expect(
+            found.text
+                == "Thread 2 \"t2\" looks up a host name and waits in poll (fd 7: UDP 127.0.0.1:5 → 127.0.0.53:53, nothing to "
+                + "read), from resolve, while the main thread waits for a condition")
+        evidence.besides = [Self.wait(2, "recvfrom", "fd 7: UDP")]
+        let moved = try #require(Self.findings([main, lookup], evidence: evidence).last)
+        #expect(moved.text.contains("waits in poll, from resolve"), "it was in another call before")
+        let busy = Self.thread(3, "running", ["crunch"], state: "R")
+        let samples = Self.samples([1: ("S", .zero, .zero), 3: ("R", .milliseconds(900), .zero)])
+        #expect(Self.findings([main, lookup, busy], samples: samples).last?.thread == 3)
+    }
+
+    @Test("A thread that collects garbage says so, by its name or its stack")
+    func garbage() throws {
+        var collector = Self.thread(2, "running", [""], state: "R")
+        collector.name = "GC Thread#0"
+        let samples = Self.samples([1: ("S", .zero, .zero), 2: ("R", .milliseconds(900), .zero)])
+        let main = Self.thread(1, "futex", ["pthread_cond_wait@libc", "", "main"])
+        let named = try #require(Self.findings([main, collector], samples: samples).last)
+        #expect(named.text.hasPrefix("Thread 2 \"GC Thread#0\" collects garbage (0.90 s of 1.00 s on a CPU), while"))
+        let worker = Self.thread(2, "running", ["runtime.gcDrain", "runtime.gcBgMarkWorker"], state: "R")
+        #expect(Self.findings([Self.loop, worker], samples: samples).last?.text.contains("collects garbage") == true)
+    }
+
+    @Test("Code that a runtime generated is called that, where it has no name")
+    func generated() throws {
+        let main = Self.thread(1, "futex", ["pthread_cond_wait@libc", "", "main"])
+        let worker = Self.thread(2, "running", ["@???", "invoke", "run"], state: "R")
+        let samples = Self.samples([1: ("S", .zero, .zero), 2: ("R", .milliseconds(900), .zero)])
+        let found = try #require(Self.findings([main, worker], samples: samples).last)
+        #expect(found.text.contains(" computes (0.90 s of 1.00 s on a CPU), in code that its runtime generated, while"))
+        let named = Self.thread(2, "running", ["crunch", "@???", "run"], state: "R")
+        #expect(Self.findings([main, named], samples: samples).last?.text.contains(", from crunch,") == true)
+    }
+
+    @Test("Erlang's first thread is idle in its select, in a stripped program as well")
+    func erlang() {
+        let thread = Self.thread(1, "select", ["select@libc", "@beam", "@beam", "__libc_start_main@libc"])
+        #expect(Self.findings([thread]).map(\.kind) == [.idleEventLoop])
     }
 
     @Test("Half of the time on or waiting for a CPU is computing, less is not")

@@ -100,6 +100,11 @@ struct FindingTests {
             kind: .idleEventLoop, stack: ["sigsuspend", "_dispatch_sigsuspend", "_dispatch_sig_thread"],
             syscall: "130 0x1 0x8 0x0 0x0 0x0 0x0 0x7ffe 0x7f00"),
         Case(kind: .idleEventLoop, stack: ["epoll_pwait", "uv__io_poll", "uv_run", "main"], syscall: epoll),
+        Case(
+            kind: .garbageCollection,
+            stack: ["mark", "v8::internal::Heap::CollectGarbage(v8::internal::AllocationSpace)", "main"],
+            syscall: running),
+        Case(kind: .garbageCollection, stack: ["scan", "runtime.gcAssistAlloc", "runtime.mallocgc"], syscall: running),
         Case(kind: .embeddedScript, stack: ["", "", "lua_pcall", "luaCallFunction", "call"], syscall: running),
         Case(
             kind: .mainActorWork,
@@ -262,8 +267,10 @@ struct FindingTests {
                 evidence: HangEvidence(processorCount: 2), samples: samples)
         }
         let found = findings([main, decoder, Self.thread(3, ["pthread_cond_wait"])])
-        #expect(found.map(\.kind) == (isInversion ? [.priorityInversion] : []) + [.dispatchSemaphore])
-        #expect(found.first?.thread == (isInversion ? 2 : nil))
+        #expect(
+            found.map(\.kind)
+                == (isInversion ? [.priorityInversion, .dispatchSemaphore] : [.dispatchSemaphore, .otherThread]))
+        #expect(found.compactMap(\.thread) == [2])
         if isInversion {
             #expect(
                 found.first?.text.hasSuffix(
@@ -274,7 +281,7 @@ struct FindingTests {
         // Another thread that runs could signal it as well.
         #expect(
             findings([main, decoder, Self.thread(3, ["work"], syscall: Self.running, state: "R")]).map(\.kind)
-                == [.dispatchSemaphore])
+                == [.dispatchSemaphore, .otherThread])
     }
 
     // MARK: - Over time

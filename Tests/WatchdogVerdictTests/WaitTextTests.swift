@@ -2,6 +2,7 @@
 
 import ReportFixtures
 import Testing
+import WatchdogBase
 
 @testable import WatchdogReport
 @testable import WatchdogVerdict
@@ -131,5 +132,35 @@ struct WaitTextTests {
     func noWaits() throws {
         let report = Report(of: Samples.facts(), on: Samples.host, capture: Samples.capture)
         #expect(report.body.linux?.waits == nil)
+    }
+
+    @Test("Of several files the verdict shows a connection, where not all of them fit")
+    func several() {
+        let connection = "6 (TCP 127.0.0.1:51234 → 127.0.0.1:8080, ESTABLISHED, nothing to read)"
+        let long = "fd 4: epoll of 4 fds: 5 (eventfd), \(connection), 7 (pipe, other end in this process), …"
+        let text = WaitText([wait(101, "main", for: long)])
+        #expect(text.subject == "fd 4: epoll of 4 fds: \(connection), …")
+        #expect(text.whole == long)
+        #expect(text.lines { _ in nil } == ["Waits: thread 101 \"main\" in futex: \(long)"])
+        let short = "2 fds: 5 (eventfd), 6 (eventfd)"
+        #expect(WaitText([wait(101, "main", for: short)]).subject == short)
+        let odd = "2 fds: 5 (eventfd, " + String(repeating: "x", count: 100)
+        #expect(WaitText([wait(101, "main", for: odd)]).subject == odd.singleLine(limit: WaitText.longestSubject))
+    }
+
+    @Test("A child's signal and its pidfd are named with the child")
+    func children() {
+        let any = WaitDetails.Holder(relation: .anyChild, process: 9, name: "sleep", state: "S")
+        let child = WaitDetails.Holder(relation: .child, process: 9, name: "sleep", state: "T")
+        #expect(
+            WaitText([wait(101, "main", for: "SIGCHLD", heldBy: any)]).subject
+                == "a signal, such as SIGCHLD from 9 \"sleep\", sleeping")
+        #expect(
+            WaitText([wait(101, "main", for: "fd 3: signalfd", heldBy: any)]).subject
+                == "fd 3: signalfd, such as SIGCHLD from 9 \"sleep\", sleeping")
+        #expect(
+            WaitText([wait(101, "main", for: "fd 3: pidfd of pid 9 \"sleep\", which is stopped", heldBy: child)])
+                .subject
+                == "fd 3: pidfd of pid 9 \"sleep\", which is stopped")
     }
 }

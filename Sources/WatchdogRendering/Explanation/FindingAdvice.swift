@@ -84,6 +84,9 @@ enum FindingAdvice {
         case .embeddedScript:
             "While the script runs, the program does nothing else. Limit the run time of scripts, and split long ones so that the "
                 + "main loop runs in between."
+        case .garbageCollection:
+            "The runtime looks for memory that is no longer used, and the program stands still meanwhile. See how large its "
+                + "heap is and what keeps objects alive; allocate less between two answers, or give it more memory."
         case .otherThread:
             "The main thread is not the cause: look at the stack of the thread that is named, and at who should have ended its "
                 + "work. Give workers a time limit, and let the main loop answer without them."

@@ -13,7 +13,13 @@ enum Headline {
             return "Deadlock: the main thread and \(others) wait for each other"
         }
         let thread = report.body.faultingThread == 0 ? "Main thread" : "Thread \(report.body.faultingThread)"
-        if let finding = linux.findings?.first(where: { $0.kind == .otherProcess }) ?? linux.findings?.first {
+        let findings = linux.findings ?? []
+        let process = findings.first { $0.kind == .otherProcess }
+        // The verdict names a thread only if it does something.
+        let other = findings.first { finding in
+            finding.kind == .otherThread && linux.verdict.line.contains("; thread \(finding.thread ?? 0) \"")
+        }
+        if let finding = process ?? other ?? findings.first {
             let clause = String(finding.text.prefix { $0 != ";" })
             guard clause.hasPrefix("The thread ") else { return clause }
             return thread + clause.dropFirst("The thread".count)

@@ -23,10 +23,10 @@ struct Insight {
                 awaits: facts.kind == .capture ? .nothing : facts.missed?.kind == .readiness ? .readiness : .answer)
             : []
         findings = all.map { finding in
-            Finding(
-                kind: finding.kind, text: finding.text.singleLine(limit: ReportLimits.lineLength),
-                source: finding.source.singleLine(limit: 255), thread: finding.thread,
-                processes: finding.processes)
+            var finding = finding
+            finding.text = finding.text.singleLine(limit: ReportLimits.lineLength)
+            finding.source = finding.source.singleLine(limit: 255)
+            return finding
         }
         let frames = capture?.threads.first { $0.id == main }?.frames ?? []
         stages =

@@ -24,7 +24,8 @@ extension Report {
         if verdict.kind == .blocked, insight.findings.contains(where: { $0.kind == .dispatchDeadlock }) {
             verdict.brief = "\(Verdict.deadlock) of queues"
         }
-        if let other = insight.findings.first(where: { $0.kind == .otherProcess }) { verdict.add(other) }
+        let others = [.otherProcess, .otherThread].compactMap { kind in insight.findings.first { $0.kind == kind } }
+        if let other = others.first { verdict.add(other) }
         let notes = (facts.notes + (capture?.notes ?? []) + stacks.notes).prefix(64)
         let information = InformationLines.lines(
             facts, host, verdict, capture, stacks, insight, notes: Array(notes))

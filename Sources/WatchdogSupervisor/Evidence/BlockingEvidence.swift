@@ -68,5 +68,6 @@ final class BlockingEvidence {
         guard let answer else { return }
         evidence.syscall = answer.syscall
         evidence.waits = waits
+        evidence.besides = answer.besides.map { $0.details }
     }
 }

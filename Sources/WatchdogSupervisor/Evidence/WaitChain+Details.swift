@@ -7,16 +7,8 @@ extension WaitChain {
     /// The chain in the form that reports use.
     var details: [WaitDetails] {
         waits.enumerated().map { index, wait in
-            var details = WaitDetails(
-                process: Int(wait.process),
-                thread: Int(wait.thread),
-                name: wait.name,
-                syscall: wait.syscall,
-                subject: wait.subject,
-                holder: wait.holder.map { WaitDetails.Holder($0) },
-                isDeadlocked: cycleStart.map { index >= $0 } ?? false,
-                sources: wait.sources
-            )
+            var details = wait.details
+            details.isDeadlocked = cycleStart.map { index >= $0 } ?? false
             guard wait.holder?.relation == .holds else { return details }
             details.priority = priority(of: wait.process, wait.thread)
             details.holder?.priority = wait.holder.flatMap { holder in
@@ -24,6 +16,15 @@ extension WaitChain {
             }
             return details
         }
+    }
+}
+
+extension Wait {
+    /// The wait in the form that reports use.
+    var details: WaitDetails {
+        WaitDetails(
+            process: Int(process), thread: Int(thread), name: name, syscall: syscall, subject: subject,
+            holder: holder.map { WaitDetails.Holder($0) }, sources: sources)
     }
 }
 

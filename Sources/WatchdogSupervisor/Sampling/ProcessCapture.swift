@@ -72,6 +72,7 @@ public struct ProcessCapture {
         if let syscall = observation.syscall, [.sleeping, .uninterruptible].contains(observation.state) {
             let look = WaitLook { [process] in WaitLook.processes(from: process) }
             evidence.waits = look.chain(process: process, thread: process, syscall: syscall).map { $0.details } ?? []
+            evidence.besides = look.besides(process, of: process).map { $0.details }
         }
         return evidence
     }

@@ -44,24 +44,24 @@ public struct Descendants: Sendable {
     /// it is not clear which one it is.
     ///
     /// - Parameters:
-    ///   - stack: the main thread's stack.
+    ///   - tail: where the main thread's wait leads within its process.
     ///   - isAlone: whether the main process has no other thread.
-    ///   - findings: what the stack says.
-    func finding(
-        _ stack: NamedStack, isAlone: Bool, _ evidence: HangEvidence, beside findings: [Finding]
-    ) -> Finding? {
-        guard !members.isEmpty, let call = SystemCall.blocking(evidence.syscall)?.name ?? stack.syscall,
+    ///   - hasReturned: whether the main thread has come back from its wait, and has entered it again.
+    func finding(_ tail: WaitTail, isAlone: Bool, hasReturned: Bool, _ evidence: HangEvidence) -> Finding? {
+        let latest = tail.isMain ? evidence.syscall : tail.wait?.syscall
+        guard !members.isEmpty, let call = SystemCall.blocking(latest)?.name ?? tail.stack.syscall,
             let wait = EventWait(
-                call, evidence.waits.first, isLoop: findings.contains { $0.kind == .idleEventLoop },
-                isForChild: findings.contains { $0.kind == .childProcess }, isAlone: isAlone,
-                descendants: descendants(of: main))
+                call, tail.wait, isLoop: tail.isIdle,
+                isForChild: tail.findings.contains { $0.kind == .childProcess }, isForThreads: tail.unowned != nil,
+                hasReturned: hasReturned && tail.isMain, isAlone: isAlone, descendants: descendants(of: main))
         else { return nil }
         let scope = Set(wait.processes.isEmpty ? children(of: main) : wait.processes)
         let causes = Causes(
             members.map { ($0.pid, ProcessDeed($0, in: self, evidence)) },
             below: scope.reduce(into: scope) { $0.formUnion(descendants(of: $1)) })
         // Where the main process has work of its own, in its loop or its threads, a sleeping helper explains nothing.
-        let hasWork = wait.reason == .loop || wait.reason == .signals && !isAlone
+        let hasWork =
+            [.loop, .pauses, .threads].contains(wait.reason) || wait.reason == .signals && !isAlone
         let isDecided = !causes.stuck.isEmpty || hasWork
         let named = isDecided ? causes.stuck : causes.onlySleeper.map { [$0] } ?? []
         guard let first = named.first else { return nil }
@@ -76,7 +76,7 @@ public struct Descendants: Sendable {
         return Finding(
             kind: .otherProcess,
             text: (named.count == 1 ? "Process \(all)" : "\(named.count) processes are stuck: \(all)")
-                + ", while the main thread \(wait.words)\(queue)",
+                + ", while the main thread \(tail.meanwhile(wait.words))\(queue)",
             source: "/proc/\(named.count == 1 ? String(first) : "PID")/stat field 3 and /proc/PID/syscall",
             processes: named)
     }
@@ -158,12 +158,18 @@ extension Verdict {
         return 1_000 - runningTenths - waitingTenths >= VerdictThresholds.asleep
     }
 
-    /// Adds the processes that are stuck while the main thread only waits for them, unless the wait itself names them.
+    /// Adds the processes that are stuck while the main thread only waits for them, unless the wait itself names them, or the
+    /// thread that does not sleep.
     package mutating func add(_ finding: Finding) {
-        guard mayWaitForOthers, finding.kind == .otherProcess, let processes = finding.processes,
-            let shares = line.ranges(of: " · ").last,
-            !processes.allSatisfy({ line.contains(" \($0) \"") })
-        else { return }
+        guard mayWaitForOthers, let shares = line.ranges(of: " · ").last else { return }
+        switch finding.kind {
+        case .otherProcess:
+            guard let processes = finding.processes, !processes.allSatisfy({ line.contains(" \($0) \"") }) else {
+                return
+            }
+        case .otherThread where !finding.isAsleep: break
+        default: return
+        }
         let clause = finding.text.firstRange(of: ", while the main thread ").map { finding.text[..<$0.lowerBound] }
         let words = clause ?? finding.text[...]
         let text = Finding.clause(words).singleLine(limit: Self.longestClause)

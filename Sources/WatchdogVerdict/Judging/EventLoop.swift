@@ -36,6 +36,7 @@ struct EventLoop {
             if functions.contains(where: { NamedStack.isFunction(name, $0) }) { return index }
             let image = stack.images[index]
             if isEpoll, Self.interpreters.contains(where: image.hasPrefix) { return index }
+            if Self.polling.contains(call), image.hasPrefix(Self.erlang) { return index }
             if name.isEmpty, Self.libraries.contains(where: image.hasPrefix) { continue }
             if name.isEmpty, isFollowed(index, by: ["PostmasterMain"]) { return index + 1 }
             if hasReturned, Self.polling.contains(call), isLoopByName(index) { return index }
@@ -91,6 +92,9 @@ struct EventLoop {
     /// Python reaches epoll_wait(2) only through `select.epoll`, which asyncio and selectors use; its functions are
     /// seldom named.
     private static let interpreters = ["python", "libpython", "select.cpython"]
+
+    /// Its first thread only waits, and its code runs on threads called schedulers; it is often stripped.
+    private static let erlang = "beam."
 
     /// Go parks a thread that has no goroutine to run in futex(2) or in its network poller.
     private static let schedulers = [

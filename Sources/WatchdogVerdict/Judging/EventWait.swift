@@ -10,6 +10,10 @@ struct EventWait {
         /// What a child writes, or its end of a pipe or socket pair.
         case output
         case loop
+        /// Again and again for a time, between which it looks after its children.
+        case pauses
+        /// For something that another thread of the process has to do.
+        case threads
     }
 
     let reason: Reason
@@ -29,16 +33,19 @@ struct EventWait {
     ///   - call: the system call in which the thread is blocked.
     ///   - wait: what is known of the wait.
     ///   - isLoop: whether the stack shows an event loop's own wait.
+    ///   - isForThreads: whether the stack shows a wait that any other thread of the process may end.
+    ///   - hasReturned: whether the thread has come back from the wait, and has entered it again.
     ///   - isForChild: whether the stack shows a wait for a child, whatever the call.
     ///   - isAlone: whether the process has no other thread, which could end the wait.
     ///   - descendants: the processes below the one that waits.
     /// - Returns: nil if the wait may be the app's own.
     init?(
-        _ call: String, _ wait: WaitDetails?, isLoop: Bool, isForChild: Bool, isAlone: Bool, descendants: Set<Int>
+        _ call: String, _ wait: WaitDetails?, isLoop: Bool, isForChild: Bool, isForThreads: Bool = false,
+        hasReturned: Bool = false, isAlone: Bool, descendants: Set<Int>
     ) {
         let ends = OtherEnds(wait?.subject ?? "")
         let below = ends.processes.filter(descendants.contains)
-        if isForChild || Self.children.contains(call) {
+        if isForChild || Self.children.contains(call) || wait?.holder?.relation == .child {
             let child = wait?.holder.flatMap { $0.relation == .child ? $0.process : nil }
             (reason, processes) = (.child, child.map { [$0] } ?? [])
         } else if Self.signals.contains(call) {
@@ -54,6 +61,10 @@ struct EventWait {
             let isOutput = !below.isEmpty && !ends.includeSelf
             guard isAlone || isOutput || files.tellOfProcesses else { return nil }
             (reason, processes) = (files.tellOfProcesses ? .signals : isOutput ? .output : .loop, [])
+        } else if call.hasSuffix("nanosleep"), hasReturned {
+            (reason, processes) = (.pauses, [])
+        } else if isForThreads, wait?.holder == nil {
+            (reason, processes) = (.threads, [])
         } else {
             return nil
         }
@@ -66,6 +77,8 @@ struct EventWait {
         case .signals: "waits for signals"
         case .output: "waits for a child's output"
         case .loop: "waits in its loop"
+        case .pauses: "sleeps again and again"
+        case .threads: "waits for another of its threads"
         }
     }
 }
@@ -120,33 +133,62 @@ struct PolledFiles {
     /// The files of a list such as `5 (eventfd), -1, 6 (pipe)`; nil if one of them is not described.
     private static func files(in list: Substring) -> [String]? {
         var files: [String] = []
+        for (number, file) in entries(in: list) ?? [(0, nil)] {
+            // poll(2) ignores negative numbers.
+            guard file != nil || number.map({ $0 < 0 }) ?? false else { return nil }
+            if let file { files.append(file) }
+        }
+        return files
+    }
+
+    /// The numbers and files of such a list, without a number for `…`; nil for another text.
+    private static func entries(in list: Substring) -> [(number: Int?, file: String?)]? {
+        var entries: [(number: Int?, file: String?)] = []
         var rest = list
         while !rest.isEmpty {
-            guard let number = Int(rest.prefix { !" ,".contains($0) }) else { return nil }
-            rest = rest.drop { !" ,".contains($0) }
+            let word = rest.prefix { !" ,".contains($0) }
+            guard let number = Int(word) else {
+                return word == "…" && word.endIndex == rest.endIndex ? entries + [(nil, nil)] : nil
+            }
+            rest = rest[word.endIndex...]
+            var file: String?
             if rest.hasPrefix(" (") {
                 let end = rest.firstRange(of: "), ")?.lowerBound ?? rest.index(before: rest.endIndex)
                 guard rest[end] == ")" else { return nil }
-                files.append(String(rest[..<end].dropFirst(2)))
+                file = String(rest[..<end].dropFirst(2))
                 rest = rest[end...].dropFirst()
-            } else if number >= 0 {
-                return nil
             }
-            // poll(2) ignores negative numbers.
+            entries.append((number, file))
             guard rest.isEmpty || rest.hasPrefix(", ") else { return nil }
             rest = rest.dropFirst(2)
         }
-        return files
+        return entries
+    }
+
+    /// A subject with several files, of which it keeps those that say most, as many as fit: connections and other ends.
+    ///
+    /// - Returns: nil if it has only one file, or none that fits.
+    static func abridge(_ subject: String, to length: Int) -> String? {
+        guard let list = subject.firstRange(of: " fds: "), let entries = entries(in: subject[list.upperBound...]),
+            entries.count > 1
+        else { return nil }
+        let head = String(subject[..<list.upperBound])
+        var kept: [String] = []
+        for case (let number?, let file?) in entries where file.contains(" → ") || file.contains(", other end in pid ")
+        {
+            let next = kept + ["\(number) (\(file))"]
+            if head.count + next.joined(separator: ", ").count + 3 > length { break }
+            kept = next
+        }
+        return kept.isEmpty ? nil : head + (kept + ["…"]).joined(separator: ", ")
     }
 
     /// Whether nobody is asked for an answer: there is no connection to somebody outside of the app.
     var areOwn: Bool {
         files.allSatisfy { file in
             if Self.own.contains(where: file.hasPrefix) { return true }
-            if file.hasPrefix("Unix socket") {
-                return file.contains(", other end in ") || file.contains(" to accept")
-            }
-            return file.hasPrefix("TCP ") && file.contains(" to accept")
+            guard file.hasPrefix("Unix socket") || file.hasPrefix("TCP ") else { return false }
+            return file.contains(", other end in ") || file.contains(" to accept")
         }
     }
 

@@ -58,15 +58,18 @@ extension Finding {
             default: finding
             }
         }
-        if let starved = OtherThread.starvedSignaller(in: capture, main: main, evidence, samples, of: findings) {
-            findings.insert(starved, at: 0)
-        }
+        let starved = OtherThread.starvedSignaller(in: capture, main: main, evidence, samples, of: findings)
+        if let starved { findings.insert(starved, at: 0) }
         if let full = cooperativePool(capture, evidence) { findings.append(full) }
         guard awaits != .nothing else { return findings }
-        let other = OtherThread.finding(
-            in: capture, main: main, evidence, samples, beside: findings, computingOnly: awaits == .readiness)
+        guard let tail = WaitTail(evidence, in: capture, main: main, findings) else { return findings }
+        // A thread that gets no CPU has been named.
+        let other =
+            starved == nil
+            ? OtherThread.finding(
+                in: capture, main: main, evidence, samples, tail, computingOnly: awaits == .readiness) : nil
         let process = tree?.finding(
-            stack, isAlone: capture.threads.count == 1, evidence, beside: findings)
+            tail, isAlone: capture.threads.count == 1, hasReturned: samples?.hasReturned(main) ?? false, evidence)
         // A thread that waits for a child is not the cause if the child is stuck.
         let waitsForChild = other.flatMap { other in capture.threads.first { $0.id == other.thread } }
             .map { EventWait.children.contains(NamedStack($0, in: capture).syscall ?? "") }

@@ -62,6 +62,8 @@ public struct Finding: Codable, Hashable, Sendable {
         case databaseAnswer = "database-answer"
         /// A script that runs inside the program.
         case embeddedScript = "embedded-script"
+        /// A runtime collects garbage.
+        case garbageCollection = "garbage-collection"
         /// Another thread, where the main thread itself is not the cause.
         case otherThread = "other-thread"
         /// Another process of the app, where the main thread only waits for it or for events.
@@ -78,6 +80,12 @@ public struct Finding: Codable, Hashable, Sendable {
     public var thread: Int?
     /// The IDs of the other processes that are involved; nil without any.
     public var processes: [Int]?
+    /// Whether the other thread that it names only sleeps, which may be all that it has to do; it is not in reports.
+    package var isAsleep = false
+
+    private enum CodingKeys: String, CodingKey {
+        case kind, text, source, thread, processes
+    }
 
     /// The text in the middle of a sentence.
     package var clause: String { Self.clause(text[...]) }

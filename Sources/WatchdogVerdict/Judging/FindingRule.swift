@@ -34,17 +34,20 @@ struct FindingRule {
         return Finding(kind: kind, text: text, source: "frame \(index): \(stack.names[index].singleLine(limit: 128))")
     }
 
+    /// Functions that look up a host.
+    static let lookups = [
+        "getaddrinfo", "gethostbyname", "gethostbyname_r", "gethostbyname2_r", "getnameinfo", "gethostbyaddr_r",
+        "__res_context_query", "__res_context_search", "res_nquery", "__libc_res_nsearch",
+    ]
+
     private static let waiting: Set<String> = ["futex", "futex_wait", "futex_waitv"]
     private static let polling = EventLoop.polling
 
     /// Ordered by how causes are reported: a library's own wait before the primitive it is built on.
     static let all: [FindingRule] = [
         FindingRule(
-            kind: .nameLookup, text: "A host name is being looked up (getaddrinfo)",
-            functions: [
-                "getaddrinfo", "gethostbyname", "gethostbyname_r", "gethostbyname2_r", "getnameinfo", "gethostbyaddr_r",
-                "__res_context_query", "__res_context_search", "res_nquery", "__libc_res_nsearch",
-            ]),
+            kind: .nameLookup, text: "A host name is being looked up (getaddrinfo)", functions: lookups),
+        GarbageCollection.rule,
         FindingRule(
             kind: .sqliteBusy, text: "SQLite waits for another connection's lock on the database (busy)", functions: [],
             calls: ["clock_nanosleep", "nanosleep"], image: "libsqlite3"),

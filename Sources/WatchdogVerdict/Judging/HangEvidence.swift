@@ -36,6 +36,9 @@ public struct HangEvidence: Hashable, Sendable {
     /// Says the same as ``subject``, with sources; if both are set, ``subject`` is shown.
     public var waits: [WaitDetails]
 
+    /// What other threads of the process wait for, in calls that wait for somebody's answer.
+    public var besides: [WaitDetails] = []
+
     /// Whether all samples show the main thread in one sleep, and the last look shows it in the same call.
     public var isSameSleep = false
 

@@ -8,6 +8,7 @@ struct OtherThread {
     private enum Deed: Int, Comparable {
         /// Sleeps in a call that its own code made.
         case sleeps
+        case looksUpHost
         case isStopped
         case isUninterruptible
         case computes
@@ -38,12 +39,20 @@ struct OtherThread {
     private let words: String
 
     /// - Returns: nil when the thread does nothing remarkable.
-    private init?(_ thread: CapturedThread, in capture: CapturedProcess, _ samples: ProcessSamples?) {
+    private init?(
+        _ thread: CapturedThread, in capture: CapturedProcess, _ samples: ProcessSamples?, _ waits: [WaitDetails]
+    ) {
         let stack = NamedStack(thread, in: capture)
+        // A thread that is elsewhere at the second look waits for something else.
+        let wait = waits.first { wait in
+            wait.thread == thread.id && SystemCall.blocking(wait.syscall)?.name == stack.syscall
+        }
+        let subject = wait.flatMap { WaitText([$0]).subject }
         self.thread = thread
         let sampled = samples.flatMap { samples in samples.threads.first { $0.id == thread.id } }
-        let call = stack.syscall.map { " in \($0)" } ?? ""
-        let own = stack.ownFunction.map { ", from \(Self.short($0))" } ?? ""
+        let call = stack.syscall.map { " in \($0)\(subject.map { " (\($0))" } ?? "")" } ?? ""
+        let computes = GarbageCollection.isDone(by: thread, stack) ? "collects garbage" : "computes"
+        let own = stack.origin
         if thread.state == "T" || thread.state == "t" {
             (deed, weight, words) = (.isStopped, 0, "is stopped")
         } else if let samples, let sampled, samples.duration > .zero,
@@ -55,13 +64,15 @@ struct OtherThread {
             words =
                 sampled.runTime * 10 < samples.wanted(sampled)
                 ? "could run, but had a CPU for only \(ran) s of \(window) s\(own)"
-                : "computes (\(ran) s of \(window) s on a CPU)\(own)"
+                : "\(computes) (\(ran) s of \(window) s on a CPU)\(own)"
         } else if thread.state == "D", let name = stack.syscall, EventWait.starts.contains(name) {
             (deed, weight, words) = (.sleeps, 0, "waits in \(name) for its child to execute a program\(own)")
         } else if thread.state == "D" {
             (deed, weight, words) = (.isUninterruptible, 0, "is in uninterruptible sleep\(call)\(own)")
         } else if sampled == nil, thread.state == "R", thread.runNanoseconds >= Self.leastRun {
-            (deed, weight, words) = (.computes, Int64(clamping: thread.runNanoseconds), "computes\(own)")
+            (deed, weight, words) = (.computes, Int64(clamping: thread.runNanoseconds), "\(computes)\(own)")
+        } else if thread.state == "S", stack.syscall != "futex", stack.contains(FindingRule.lookups) {
+            (deed, weight, words) = (.looksUpHost, 0, "looks up a host name and waits\(call)\(own)")
         } else if thread.state == "S", let name = stack.syscall, let rank = Self.waits.firstIndex(of: name),
             name != "futex" || stack.first(Self.locks, within: 4) != nil, sampled.map({ $0.runs.count == 1 }) ?? true,
             stack.ownFunction != nil, EventLoop(stack, hasReturned: true).finding == nil
@@ -88,46 +99,54 @@ struct OtherThread {
     /// The finding that names the thread to look at; nil when there is none.
     ///
     /// - Parameters:
-    ///   - findings: what the main thread's own stack says.
+    ///   - tail: where the main thread's wait leads within its process.
     ///   - computingOnly: whether only threads that compute are an explanation.
     static func finding(
-        in capture: CapturedProcess?, main: Int, _ evidence: HangEvidence, _ samples: ProcessSamples?,
-        beside findings: [Finding], computingOnly: Bool
+        in capture: CapturedProcess, main: Int, _ evidence: HangEvidence, _ samples: ProcessSamples?,
+        _ tail: WaitTail, computingOnly: Bool
     ) -> Finding? {
-        guard let capture else { return nil }
-        let isIdle = findings.contains { $0.kind == .idleEventLoop }
-        let joined = evidence.waits.first?.holder.flatMap { $0.relation == .ends ? $0.thread : nil }
         let isForMap = evidence.isWaitingForMemoryMap
-        guard isIdle || joined != nil || isForMap else { return nil }
-        let others = capture.threads.filter { $0.id != main }.compactMap { Self($0, in: capture, samples) }
-            .filter { $0.deed == .computes || (joined == nil && !computingOnly) }
-            .filter { !isForMap || $0.mayHoldMemoryMap(in: capture) }
-        let most = others.max {
-            ($0.thread.id == joined ? 1 : 0, $0.deed, $0.weight) < ($1.thread.id == joined ? 1 : 0, $1.deed, $1.weight)
+        let others = capture.threads.filter { $0.id != main }
+            .compactMap { Self($0, in: capture, samples, evidence.besides + evidence.waits) }
+        let meanwhile: String
+        var candidates = others
+        if isForMap {
+            meanwhile = "waits for \(MemoryMapWait.subject)"
+            candidates = others.filter { $0.mayHoldMemoryMap(in: capture) }
+        } else if !tail.isMain, let last = others.first(where: { $0.thread.id == tail.thread.id }),
+            last.deed == .computes || last.deed == .looksUpHost
+        {
+            let isJoined = evidence.waits.first?.holder?.relation == .ends
+            meanwhile = isJoined ? "waits for a thread's end" : "waits for a lock"
+            candidates = [last]
+        } else if tail.isIdle {
+            meanwhile = tail.meanwhile("waits in its loop")
+            if !tail.isMain { candidates = others.filter { $0.deed > .sleeps && $0.thread.id != tail.thread.id } }
+        } else if let unowned = tail.unowned {
+            meanwhile = tail.meanwhile("waits for \(unowned)")
+            // Whoever sleeps may be waiting for the main thread as well.
+            candidates = others.filter {
+                [.computes, .looksUpHost].contains($0.deed) && $0.thread.id != tail.thread.id
+            }
+        } else {
+            return nil
         }
-        guard let most else { return nil }
-        let same = others.filter { $0.deed == most.deed }.count
-        let more = same > 1 && most.thread.id != joined ? "; \(same - 1) more like it" : ""
+        if computingOnly { candidates.removeAll { $0.deed != .computes } }
+        guard let most = candidates.max(by: { ($0.deed, $0.weight) < ($1.deed, $1.weight) }) else { return nil }
+        let same = candidates.filter { $0.deed == most.deed }.count
+        let more = same > 1 ? "; \(same - 1) more like it" : ""
         let name = most.thread.name.singleLine(limit: 32)
-        let meanwhile =
-            isForMap
-            ? "the main thread waits for \(MemoryMapWait.subject)"
-            : isIdle ? "the main thread waits in its loop" : "the main thread waits for a thread's end"
-        return Finding(
+        var finding = Finding(
             kind: .otherThread,
-            text: "Thread \(most.thread.id) \"\(name)\" \(most.words)\(more), while \(meanwhile)",
+            text: "Thread \(most.thread.id) \"\(name)\" \(most.words)\(more), while the main thread \(meanwhile)",
             source: samples == nil ? "/proc/PID/task/TID/stat field 3" : "samples of its state and CPU time",
             thread: most.thread.id)
+        finding.isAsleep = most.deed == .sleeps
+        return finding
     }
 }
 
 extension OtherThread {
-    /// Waits that nobody owns: any thread could end them.
-    private static let unowned: [Finding.Kind: String] = [
-        .dispatchSemaphore: "a semaphore", .posixSemaphore: "a semaphore", .dispatchGroup: "a group",
-        .conditionVariable: "a condition", .barrier: "a barrier",
-    ]
-
     /// The inversion when the main thread waits for what nobody owns, and the only other thread that does not sleep
     /// gets hardly any CPU: at most a fifth of the time, of which it wanted four fifths.
     static func starvedSignaller(
@@ -135,7 +154,7 @@ extension OtherThread {
         of findings: [Finding]
     ) -> Finding? {
         guard let samples, samples.duration > .zero, evidence.waits.first?.holder == nil,
-            let what = findings.lazy.compactMap({ unowned[$0.kind] }).first
+            let what = findings.lazy.compactMap({ WaitTail.unowned[$0.kind] }).first
         else { return nil }
         let awake = capture.threads.filter { $0.id != main && $0.state != "S" && $0.state != "I" }
         guard awake.count == 1, let thread = awake.first, thread.state == "R",
@@ -154,6 +173,14 @@ extension OtherThread {
 }
 
 extension NamedStack {
+    /// `, from crunch`: the function that leads to where the thread is; empty without one.
+    var origin: String {
+        if script == nil, names.first == "", images.first == BinaryImage.unknown.name {
+            return ", in code that its runtime generated"
+        }
+        return ownFunction.map { ", from \(OtherThread.short($0))" } ?? ""
+    }
+
     /// The innermost function outside of libc that has a name; in an interpreter, the script's.
     var ownFunction: String? {
         if let script { return script }

@@ -53,7 +53,7 @@ struct ProcessDeed {
         let capture = process.capture
         let thread = capture?.threads.first { $0.id == process.pid }
         let stack = thread.flatMap { thread in capture.map { NamedStack(thread, in: $0) } }
-        let own = stack?.ownFunction.map { ", from \(OtherThread.short($0))" } ?? ""
+        let own = stack?.origin ?? ""
         let states = [String(process.state)] + (thread.map { [$0.state] } ?? [])
         let wait = process.waits.first { $0.process == process.pid }
         let calls = [wait?.syscall, thread?.syscall].compactMap(\.self).map { SystemCall.blocking($0)?.name }

@@ -17,7 +17,9 @@ package struct WaitText {
     var subject: String? {
         guard !parts.isEmpty else { return nil }
         let length = parts.indices.reversed().first { sentence($0 + 1).count <= Self.longestSubject }
-        return length.map { sentence($0 + 1) } ?? sentence(1).singleLine(limit: Self.longestSubject)
+        if let length { return sentence(length + 1) }
+        let whole = sentence(1)
+        return (PolledFiles.abridge(whole, to: Self.longestSubject) ?? whole).singleLine(limit: Self.longestSubject)
     }
 
     /// The chain as one sentence.
@@ -104,7 +106,12 @@ package struct WaitText {
             if !isPlain, isOwnProcess { return "\(subject), locked by this process" }
             let thread = thread + stopped
             return "\(subject), locked by \(holder.state == nil ? "pid \(holder.process), which is gone" : thread)"
+        case .child where subject.contains("pidfd of pid "):
+            return subject.contains(", which ") ? subject : "\(subject)\(state)"
         case .child: return "child \(holder.process) \(name)\(state)"
+        case .anyChild where subject == "SIGCHLD" || subject.hasSuffix(": signalfd"):
+            let call = subject == "SIGCHLD" ? "a signal" : subject
+            return "\(call), such as SIGCHLD from \(holder.process) \(name)\(state)"
         case .anyChild: return "any child, such as \(holder.process) \(name)\(state)"
         case .ends: return "the end of \(thread)\(stopped)"
         }

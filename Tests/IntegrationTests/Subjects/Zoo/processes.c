@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <resolv.h>
+#include <semaphore.h>
 #include <spawn.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -40,6 +45,32 @@ static void *compute_for_ever(void *unused) {
     return NULL;
 }
 KIND(join_computing) { pthread_join(start(compute_for_ever, NULL, "cruncher"), NULL); }
+KIND(condition_of_computing) {
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+    start(compute_for_ever, NULL, "cruncher");
+    pthread_mutex_lock(&mutex);
+    pthread_cond_wait(&condition, &mutex);
+}
+// Asks a name server on the loopback that never answers.
+static void *look_up(void *unused) {
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    struct addrinfo *found;
+    socklen_t length = sizeof address;
+    int server = socket(AF_INET, SOCK_DGRAM, 0);
+    (void)unused;
+    if (bind(server, (void *)&address, length) != 0 || res_init() != 0) fail("bind");
+    getsockname(server, (void *)&address, &length);
+    _res.nscount = 1;
+    _res.nsaddr_list[0] = address;
+    for (;;) getaddrinfo("feed.example.com", "443", NULL, &found);
+}
+KIND(lookup_in_thread) {
+    static sem_t semaphore;
+    sem_init(&semaphore, 0, 0);
+    start(look_up, NULL, "resolver");
+    sem_wait(&semaphore);
+}
 static void *read_for_ever(void *unused) {
     int ends[2];
     char byte;

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogBase
+
+/// The thread of the main process to which the main thread's wait leads: the main thread itself, or the last of those that
+/// wait for each other's locks and ends.
+struct WaitTail {
+    /// The thread that was captured.
+    let thread: CapturedThread
+    /// What it waits for; nil if that is not known.
+    let wait: WaitDetails?
+    let stack: NamedStack
+    /// Whether it is the main thread.
+    let isMain: Bool
+    /// What the stack says.
+    let findings: [Finding]
+    /// `waits for the end of thread 12 "worker"`; nil for the main thread.
+    private let words: String?
+
+    /// - Parameters:
+    ///   - main: the ID of the main thread, whose stack says what `findings` are.
+    init?(_ evidence: HangEvidence, in capture: CapturedProcess, main: Int, _ findings: [Finding]) {
+        let own = evidence.waits.prefix { $0.process == evidence.waits.first?.process }
+        let last = own.last
+        let holder = last?.holder.flatMap { $0.process == last?.process ? $0.thread : nil }
+        let isDeadlocked = own.contains(where: \.isDeadlocked)
+        let id = isDeadlocked ? main : holder ?? last?.thread ?? main
+        guard let thread = capture.threads.first(where: { $0.id == id }) else { return nil }
+        self.thread = thread
+        isMain = id == main
+        // Of the last one's holder nothing is known, neither what it waits for.
+        wait = isDeadlocked ? own.first : holder == nil ? last : nil
+        let stack = NamedStack(thread, in: capture)
+        self.stack = stack
+        self.findings =
+            isMain
+            ? findings
+            : FindingRule.all.compactMap { $0.finding(in: stack, evidence) }
+                + [EventLoop(stack, hasReturned: true).finding].compactMap(\.self)
+        let name = "thread \(thread.id) \"\(thread.name.singleLine(limit: 32))\""
+        words =
+            isMain ? nil : own.first?.holder?.relation == .ends ? "waits for the end of \(name)" : "waits for \(name)"
+    }
+
+    var isIdle: Bool { findings.contains { $0.kind == .idleEventLoop } }
+
+    /// What the main thread does, of which the tail does the last part.
+    func meanwhile(_ deed: String) -> String { words.map { "\($0), which \(deed)" } ?? deed }
+
+    /// A wait that nobody owns, because any other thread could end it; nil for any other one.
+    var unowned: String? {
+        guard wait?.holder == nil else { return nil }
+        return findings.lazy.compactMap { Self.unowned[$0.kind] }.first
+    }
+
+    /// Waits that nobody owns: any thread could end them.
+    static let unowned: [Finding.Kind: String] = [
+        .dispatchSemaphore: "a semaphore", .posixSemaphore: "a semaphore", .dispatchGroup: "a group",
+        .conditionVariable: "a condition", .barrier: "a barrier", .pythonLock: "a lock or an event of Python's",
+    ]
+}
