@@ -70,13 +70,14 @@ struct TopCommand: ParsableCommand {
 
     /// Prints tables, for pipes and scripts.
     private func print(_ screen: inout TopScreen, _ reader: TopReader) throws(ControlClientError) {
-        let style = OutputOptions.standard
         for _ in 0..<(count ?? 1) {
             var time = timespec()
             time.tv_sec = Int(interval.nanoseconds / 1_000_000_000)
             time.tv_nsec = Int(interval.nanoseconds % 1_000_000_000)
             nanosleep(&time, nil)
             screen.update(try reader.read())
+            // Only now: it has the clock.
+            let style = OutputOptions.standard
             let lines = screen.lines(
                 columns: style.columns ?? 200, rows: nil, style: style, isUnicode: Locale.isUnicode)
             Swift.print(lines.joined(separator: "\n"))

@@ -19,7 +19,7 @@ struct InterfaceTests {
         ),
         (
             "Describe", [DescribeRequest("a", logLines: 1), DescribeRequest("a")],
-            [Samples.description, Samples.bareDescription, Samples.outlineDescription]
+            [Samples.description, Samples.bareDescription, Samples.outlineDescription, Samples.silentDescription]
         ),
         (
             "DescribeDaemon", [EmptyRequest()],

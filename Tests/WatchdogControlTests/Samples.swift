@@ -62,6 +62,16 @@ enum Samples {
         lifecycle: "foreground", output: "journal",
         reportGaps: ["no stacks: 2 earlier captures of this app have not returned"])
 
+    /// Of an app that does not answer.
+    static let silentDescription: DescribeReply = {
+        var app = AppSummary(name: "hung", state: .running, isAnswering: false, since: ago(.seconds(9)))
+        app.silence = SilenceSummary(
+            reason: .probes, since: ago(.seconds(4)), failedProbes: 2, neededProbes: 3, isInTime: false)
+        var details = AppDetails(allowances: AllowanceSummary(Allowances()))
+        (details.failedProbes, details.lastAnswer) = (2, ago(.seconds(7)))
+        return DescribeReply(app: app, details: details)
+    }()
+
     /// Of an app that has failed too often.
     static let failedDescription = DescribeReply(
         app: list.apps[5],

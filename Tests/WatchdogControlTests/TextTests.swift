@@ -2,6 +2,7 @@
 
 import Testing
 import WatchdogBase
+import WatchdogPolicy
 
 @testable import WatchdogControl
 
@@ -114,6 +115,10 @@ struct TextTests {
         }
         #expect(text(.running, true) == "web is ready and answers")
         #expect(text(.running, false) == "web is ready, but does not answer")
+        let silent = AppSummary(
+            name: "web", state: .running, isAnswering: false,
+            silence: SilenceSummary(.held(.stopped), since: Samples.ago(.seconds(5))), since: Samples.now)
+        #expect(ControlText.ping(silent, style: plain) == "web is ready, but stopped by a signal (5s)")
         #expect(text(.launching) == "web is not ready yet: launching")
         #expect(text(.failed) == "web is not ready: failed")
         #expect(text(.running) == "web is ready; this watchdogd does not say whether it answers")

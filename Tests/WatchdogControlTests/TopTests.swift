@@ -2,6 +2,7 @@
 
 import Testing
 import WatchdogBase
+import WatchdogPolicy
 
 @testable import WatchdogControl
 
@@ -42,16 +43,60 @@ struct TopTests {
         let narrow = screen.lines(columns: 79, rows: nil, style: style, isUnicode: true)
         #expect(
             narrow == [
-                "APP*         STATE       UPTIME  CPU%    MEM TASKS  PING99 TREND    INCIDENT",
-                "postg...main waiting         1h   150  11.0G     3       -          4s ago",
-                "web          running         1h   3.4    35M     3   900µs      ▁▄█ -",
+                "APP*         STATE       UPTIME  CPU%    MEM  PING99 LAST INCIDENT",
+                "postg...main waiting         1h   150  11.0G       - 4s ago: blocked (scene-...",
+                "web          running         1h   3.4    35M   900µs -",
                 "",
                 "2 apps: 1 waiting, 1 running",
             ])
         let wide = screen.lines(columns: 159, rows: nil, style: style, isUnicode: false)
         #expect(wide[1].contains("postgres-primary@main"))
-        #expect(wide[1].hasSuffix("scene-update, 4s ago: Main thread blocked"))
+        #expect(wide[1].hasSuffix(" 4s ago: blocked (scene-update)"))
         #expect(wide[2].contains("     .=#"))
+    }
+
+    @Test("Without incidents, 80 columns have room for every figure; names and states take what they need")
+    func room() {
+        var screen = TopScreen()
+        for ping in [Duration.microseconds(100), .microseconds(450)] { screen.update([app("api", ping: ping)]) }
+        screen.update([app("api", ping: .microseconds(900), cpu: 0.034, memory: 35 << 20)])
+        #expect(
+            screen.lines(columns: 79, rows: nil, style: style, isUnicode: true) == [
+                "APP* STATE       UPTIME  CPU%    MEM TASKS  PING99 TREND    LAST INCIDENT",
+                "api  running         1h   3.4    35M     3   900µs      ▁▄█ -", "", "1 app: 1 running",
+            ])
+    }
+
+    @Test("An app that does not answer is shown so, in as many words as there is room for", arguments: [79, 119, 199])
+    func silence(columns: Int) {
+        var hung = app("api", report: "/r/1.ips")
+        hung.summary.silence = SilenceSummary(
+            .probes(failed: 2, needed: 3), since: Timestamp(microseconds: Self.now.microseconds - 4_200_000))
+        var screen = TopScreen()
+        screen.update([hung, app("web")])
+        let lines = screen.lines(columns: columns, rows: nil, style: style, isUnicode: true)
+        #expect(lines.allSatisfy { $0.count <= columns })
+        #expect(
+            lines[1].contains(columns < 199 ? " not answering 4s " : " not answering for 4s (2 of 3 probes failed) "))
+        #expect(lines[1].contains(" 4s ago: blocked"))
+        #expect(lines.last == "2 apps: 1 running, 1 not answering")
+        let colored = screen.lines(
+            columns: columns, rows: nil, style: .init(isColored: true, time: style.time), isUnicode: true)
+        #expect(colored[1].contains("\u{1b}[1;31mnot answering"))
+    }
+
+    @Test("An app that is asked less often than it is read keeps its latest answer; one that owes an answer has none")
+    func rarePings() {
+        var screen = TopScreen()
+        screen.update([app("api", ping: .milliseconds(2))])
+        screen.update([app("api")])
+        #expect(screen.apps[0].ping == .milliseconds(2))
+        var hung = app("api")
+        hung.summary.silence = SilenceSummary(.ping, since: Self.now)
+        screen.update([hung])
+        #expect(screen.apps[0].ping == nil)
+        screen.update([app("api")])
+        #expect(screen.apps[0].ping == nil, "nothing was answered since")
     }
 
     @Test(

@@ -45,6 +45,7 @@ struct MetricsTextTests {
         meter.run(true, at: Instant(nanoseconds: 0))
         for milliseconds in [1, 2, 16, 17, 900] { meter.measured(.ping(.milliseconds(milliseconds))) }
         meter.measured(.probe(.milliseconds(4)))
+        for _ in 0..<3 { meter.measured(.failedProbe) }
         meter.noticed(.hung(for: .milliseconds(900)))
         meter.reported(.blocked, fault: .app)
         meter.reported(.partlyRunning, fault: nil)
@@ -60,6 +61,7 @@ struct MetricsTextTests {
         app.cpuTime = AppReading.CPUTime(user: .milliseconds(120_500), system: .microseconds(20_250_001))
         app.memory = 123_456_789
         (app.hasProbe, app.hasReload) = (true, true)
+        app.isStoppedBySignal = true
         return app
     }
 
@@ -107,6 +109,7 @@ struct MetricsTextTests {
     @Test("with one app more than the limit there are sums only, and with the limit there are none")
     func limit() throws {
         var apps = (0..<MetricsText.mostApps).map { AppReading(name: "app\($0)", state: .running) }
+        for index in 0..<7 { apps[index].isAnswering = true }
         let single = Self.text(Self.daemon, apps)
         #expect(single.contains("watchdogd_app_launches_total{app=\"app999\"} 0\n"))
         #expect(!single.contains("watchdogd_app_launches_total 0\n"))

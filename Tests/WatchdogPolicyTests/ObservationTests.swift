@@ -50,13 +50,13 @@ struct ObservationTests {
     func isAnswering() {
         var life = Timeline.pinging(Self.spec())
         life.run(to: .seconds(1) - .nanoseconds(1))
-        #expect(life.machine.isAnswering)
+        #expect(life.machine.isAnswering(at: life.now))
         life.run(to: .seconds(1))
-        #expect(!life.machine.isAnswering)
+        #expect(!life.machine.isAnswering(at: life.now))
         life.at(.milliseconds(3_250), .ponged(nonce: life.nonces[0]))
-        #expect(life.machine.isAnswering)
+        #expect(life.machine.isAnswering(at: life.now))
         life.run(to: .seconds(60))
-        #expect(!life.machine.isAnswering, "it was killed")
+        #expect(!life.machine.isAnswering(at: life.now), "it was killed")
     }
 
     @Test("an answer before it begins is no reason to look")

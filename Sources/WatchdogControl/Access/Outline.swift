@@ -4,9 +4,10 @@
 // new field is withheld until somebody adds it here.
 
 extension AppSummary {
-    /// The app's name and state, and the number of its restarts.
+    /// The app's name and state, whether it answers, and the number of its restarts.
     var outline: AppSummary {
-        AppSummary(name: name, state: state, isAnswering: isAnswering, since: since, restarts: restarts)
+        AppSummary(
+            name: name, state: state, isAnswering: isAnswering, silence: silence, since: since, restarts: restarts)
     }
 }
 

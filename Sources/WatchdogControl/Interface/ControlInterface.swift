@@ -45,12 +45,24 @@ public enum ControlInterface {
           report: ?string
         )
 
-        # An app in a list.
+        # What keeps an app from answering. Reasons: stopped: by a signal; frozen, traced: by somebody; dumping-core: by the
+        # kernel; probes: so many of the latest failed, and neededProbes are a hang; ping: the main loop has not answered, or not
+        # done what it was told; push: most of the time for the next WATCHDOG=1 has passed, or all of it, unless isInTime.
+        type Silence (
+          reason: string,
+          sinceUSec: int,
+          failedProbes: ?int,
+          neededProbes: ?int,
+          isInTime: ?bool
+        )
+
+        # An app in a list. isAnswering: whether it is ready and owes no answer.
         type App (
           name: string,
           description: ?string,
           state: AppState,
           isAnswering: ?bool,
+          silence: ?Silence,
           sinceUSec: int,
           pid: ?int,
           cgroup: ?string,
@@ -109,7 +121,8 @@ public enum ControlInterface {
         # Details of an app. Restarts are counted by cause: launch, hang, crash, exit, memory, request.
         # reachedLimit: the limit that prevents or delays the next launch.
         # lifecycle: launching, foreground, inactive (between two states), background, suspended, terminating.
-        # probes: successful probes, if the app is probed; probeRefusal: why it cannot be probed.
+        # probes: successful probes, if the app is probed; failedProbes: those that failed while it was ready; probeRefusal: why it
+        # cannot be probed. lastAnswerUSec: when it last answered a ping or a probe, or pushed.
         # output: where its standard output goes: journal, inherit, null, or the path of a file.
         # reportGaps: what its reports would lack now, because earlier reads of its memory have not returned.
         type AppDetails (
@@ -121,6 +134,8 @@ public enum ControlInterface {
           reachedLimit: ?ReachedLimit,
           pings: Latency,
           probes: ?Latency,
+          failedProbes: ?int,
+          lastAnswerUSec: ?int,
           probeRefusal: ?string,
           hangs: Latency,
           strayAnswers: int,

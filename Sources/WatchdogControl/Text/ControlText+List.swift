@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
+
 extension ControlText {
     private static let gap = "  "
+    private static let headings = ["APP", "STATE", "PID", "UPTIME", "RESTARTS", "LAST INCIDENT"]
     /// The app, its state and its restarts.
     private static let outlineColumns = [0, 1, 4]
     private static let withheld = "Only root and the owner of this watchdogd see more than names and states."
 
     private struct Row {
         let name: String
-        let state: AppState
-        let cells: [String]
+        let meaning: TextStyle.Meaning?
+        var cells: [String]
+        /// What the cell of the state becomes in a table that is too wide for all of it.
+        let shortState: String
     }
 
     /// A table with a line per app, the diagnostics of invalid files, and the number of apps in each state.
@@ -19,8 +24,12 @@ extension ControlText {
         let known = Set(reply.apps.map(\.name))
         let invalid = reply.invalidFiles.map(\.name).filter { !$0.isEmpty && !known.contains($0) }
         let rows =
-            reply.apps.map { Row(name: $0.name, state: $0.state, cells: cells($0, style)) }
-            + invalid.map { Row(name: $0, state: .invalid, cells: [$0.shown, "invalid", "-", "-", "-", "-"]) }
+            reply.apps.map { row($0, style) }
+            + invalid.map { name in
+                Row(
+                    name: name, meaning: meaning(of: .invalid), cells: [name.shown, "invalid", "-", "-", "-", "-"],
+                    shortState: "invalid")
+            }
         let columns = reply.isWithheld == true ? outlineColumns : Array(0..<6)
         var text = table(rows.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }, columns, style)
         let diagnostics = diagnostics(reply.invalidFiles, style)
@@ -34,11 +43,13 @@ extension ControlText {
 
     private static func table(_ apps: [Row], _ shown: [Int], _ style: Style) -> String {
         guard !apps.isEmpty else { return "" }
-        let rows =
-            [["APP", "STATE", "PID", "UPTIME", "RESTARTS", "LAST INCIDENT"]] + apps.map(\.cells)
-        var widths = (0..<6).map { column in
-            shown.contains(column) ? rows.map { $0[column].count }.max() ?? 0 : 0
+        var apps = apps
+        var widths = Self.widths(of: apps, shown)
+        if let columns = style.columns, widths.reduce(gap.count * (shown.count - 1), +) > columns {
+            for index in apps.indices { apps[index].cells[1] = apps[index].shortState }
+            widths = Self.widths(of: apps, shown)
         }
+        let rows = [headings] + apps.map(\.cells)
         if let columns = style.columns {
             // The incident shrinks first, down to its heading; then names, which keep both ends.
             let left = columns - widths[1...4].reduce(gap.count * 5, +)
@@ -52,7 +63,7 @@ extension ControlText {
                 switch column {
                 case 1:
                     let padded = cut.left(widths[column])
-                    return index == 0 ? padded : colored(padded, for: apps[index - 1].state, style)
+                    return index == 0 ? padded : colored(padded, apps[index - 1].meaning, style)
                 case 2...4: return cut.right(widths[column])
                 case 5: return cut
                 default: return cut.left(widths[column])
@@ -62,22 +73,38 @@ extension ControlText {
         }.joined()
     }
 
-    private static func cells(_ app: AppSummary, _ style: Style) -> [String] {
+    private static func widths(of apps: [Row], _ shown: [Int]) -> [Int] {
+        headings.indices.map { column in
+            guard shown.contains(column) else { return 0 }
+            return apps.map { $0.cells[column].count }.reduce(headings[column].count, max)
+        }
+    }
+
+    private static func row(_ app: AppSummary, _ style: Style) -> Row {
+        let state = app.state.rawValue.shown.cut(to: 11)
         let incident = app.lastIncident.map { incident in
             "\((incident.event ?? incident.kind.rawValue).shown), \(style.time.distance(incident.time))"
         }
-        return [
+        let cells = [
             app.name.shown,
-            app.state.rawValue.shown.cut(to: 11),
+            app.silence?.text(at: style.time.now) ?? state,
             app.pid.map { "\($0)" } ?? "-",
             app.uptime.map(\.duration.rough) ?? "-",
             "\(app.restarts)",
             incident ?? "-",
         ]
+        return Row(
+            name: app.name, meaning: app.meaning, cells: cells,
+            shortState: app.silence?.shortText(at: style.time.now) ?? state)
     }
 
     private static func total(_ reply: ListReply, _ style: Style) -> String {
-        wrap(total(of: reply.apps.map(\.state), invalidFiles: reply.invalidFiles.count), indent: 4, style)
+        wrap(total(of: reply.apps, invalidFiles: reply.invalidFiles.count), indent: 4, style)
+    }
+
+    /// The same of apps, of which one that is kept from answering counts as that: "1 not answering".
+    static func total(of apps: [AppSummary], invalidFiles invalid: Int) -> String {
+        total(of: apps.map(\.standing), invalidFiles: invalid)
     }
 
     /// The number of apps in each state: "3 apps: 1 waiting, 2 running; 1 invalid file".

@@ -26,8 +26,8 @@ extension ControlText {
         var text = wrap(app.name.shown + (app.summary.map { " - \($0.shown)" } ?? ""), indent: 4, style)
         // Add the color last: it must not count when lines are wrapped.
         let state = wrapped("State", stateText(app, style), style)
-        let name = app.state.rawValue.shown
-        text += state.replacing(name, with: colored(name, for: app.state, style), maxReplacements: 1)
+        let name = app.standing.rawValue.shown
+        text += state.replacing(name, with: colored(name, app.meaning, style), maxReplacements: 1)
         if app.state == .failed { text += wrapped("Relaunch", "watchdogd launch \(app.name.shown)", style) }
         if let pid = app.pid { text += wrapped("PID", "\(pid)", style) }
         if let details = reply.details {
@@ -59,8 +59,12 @@ extension ControlText {
             "Pings", latencies(details.pings) + (details.pings.count > 0 ? stray(details.strayAnswers) : ""),
             style)
         if let probes = details.probes {
+            let failed = (details.failedProbes ?? 0) > 0 ? "; \(details.failedProbes ?? 0) failed" : ""
             let refusal = details.probeRefusal.map { "; impossible: \($0.shown)" } ?? ""
-            text += wrapped("Probes", latencies(probes) + refusal, style)
+            text += wrapped("Probes", latencies(probes) + failed + refusal, style)
+        }
+        if let answer = details.lastAnswer, app.silence != nil {
+            text += wrapped("Last answer", "\(style.time.date(answer)) (\(style.time.distance(answer)))", style)
         }
         if details.hangs.count > 0 { text += wrapped("Hangs", hangs(details.hangs), style) }
         text += wrapped("Restarts", restarts(app, details), style)
@@ -77,7 +81,8 @@ extension ControlText {
     }
 
     private static func stateText(_ app: AppSummary, _ style: Style) -> String {
-        var text = "\(app.state.rawValue.shown) since \(style.time.date(app.since))"
+        var text = app.silence.map { $0.text(at: style.time.now) + "; " } ?? ""
+        text += "\(app.state.rawValue.shown) since \(style.time.date(app.since))"
         text += " (\((style.time.now - app.since).rough))"
         if let uptime = app.uptime, app.state != .running { text += ", up \(uptime.duration.rough)" }
         if let next = app.nextLaunch, app.state == .waiting { text += ", to be launched \(style.time.distance(next))" }

@@ -69,15 +69,17 @@ public enum ControlText {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    static func colored(_ text: String, for state: AppState, _ style: Style) -> String {
-        let meaning: TextStyle.Meaning? =
-            switch state {
-            case .running: .success
-            case .failed, .unkillable, .invalid: .failure
-            case .waiting, .launching, .terminating, .capturing, .dying: .caution
-            default: nil
-            }
-        return TextStyle(isColored: style.isColored)(text, meaning)
+    static func colored(_ text: String, _ meaning: TextStyle.Meaning?, _ style: Style) -> String {
+        TextStyle(isColored: style.isColored)(text, meaning)
+    }
+
+    static func meaning(of state: AppState) -> TextStyle.Meaning? {
+        switch state {
+        case .running: .success
+        case .failed, .unkillable, .invalid: .failure
+        case .waiting, .launching, .terminating, .capturing, .dying: .caution
+        default: nil
+        }
     }
 
     static func diagnostics(_ files: [InvalidFile], _ style: Style) -> String {

@@ -30,7 +30,7 @@ public struct TopScreen: Sendable {
     private(set) var filter = ""
     private var isFiltering = false
     private var selected: String?
-    /// The latest pings of each app, the newest last; nil where none was answered.
+    /// The latest pings of each app, the newest last; nil for a reading in which it was kept from answering.
     private var trends: [String: [Duration?]] = [:]
     private var message = ""
     /// The first visible line of the table.
@@ -46,8 +46,14 @@ public struct TopScreen: Sendable {
         self.apps = apps
         let names = Set(apps.map(\.summary.name))
         trends = trends.filter { names.contains($0.key) }
-        for app in apps {
-            trends[app.summary.name] = (trends[app.summary.name] ?? []).suffix(Self.trendLength - 1) + [app.ping]
+        for (index, app) in apps.enumerated() {
+            let name = app.summary.name
+            // An app may be asked less often than it is read: until it is asked again, its latest answer counts.
+            if app.ping == nil, app.summary.silence == nil {
+                self.apps[index].ping = trends[name]?.last ?? nil
+            } else {
+                trends[name] = (trends[name] ?? []).suffix(Self.trendLength - 1) + [app.ping]
+            }
         }
         message = ""
     }
@@ -147,9 +153,9 @@ public struct TopScreen: Sendable {
     ///   - rows: the height of the terminal; nil for all lines and no help, as for a pipe.
     ///   - isUnicode: whether the terminal shows more than ASCII.
     public mutating func lines(columns: Int, rows: Int?, style: ControlText.Style, isUnicode: Bool) -> [String] {
-        let table = TopTable(columns: columns, style: style, isUnicode: isUnicode)
         let apps = visible
-        let total = ControlText.total(of: self.apps.map(\.summary.state), invalidFiles: 0)
+        let table = TopTable(of: apps, columns: columns, style: style, isUnicode: isUnicode)
+        let total = ControlText.total(of: self.apps.map(\.summary), invalidFiles: 0)
         let heading = table.heading(sortedBy: order)
         guard let rows else {
             return [heading] + apps.map { table.line($0, trends[$0.summary.name] ?? []) } + ["", total]

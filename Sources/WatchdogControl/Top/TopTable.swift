@@ -3,76 +3,155 @@
 import WatchdogBase
 
 /// The table of `watchdogd top`, as wide as the terminal.
+///
+/// Names and states are as wide as they need to be. The latest incident gets the rest; for its reason, columns that
+/// matter less are left out of a narrow terminal.
 struct TopTable {
-    /// State, uptime, CPU, memory, tasks, ping, trend.
-    private static let widths = [10, 7, 5, 6, 5, 7, TopScreen.trendLength]
-    private static let headings = ["STATE", "UPTIME", "CPU%", "MEM", "TASKS", "PING99", "TREND"]
+    private enum Column: CaseIterable {
+        case state, uptime, cpu, memory, tasks, ping, trend
+
+        var heading: String {
+            switch self {
+            case .state: "STATE"
+            case .uptime: "UPTIME"
+            case .cpu: "CPU%"
+            case .memory: "MEM"
+            case .tasks: "TASKS"
+            case .ping: "PING99"
+            case .trend: "TREND"
+            }
+        }
+
+        var isLeftAligned: Bool { self == .state || self == .trend }
+
+        var width: Int {
+            switch self {
+            case .state: 10
+            case .uptime, .ping: 7
+            case .cpu, .tasks: 5
+            case .memory: 6
+            case .trend: TopScreen.trendLength
+            }
+        }
+    }
+
     private static let shortestName = 12
     private static let longestName = 32
+    /// With less, the reason of an incident says nothing.
+    private static let shortestIncident = 26
+    /// With less, a state is shown in few words.
+    private static let goodIncident = 44
     private static let shortIncident = 9
 
     private let columns: Int
     private let style: ControlText.Style
     private let isUnicode: Bool
+    private let shown: [Column]
     private let nameWidth: Int
+    private let stateWidth: Int
     private let incidentWidth: Int
+    private let hasLongStates: Bool
 
-    init(columns: Int, style: ControlText.Style, isUnicode: Bool) {
+    /// - Parameter apps: those that the table shows.
+    init(of apps: [TopApp], columns: Int, style: ControlText.Style, isUnicode: Bool) {
         self.columns = columns
         self.style = style
         self.isUnicode = isUnicode
-        let left = columns - Self.widths.reduce(Self.widths.count + 1, +)
-        nameWidth = min(max(Self.shortestName, left - 40), Self.longestName)
-        incidentWidth = max(0, left - nameWidth)
+        let name = min(apps.map { $0.summary.name.shown.count }.max() ?? 0, Self.longestName)
+        let incident = apps.map { Self.incident($0.summary, style).count }.max() ?? 0
+        func state(isLong: Bool) -> Int {
+            apps.map { Self.state($0.summary, isLong: isLong, style).count }.reduce(Column.state.width, max)
+        }
+        func left(_ shown: [Column], state: Int) -> Int {
+            columns - shown.reduce(shown.count + 1) { $0 + ($1 == .state ? state : $1.width) }
+        }
+        var shown = Column.allCases
+        let (long, short) = (state(isLong: true), state(isLong: false))
+        hasLongStates = left(shown, state: long) - max(name, Self.shortestName) >= min(incident, Self.goodIncident)
+        stateWidth = hasLongStates ? long : min(short, 16)
+        for column in [Column.tasks, .trend] {
+            let room = left(shown, state: stateWidth) - min(name, Self.shortestName)
+            guard room < min(incident, Self.shortestIncident) else { break }
+            shown.removeAll { $0 == column }
+        }
+        self.shown = shown
+        let room = left(shown, state: stateWidth)
+        // "APP*" is four wide.
+        nameWidth = max(4, min(name, max(Self.shortestName, room - Self.goodIncident)))
+        incidentWidth = max(0, room - nameWidth)
     }
 
     /// The headings; the one that lines are sorted by is marked.
     func heading(sortedBy order: TopScreen.Order) -> String {
         func mark(_ text: String, _ own: TopScreen.Order) -> String { order == own ? text + "*" : text }
-        var cells = Self.headings
-        cells[2] = mark("CPU%", .cpu)
-        cells[3] = mark("MEM", .memory)
-        cells[5] = mark("PING99", .ping)
+        let cells = shown.map { column in
+            switch column {
+            case .cpu: mark(column.heading, .cpu)
+            case .memory: mark(column.heading, .memory)
+            case .ping: mark(column.heading, .ping)
+            case .state, .uptime, .tasks, .trend: column.heading
+            }
+        }
         let incident = mark(incidentWidth > 2 * Self.shortIncident ? "LAST INCIDENT" : "INCIDENT", .incident)
         return row(mark("APP", .name), cells, incident)
     }
 
     func line(_ app: TopApp, _ trend: [Duration?], isSelected: Bool = false) -> String {
         let summary = app.summary
-        let memory = app.memory.map { Self.size($0) }
-        let tasks = app.tasks.map { "\($0)" }
-        let cells: [String] = [
-            summary.state.rawValue.shown, summary.uptime?.duration.coarse ?? "-",
-            app.cpu.map { Self.percent($0) } ?? "-", memory ?? "-", tasks ?? "-", app.ping?.short ?? "-",
-            chart(trend),
-        ]
+        let cells = shown.map { column -> String in
+            switch column {
+            case .state: Self.state(summary, isLong: hasLongStates, style)
+            case .uptime: summary.uptime?.duration.coarse ?? "-"
+            case .cpu: app.cpu.map { Self.percent($0) } ?? "-"
+            case .memory: app.memory.map { Self.size($0) } ?? "-"
+            case .tasks: app.tasks.map { "\($0)" } ?? "-"
+            case .ping: app.ping?.short ?? "-"
+            case .trend: chart(trend)
+            }
+        }
         let line = row(summary.name.shown, cells, incident(summary))
         guard style.isColored else { return isSelected ? line.cut(to: columns) : line }
         guard !isSelected else { return "\u{1b}[7m\(line.left(columns))\u{1b}[0m" }
-        let state = ControlText.colored(cells[0].left(Self.widths[0]), for: summary.state, style)
+        let state = ControlText.colored(cells[0].cut(to: stateWidth).left(stateWidth), summary.meaning, style)
         let start = line.prefix(nameWidth + 1)
-        let rest = line.dropFirst(nameWidth + 1 + Self.widths[0])
+        let rest = line.dropFirst(nameWidth + 1 + stateWidth)
         return String(start) + state + String(rest)
     }
 
     private func row(_ name: String, _ cells: [String], _ incident: String) -> String {
         var text = name.cutInside(to: nameWidth).left(nameWidth)
-        for (index, cell) in cells.enumerated() {
-            let width = Self.widths[index]
-            text +=
-                " " + (index == 0 || index == 6 ? cell.cut(to: width).left(width) : cell.cut(to: width).right(width))
+        for (column, cell) in zip(shown, cells) {
+            let width = column == .state ? stateWidth : column.width
+            let cut = cell.cut(to: width)
+            text += " " + (column.isLeftAligned ? cut.left(width) : cut.right(width))
         }
         text += incidentWidth > 0 ? " " + incident.cut(to: incidentWidth) : ""
         while text.last == " " { text.removeLast() }
         return text
     }
 
+    private static func state(_ app: AppSummary, isLong: Bool, _ style: ControlText.Style) -> String {
+        guard let silence = app.silence else { return app.state.rawValue.shown.cut(to: Column.state.width) }
+        return isLong ? silence.text(at: style.time.now) : silence.shortText(at: style.time.now)
+    }
+
     private func incident(_ app: AppSummary) -> String {
         guard let incident = app.lastIncident else { return "-" }
+        guard incidentWidth > 2 * Self.shortIncident else { return style.time.distance(incident.time) }
+        return Self.incident(app, style)
+    }
+
+    /// "1min ago: blocked 1.96 s in futex (scene-update)".
+    private static func incident(_ app: AppSummary, _ style: ControlText.Style) -> String {
+        guard let incident = app.lastIncident else { return "-" }
         let time = style.time.distance(incident.time)
-        guard incidentWidth > 2 * Self.shortIncident else { return time }
         let what = (incident.event ?? incident.kind.rawValue).shown
-        return "\(what), \(time)" + (incident.verdict.map { ": \($0.shown)" } ?? "")
+        // What follows says how the main thread spent its time.
+        guard let whole = incident.verdict, let verdict = whole.shown.split(separator: " \u{b7} ").first,
+            !verdict.isEmpty
+        else { return "\(time): \(incident.event == nil ? incident.summary.shown : what)" }
+        let subject = "Main thread "
+        return "\(time): \(verdict.hasPrefix(subject) ? verdict.dropFirst(subject.count) : verdict) (\(what))"
     }
 
     /// The trend of pings; its highest is a full block.

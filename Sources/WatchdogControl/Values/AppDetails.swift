@@ -18,6 +18,10 @@ public struct AppDetails: Hashable, Sendable, Codable {
     public var pings: LatencySummary
     /// Durations of successful liveness probes; nil for an app that is not probed.
     public var probes: LatencySummary?
+    /// Liveness probes of this launch that failed while the app was ready; nil for an app that is not probed.
+    public var failedProbes: Int?
+    /// When the app last answered a ping or a probe, or pushed; nil if it has not since its launch.
+    public var lastAnswer: Timestamp?
     /// Why the app cannot be probed; nil if it can.
     public var probeRefusal: String?
     /// Answers that came late without exhausting the allowance.
@@ -39,9 +43,10 @@ public struct AppDetails: Hashable, Sendable, Codable {
     public init(
         file: String? = nil, isEnforced: Bool = true, allowances: AllowanceSummary, launch: LaunchSummary? = nil,
         restartsByCause: [String: Int] = [:], reachedLimit: LimitSummary? = nil,
-        pings: LatencySummary = LatencySummary(), probes: LatencySummary? = nil, probeRefusal: String? = nil,
-        hangs: LatencySummary = LatencySummary(), strayAnswers: Int = 0, lastExit: String? = nil, status: String? = nil,
-        lifecycle: String? = nil, output: String? = nil, reportGaps: [String]? = nil
+        pings: LatencySummary = LatencySummary(), probes: LatencySummary? = nil, failedProbes: Int? = nil,
+        lastAnswer: Timestamp? = nil, probeRefusal: String? = nil, hangs: LatencySummary = LatencySummary(),
+        strayAnswers: Int = 0, lastExit: String? = nil, status: String? = nil, lifecycle: String? = nil,
+        output: String? = nil, reportGaps: [String]? = nil
     ) {
         self.file = file
         self.isEnforced = isEnforced
@@ -51,6 +56,8 @@ public struct AppDetails: Hashable, Sendable, Codable {
         self.reachedLimit = reachedLimit
         self.pings = pings
         self.probes = probes
+        self.failedProbes = failedProbes
+        self.lastAnswer = lastAnswer
         self.probeRefusal = probeRefusal
         self.hangs = hangs
         self.strayAnswers = strayAnswers
@@ -59,5 +66,26 @@ public struct AppDetails: Hashable, Sendable, Codable {
         self.lifecycle = lifecycle
         self.output = output
         self.reportGaps = reportGaps.flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case file
+        case isEnforced
+        case allowances
+        case launch
+        case restartsByCause
+        case reachedLimit
+        case pings
+        case probes
+        case failedProbes
+        case lastAnswer = "lastAnswerUSec"
+        case probeRefusal
+        case hangs
+        case strayAnswers
+        case lastExit
+        case status
+        case lifecycle
+        case output
+        case reportGaps
     }
 }

@@ -8,8 +8,10 @@ public struct AppSummary: Hashable, Sendable, Codable {
     public var summary: String?
     /// The app's state.
     public var state: AppState
-    /// Whether it is ready and answers: its main loop is not silent and no probe has just failed; nil if it is not ready.
+    /// Whether it is ready and owes no answer: to a ping, a probe, or a push of its own; nil if it is not ready.
     public var isAnswering: Bool?
+    /// What keeps it from answering; nil if nothing is known to.
+    public var silence: SilenceSummary?
     /// When it entered this state.
     public var since: Timestamp
     /// Its main process; nil if it is not running.
@@ -27,14 +29,15 @@ public struct AppSummary: Hashable, Sendable, Codable {
 
     /// Creates a summary.
     public init(
-        name: String, summary: String? = nil, state: AppState, isAnswering: Bool? = nil, since: Timestamp,
-        pid: Int32? = nil, cgroup: String? = nil,
+        name: String, summary: String? = nil, state: AppState, isAnswering: Bool? = nil,
+        silence: SilenceSummary? = nil, since: Timestamp, pid: Int32? = nil, cgroup: String? = nil,
         uptime: Duration? = nil, restarts: Int = 0, nextLaunch: Timestamp? = nil, lastIncident: IncidentSummary? = nil
     ) {
         self.name = name
         self.summary = summary
         self.state = state
         self.isAnswering = isAnswering
+        self.silence = silence
         self.since = since
         self.pid = pid
         self.cgroup = cgroup
@@ -49,6 +52,7 @@ public struct AppSummary: Hashable, Sendable, Codable {
         case summary = "description"
         case state
         case isAnswering
+        case silence
         case since = "sinceUSec"
         case pid
         case cgroup

@@ -85,7 +85,7 @@ public struct AppMeter: Hashable, Sendable {
     private(set) var faultCounts = noFaults
     /// Ends of processes by cause.
     private(set) var terminationCounts = noTerminations
-    /// From `execve` to ready.
+    /// From `execve` to ready, of launches that became ready, and were not only assumed to be.
     public private(set) var launchDurations = noLaunchDurations
     /// How long each phase of a launch took, in their order, of launches that became ready.
     public private(set) var launchPhases = noPhases
@@ -95,6 +95,8 @@ public struct AppMeter: Hashable, Sendable {
     public private(set) var hangs = noHangs
     /// Successful liveness probes.
     public private(set) var probes = noProbes
+    /// Liveness probes that failed while the app was ready.
+    public private(set) var failedProbes = 0
     /// Successful reloads.
     public private(set) var reloads = noReloads
     /// How long the app was ready and not ending.
@@ -149,6 +151,8 @@ public struct AppMeter: Hashable, Sendable {
     public mutating func noticed(_ notice: Notice, phases: @autoclosure () -> [LaunchPhaseName: Duration] = [:]) {
         switch notice {
         case .launched: launches += 1
+        // Only assumed: the time would be the allowance.
+        case .ready(.assumed, _): break
         case .ready(_, let duration):
             launchDurations.record(duration)
             for (phase, duration) in phases() { launchPhases[Self.index(phase)].record(duration) }
@@ -164,6 +168,7 @@ public struct AppMeter: Hashable, Sendable {
         switch measurement {
         case .ping(let duration): pings.record(duration)
         case .probe(let duration): probes.record(duration)
+        case .failedProbe: failedProbes += 1
         }
     }
 
@@ -218,6 +223,7 @@ public struct AppMeter: Hashable, Sendable {
         pings.add(other.pings)
         hangs.add(other.hangs)
         probes.add(other.probes)
+        failedProbes += other.failedProbes
         reloads.add(other.reloads)
         runningTime += other.runningTime
     }

@@ -33,13 +33,17 @@ public struct AppReading: Hashable, Sendable {
     public var enforcement = ""
     /// The app's state.
     public var state: State
+    /// Whether the app is ready and owes no answer.
+    public var isAnswering = false
+    /// Whether a signal has stopped the app's process.
+    public var isStoppedBySignal = false
     /// The allowances in force; nil without a configuration.
     public var allowances: Allowances?
     /// When the current launch began, since 1970-01-01 00:00 UTC; nil if nothing runs.
     public var started: Duration?
     /// When it became ready; nil if it is not.
     public var ready: Duration?
-    /// When the latest sign of life came; nil if there was none.
+    /// When the latest answer or sign of life came, to a probe too; nil if there was none.
     public var lastAnswer: Duration?
     /// When the latest incident was reported; nil if there was none.
     public var lastIncident: Duration?

@@ -23,12 +23,18 @@ extension MetricFamily {
     static let appInfo = MetricFamily(
         "watchdogd_app_info", .gauge, "Configuration and version of the app; the value is always 1.")
     static let appState = MetricFamily("watchdogd_app_state", .gauge, "Whether the app is in this state.")
+    static let appAnswering = MetricFamily(
+        "watchdogd_app_answering", .gauge,
+        "Whether the app is ready and owes no answer: no ping, probe or push is late.")
+    static let appStopped = MetricFamily(
+        "watchdogd_app_stopped_by_signal", .gauge, "Whether a signal has stopped the app's process.")
     static let appStart = MetricFamily(
         "watchdogd_app_start_time_seconds", .gauge, "Unix time of the current launch.")
     static let appReady = MetricFamily(
         "watchdogd_app_ready_time_seconds", .gauge, "Unix time at which the current launch became ready.")
     static let appAnswer = MetricFamily(
-        "watchdogd_app_last_answer_time_seconds", .gauge, "Unix time of the last sign of life of the current launch.")
+        "watchdogd_app_last_answer_time_seconds", .gauge,
+        "Unix time of the last answer of the current launch, to a probe too.")
     static let appIncident = MetricFamily(
         "watchdogd_app_last_incident_time_seconds", .gauge, "Unix time of the last incident.")
     static let appAllowance = MetricFamily("watchdogd_app_allowance_seconds", .gauge, "Allowances in force.")
@@ -53,6 +59,8 @@ extension MetricFamily {
         "watchdogd_app_hang_duration_seconds", .histogram, "Hangs of the main loop that ended by themselves.")
     static let appProbeDuration = MetricFamily(
         "watchdogd_app_probe_duration_seconds", .histogram, "Duration of successful liveness probes.")
+    static let appProbeFailures = MetricFamily(
+        "watchdogd_app_probe_failures_total", .counter, "Liveness probes that failed while the app was ready.")
     static let appReloadDuration = MetricFamily(
         "watchdogd_app_reload_duration_seconds", .histogram, "Duration of successful reloads.")
     static let appRunning = MetricFamily(

@@ -55,9 +55,15 @@ public enum MetricsText {
         let app: AppReading
         /// How many apps are in each state.
         let states: [Int]
+        /// How many apps answer, and how many are stopped.
+        let (answering, stopped): (Int, Int)
 
-        init(_ labels: MetricLabels, _ app: AppReading, _ states: [Int]) {
-            (self.labels, self.app, self.states) = (labels, app, states)
+        /// - Parameter apps: those that the row stands for.
+        init(_ labels: MetricLabels, _ app: AppReading, of apps: [AppReading]) {
+            (self.labels, self.app) = (labels, app)
+            states = AppReading.State.allCases.map { state in apps.count { $0.state == state } }
+            answering = apps.count { $0.isAnswering }
+            stopped = apps.count { $0.isStoppedBySignal }
         }
     }
 
@@ -68,23 +74,19 @@ public enum MetricsText {
         let isLabeled: Bool
 
         init(_ apps: [AppReading]) {
-            rows = apps.map { app in
-                Row(MetricLabels(["app": app.name]), app, AppReading.State.allCases.map { $0 == app.state ? 1 : 0 })
-            }
+            rows = apps.map { Row(MetricLabels(["app": $0.name]), $0, of: [$0]) }
             isLabeled = true
         }
 
         init(summing apps: [AppReading]) {
             var sum = AppReading(name: "", state: .stopped)
-            var states: [AppReading.State: Int] = [:]
             for app in apps {
-                states[app.state, default: 0] += 1
                 sum.meter.add(app.meter)
                 sum.hasProbe = sum.hasProbe || app.hasProbe
                 sum.hasReload = sum.hasReload || app.hasReload
                 if let memory = app.memory { sum.memory = (sum.memory ?? 0) + memory }
             }
-            rows = [Row(.none, sum, AppReading.State.allCases.map { states[$0] ?? 0 })]
+            rows = [Row(.none, sum, of: apps)]
             isLabeled = false
         }
 
@@ -121,6 +123,8 @@ public enum MetricsText {
 
     private static func writeSummable(_ table: Table, to text: inout ExpositionText) {
         write(.appState, labels("state", AppReading.State.self), table, &text, \.states)
+        write(.appAnswering, [.none], table, &text) { [$0.answering] }
+        write(.appStopped, [.none], table, &text) { [$0.stopped] }
         write(.appLaunches, [.none], table, &text) { [$0.app.meter.launches] }
         write(.appLaunchFailures, [.none], table, &text) { [$0.app.meter.launchFailures] }
         write(.appTerminations, labels("cause", AppMeter.Termination.self), table, &text) {
@@ -134,6 +138,13 @@ public enum MetricsText {
         write(.appPingDuration, AppMeter.pingBounds, table, &text) { $0.meter.pings }
         write(.appHangDuration, AppMeter.hangBounds, table, &text) { $0.meter.hangs }
         write(.appProbeDuration, AppMeter.probeBounds, table, &text) { $0.hasProbe ? $0.meter.probes : nil }
+        if table.rows.contains(where: \.app.hasProbe) {
+            let failures = table.pattern(.appProbeFailures)
+            text.begin(.appProbeFailures)
+            for row in table.rows where row.app.hasProbe {
+                text.add(failures, row.labels, count: row.app.meter.failedProbes)
+            }
+        }
         write(.appReloadDuration, AppMeter.reloadBounds, table, &text) { $0.hasReload ? $0.meter.reloads : nil }
         write(.appRunning, table, &text) { $0.meter.runningTime }
         writeUse(table, to: &text)

@@ -104,6 +104,8 @@ struct Judgement: Hashable, Sendable {
     private var standstill: Standstill? { if case .paused(let standstill) = state { standstill } else { nil } }
 
     var pausedSince: Instant? { standstill?.since }
+    /// Why the clock stands still, and since when.
+    var held: (pause: Pause, since: Instant)? { standstill.map { ($0.pause, $0.since) } }
     /// False while the clock stands still and the start of the pause is unknown.
     var isElapsedKnown: Bool { standstill?.isFound != true }
 

@@ -57,8 +57,10 @@ struct ProbeWatch: Hashable, Sendable {
     /// Whether the latest probe was impossible.
     private(set) var isImpossible = false
 
-    /// Whether the latest probe failed.
-    var hasFailed: Bool { failures != nil }
+    /// How many of the latest probes failed, and when the first of them started; nil if the latest succeeded.
+    var missed: (count: Int, since: Instant)? { failures.map { ($0.missed.count, $0.since) } }
+    /// Who holds the process up, and since when, as far as the judgement of failures found.
+    var held: (pause: Pause, since: Instant)? { failures?.judgement?.held }
 
     init(nextProbe: Instant) {
         step = .waiting(until: nextProbe)
@@ -184,6 +186,7 @@ struct ProbeWatch: Hashable, Sendable {
     ) {
         schedule(turn)
         guard let probe = turn.spec.livenessProbe, turn.life == .running else { return }
+        turn.measurement = .failedProbe
         let before = failures
         let missed = MissedProbes(
             target: probe.target, count: (before?.missed.count ?? 0) + 1, last: failure,

@@ -6,4 +6,6 @@ public enum Measurement: Hashable, Sendable {
     case ping(Duration)
     /// A liveness probe succeeded in this time.
     case probe(Duration)
+    /// A liveness probe of an app that was ready failed, whatever follows from that.
+    case failedProbe
 }

@@ -63,6 +63,8 @@ public struct ProcessMachine: Sendable, Equatable {
 
     // MARK: - Questions
 
+    var watches: Watches { stages.watches }
+
     /// The stage of the process's life.
     public var phase: Phase {
         if let capture = stages.watches.incidents.capture { return .capturing(capture.incident) }
@@ -126,9 +128,6 @@ public struct ProcessMachine: Sendable, Equatable {
     public var incidents: [Incident] { stages.watches.incidents.closed }
     /// Whether an incident is open: decided, and not over yet.
     public var isInIncident: Bool { stages.watches.isInIncident }
-    /// Whether the app is ready, its main loop is not silent for longer than ``AppSpec/observationDelay``, its latest
-    /// liveness probe did not fail, and no incident is open.
-    public var isAnswering: Bool { phase == .running && !stages.watches.isUnanswered && !isInIncident }
     /// Whether the latest liveness probe was impossible.
     public var isProbeImpossible: Bool { stages.watches.isProbeImpossible }
     /// When the latest ping was sent.

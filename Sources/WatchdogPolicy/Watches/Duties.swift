@@ -14,9 +14,9 @@ struct Duties: Hashable, Sendable {
         case inTime
     }
 
-    private var allowance: AllowanceWatch?
+    private(set) var allowance: AllowanceWatch?
     private var ping: PingWatch
-    private var push = PushWatch()
+    private(set) var push = PushWatch()
     private(set) var latencies = Latencies()
     private var progress = Progress()
     /// When the app's extensions of its allowances end.

@@ -20,8 +20,18 @@ struct Watches: Equatable, Sendable {
     // MARK: - Questions
 
     var isProbeImpossible: Bool { probes?.isImpossible ?? false }
-    /// Whether the app owes an answer: its main loop is silent, or its latest probe failed.
-    var isUnanswered: Bool { duties.isObserving || probes?.hasFailed ?? false }
+    /// The silence of an app that somebody has stopped, as far as is known, or that is frozen or traced by somebody.
+    var heldSilence: Silence? {
+        if let stoppedSince { return Silence(reason: .held(.stopped), since: stoppedSince) }
+        guard let held = duties.judgement?.held ?? probes?.held else { return nil }
+        return Silence(reason: .held(held.pause), since: held.since)
+    }
+
+    /// What an app that is ready owes.
+    func silence(at now: Instant, _ spec: AppSpec) -> Silence? {
+        let all = [duties.allowance?.silence(at: now, spec), $probes.isEmpty ? nil : probes?.silence(spec)]
+        return all.compactMap(\.self).min { $0.since < $1.since }
+    }
     var isProbed: Bool { !$probes.isEmpty }
     var triggerReason: TriggerWatch.Reason? { trigger?.reason }
     /// Whether an incident is decided, or about to be.

@@ -20,8 +20,10 @@ final class AppLaunch {
     private(set) var probeRefusal: String?
     /// What the history remembers of the launch.
     var notes = LaunchNotes()
-    /// When the launch entered its current state.
-    private(set) var stateBegan = Timestamp.now()
+    /// When the launch entered its current state, apart from an incident that is only reported: it interrupts none.
+    private var entered = Timestamp.now()
+    /// When the latest incident was decided.
+    private var incidentBegan: Timestamp?
     /// Whether the observation was ended, and not the process.
     private(set) var isLetGo = false
     /// Nil once the launch is resumed or the process is adopted.
@@ -85,6 +87,19 @@ final class AppLaunch {
 
     var pid: Int32? { shell.pid }
 
+    /// When the launch entered its current state.
+    var stateBegan: Timestamp {
+        switch supervisor.machine.phase {
+        case .capturing, .dying: max(entered, incidentBegan ?? entered)
+        case .idle, .launching, .running, .terminating, .ended: entered
+        }
+    }
+
+    /// When the app last answered, pushed, or answered a probe; nil if it has not.
+    var lastAnswer: Timestamp? {
+        supervisor.account.lastAnswer.map { Timestamp.now().earlier(by: shell.now - $0) }
+    }
+
     /// When the main process was launched.
     var launchedAt: Instant? { supervisor.machine.launchedAt }
 
@@ -115,12 +130,15 @@ final class AppLaunch {
             probeRefusal = reason
             return
         case .ready(let source, _): readiness = source
-        case .launched, .adopted, .terminating, .transgressed, .exited, .unkillable: break
+        case .transgressed:
+            incidentBegan = .now()
+            return
+        case .launched, .adopted, .terminating, .exited, .unkillable: break
         case .slow, .hung, .starvationCredit, .overslept, .machineResumed, .paused, .resumed, .extended,
             .extensionRefused, .messageRefused, .captureTimedOut, .channelLost, .lifecycle, .probe, .marked:
             return
         }
-        stateBegan = .now()
+        entered = .now()
     }
 
     /// Whether no process of the launch remains, as far as can be determined.

@@ -33,16 +33,18 @@ extension AppState {
 extension AppSummary {
     /// The line for an app in a list.
     init(of app: DaemonApp) {
-        let now = app.daemon.host.loop.now
+        let (now, time) = (app.daemon.host.loop.now, Timestamp.now())
+        let machine = app.live?.supervisor.machine
         var nextLaunch: Timestamp?
         if case .waiting(let instant) = app.machine.phase {
-            nextLaunch = Timestamp(microseconds: Timestamp.now().microseconds + Microseconds(instant - now).count)
+            nextLaunch = Timestamp(microseconds: time.microseconds + Microseconds(instant - now).count)
         }
         self.init(
             name: app.name,
             summary: app.configuration?.program.description,
             state: AppState(of: app),
-            isAnswering: app.live.flatMap { AppSummary.isAnswering($0.supervisor.machine) },
+            isAnswering: machine.flatMap { AppSummary.isAnswering($0, at: now) },
+            silence: machine.flatMap { SilenceSummary(of: $0, at: now, time) },
             since: app.current?.stateBegan ?? app.since,
             pid: app.current?.pid,
             cgroup: app.current?.shell.tree.containingCgroup,
@@ -56,8 +58,25 @@ extension AppSummary {
 
 extension AppSummary {
     /// Whether an app that is ready answers; nil if it is not ready.
-    static func isAnswering(_ machine: ProcessMachine) -> Bool? {
-        machine.phase == .running ? machine.isAnswering : nil
+    static func isAnswering(_ machine: ProcessMachine, at now: Instant) -> Bool? {
+        machine.phase == .running ? machine.isAnswering(at: now) : nil
+    }
+}
+
+extension SilenceSummary {
+    /// What keeps an app from answering; nil if nothing is known to.
+    ///
+    /// - Parameter time: the calendar time of the instant.
+    init?(of machine: ProcessMachine, at now: Instant, _ time: Timestamp) {
+        guard let silence = machine.silence(at: now) else { return nil }
+        self.init(silence.reason, since: time.earlier(by: now - silence.since))
+    }
+}
+
+extension Timestamp {
+    /// The time that was so long ago.
+    func earlier(by duration: Duration) -> Timestamp {
+        Timestamp(microseconds: microseconds - Microseconds(duration).count)
     }
 }
 
@@ -86,6 +105,8 @@ extension AppDetails {
             reachedLimit: app.machine.reachedLimit.map { LimitSummary($0) },
             pings: machine.map { LatencySummary($0.pings) } ?? LatencySummary(),
             probes: configuration.watchdog.probe.map { _ in LatencySummary(machine?.probes ?? LatencyHistogram()) },
+            failedProbes: configuration.watchdog.probe.map { _ in app.latest?.supervisor.account.failedProbes ?? 0 },
+            lastAnswer: app.live?.lastAnswer,
             probeRefusal: machine?.isProbeImpossible == true ? app.latest?.probeRefusal : nil,
             hangs: machine.map { LatencySummary($0.hangs) } ?? LatencySummary(),
             strayAnswers: machine?.strayAnswers ?? 0,

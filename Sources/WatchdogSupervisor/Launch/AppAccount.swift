@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WatchdogBase
+import WatchdogPolicy
 import WatchdogReport
 
 /// What was observed of an app and what it said of itself, for the report and the summary.
@@ -23,6 +24,10 @@ struct AppAccount: Hashable, Sendable, Codable {
     var signsOfLife = 0
     /// When the latest sign of life came.
     var lastSignOfLife: Instant?
+    /// When the latest successful liveness probe ended.
+    var lastProbe: Instant?
+    /// Liveness probes that failed while the app was ready; nil for none.
+    var failedProbes: Int?
     /// How the main process ended.
     var exitStatus: ExitStatus?
     /// The number of invalid fields.
@@ -32,6 +37,18 @@ struct AppAccount: Hashable, Sendable, Codable {
 }
 
 extension AppAccount {
+    /// When the app last answered: a ping, a liveness probe, or by itself with `WATCHDOG=1`.
+    var lastAnswer: Instant? { [lastSignOfLife, lastProbe].compactMap(\.self).max() }
+
+    mutating func note(_ measurement: Measurement, at instant: Instant) {
+        switch measurement {
+        // A ping's answer was noted when it arrived.
+        case .ping: break
+        case .probe: lastProbe = instant
+        case .failedProbe: failedProbes = (failedProbes ?? 0) + 1
+        }
+    }
+
     /// The pings in the form that reports use; nil if there were none.
     ///
     /// - Parameters:

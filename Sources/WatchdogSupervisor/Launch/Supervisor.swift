@@ -207,7 +207,10 @@ final class Supervisor {
         let step = machine.step(event, at: lastStep)
         (nextDeadline, canWait) = (step.nextDeadline, step.canWait)
         onStep?(event, lastStep, step.effects)
-        if let measurement = step.measurement { onMeasurement(measurement) }
+        if let measurement = step.measurement {
+            account.note(measurement, at: lastStep)
+            onMeasurement(measurement)
+        }
         if step.effects.contains(where: \.isIrrevocable) {
             shell.prepare(for: step.effects, machine, account, suspendedTime: suspendedTime)
         }

@@ -55,14 +55,17 @@ extension AppReading {
 
     /// Adds the times of a launch whose process has not ended.
     private mutating func note(_ launch: AppLaunch, at now: Instant, _ wall: Duration) {
+        let machine = launch.supervisor.machine
+        isAnswering = machine.isAnswering(at: now)
+        isStoppedBySignal = machine.silence(at: now)?.reason == .held(.stopped)
         guard let moment = launch.shell.tree.launched else { return }
         let start = Duration(since1970: moment.time)
         started = start
-        if let launchedAt = launch.launchedAt, let duration = launch.supervisor.machine.launchDuration {
+        if let launchedAt = launch.launchedAt, let duration = machine.launchDuration {
             ready = start + (launchedAt - moment.instant) + duration
         }
         // Milliseconds: the two clocks are not read at the same nanosecond.
-        lastAnswer = launch.supervisor.account.lastSignOfLife.map { (wall - (now - $0)).inMilliseconds }
+        lastAnswer = launch.supervisor.account.lastAnswer.map { (wall - (now - $0)).inMilliseconds }
     }
 }
 

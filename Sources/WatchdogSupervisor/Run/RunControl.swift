@@ -56,12 +56,12 @@ final class RunControl: ControlHandler {
 
     func summary(of name: String) -> AppSummary? {
         guard name == self.name else { return nil }
-        let machine = launch.supervisor.machine
+        let (machine, now) = (launch.supervisor.machine, launch.shell.now)
         return AppSummary(
-            name: name, state: AppState(ofRun: machine),
-            isAnswering: AppSummary.isAnswering(machine), since: launch.stateBegan, pid: launch.pid,
+            name: name, state: AppState(ofRun: machine), isAnswering: AppSummary.isAnswering(machine, at: now),
+            silence: SilenceSummary(of: machine, at: now, .now()), since: launch.stateBegan, pid: launch.pid,
             cgroup: launch.shell.tree.containingCgroup,
-            uptime: machine.launchedAt.map { launch.shell.now - $0 })
+            uptime: machine.launchedAt.map { now - $0 })
     }
 
     func describe(_ request: DescribeRequest, answer: ControlAnswer<DescribeReply>) {
@@ -71,7 +71,8 @@ final class RunControl: ControlHandler {
             isEnforced: spec.enforcement == .kill, allowances: AllowanceSummary(spec.allowances),
             pings: LatencySummary(machine.pings),
             probes: spec.livenessProbe.map { _ in LatencySummary(machine.probes) },
-            hangs: LatencySummary(machine.hangs), strayAnswers: machine.strayAnswers,
+            failedProbes: spec.livenessProbe.map { _ in launch.supervisor.account.failedProbes ?? 0 },
+            lastAnswer: launch.lastAnswer, hangs: LatencySummary(machine.hangs), strayAnswers: machine.strayAnswers,
             status: launch.supervisor.account.status, lifecycle: machine.lifecycleState.rawValue,
             reportGaps: launch.shell.gaps)
         if let duration = machine.launchDuration, let source = machine.readinessSource {

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import { bars, cpuShare, quantile, readMetrics, ticks } from '../watchdogd/metrics.js';
-import { ago, brief, bytes, matches, measured, percent, roughly, shown, stateOf, tally } from '../watchdogd/text.js';
+import { ago, brief, bytes, matches, measured, owed, percent, roughly, shown, sinceOf, stateOf, tally } from '../watchdogd/text.js';
 import { DaemonError, ReplyReader, backoff, encodeCall, parameters, trouble } from '../watchdogd/wire.js';
 
 const encode = (text) => new TextEncoder().encode(text);
@@ -96,6 +96,12 @@ test('states have words, and unknown ones keep theirs', () => {
     assert.deepEqual(stateOf({ state: 'running', isAnswering: true }), { word: 'running', sign: '●', tone: 'good' });
     assert.equal(stateOf({ state: 'running' }).tone, 'good');
     assert.equal(stateOf({ state: 'running', isAnswering: false }).word, 'not answering');
+    const hung = { state: 'running', silence: { reason: 'probes', sinceUSec: 5, failedProbes: 2, neededProbes: 3 } };
+    assert.deepEqual(stateOf(hung), { word: 'not answering', sign: '▲', tone: 'bad' });
+    assert.deepEqual([owed(hung), sinceOf(hung), sinceOf({ sinceUSec: 1 })], ['2 of 3 probes failed', 5, 1]);
+    const stopped = { state: 'launching', silence: { reason: 'stopped', sinceUSec: 5 } };
+    assert.deepEqual([stateOf(stopped).word, owed(stopped)], ['stopped by a signal', undefined]);
+    assert.equal(stateOf({ state: 'running', silence: { reason: 'push', isInTime: true } }).tone, 'warning');
     assert.deepEqual(stateOf({ state: 'constructor' }), { word: 'constructor', sign: '?', tone: 'quiet' });
 });
 
@@ -122,6 +128,13 @@ test('metrics of apps', () => {
     const { cpuSeconds, memoryBytes, lastAnswerUSec, pings } = apps.get('a');
     assert.deepEqual([cpuSeconds, memoryBytes, lastAnswerUSec, pings.length], [2, 4096, undefined, 3]);
     assert.equal(apps.get('q"\\}').version, '1');
+});
+
+test('the answers to probes count where no ping was ever answered', () => {
+    const text = (pings) => [`watchdogd_app_ping_duration_seconds_bucket{app="a",le="+Inf"} ${pings}\n`,
+        'watchdogd_app_probe_duration_seconds_bucket{app="a",le="0.01"} 7\n'];
+    assert.deepEqual(readMetrics(text(0)).get('a').pings, [{ limitUSec: 10000, count: 7 }]);
+    assert.deepEqual(readMetrics(text(1)).get('a').pings, [{ limitUSec: Infinity, count: 1 }]);
 });
 
 test('quantiles of what was counted since', () => {

@@ -5,7 +5,7 @@ import * as charts from './charts.js';
 import { button, confirm, element, write } from './dom.js';
 import { launches, reports } from './program.js';
 import { badge, incident } from './table.js';
-import { ago, brief, bytes, measured, percent, roughly, shown, stateOf } from './text.js';
+import { ago, brief, bytes, measured, owed, percent, roughly, shown, sinceOf } from './text.js';
 
 const MOST_REPORTS = 10;
 
@@ -39,6 +39,10 @@ function latency({ count, p50USec, p99USec, maxUSec }) {
     return [count, ...times].join(', ');
 }
 
+function probes({ probes: answered, failedProbes }) {
+    return latency(answered) + (failedProbes > 0 ? `; ${failedProbes} failed` : '');
+}
+
 /** How the latest launch went, in a line. */
 function launchText({ durationUSec, source, firstFrameUSec, usefulUSec, openTasks }) {
     const marks = [['first frame after', firstFrameUSec], ['useful after', usefulUSec]]
@@ -53,6 +57,7 @@ function facts(app, details, use, now) {
     const causes = Object.entries(details.restartsByCause ?? {}).filter(([, count]) => count > 0)
         .map(([cause, count]) => `${shown(cause, 40)} ${count}`).join(', ');
     const limit = details.reachedLimit;
+    const lastAnswer = details.lastAnswerUSec ?? use.lastAnswerUSec;
     return [
         ['Status', details.status],
         ['Limit', limit && `${limit.restarts} restarts within ${brief(limit.intervalUSec)}: ${limit.key} is reached`],
@@ -63,8 +68,8 @@ function facts(app, details, use, now) {
         ['CPU', use.cpu === undefined || app.pid === undefined ? undefined : percent(use.cpu)],
         ['Memory', use.memoryBytes && bytes(use.memoryBytes)],
         ['Pings', latency(details.pings)],
-        ['Last answer', use.lastAnswerUSec && app.pid && ago(use.lastAnswerUSec, now)],
-        ['Probes', details.probes && latency(details.probes)], ['Not probed', details.probeRefusal],
+        ['Last answer', lastAnswer && app.pid && ago(lastAnswer, now)],
+        ['Probes', details.probes && probes(details)], ['Not probed', details.probeRefusal],
         ['Hangs', latency(details.hangs)],
         ['Restarts', causes === '' ? app.restarts : `${app.restarts} (${causes})`],
         ['Latest launch', details.launch && launchText(details.launch)],
@@ -127,8 +132,9 @@ export class DetailsView {
     async update(use, now) {
         const { app, details } = await this.#daemon.ask('Describe', { name: this.#name, logLines: 0 });
         this.#state.replaceChildren(badge(app));
-        const since = new Date(app.sinceUSec / 1000).toLocaleString();
-        write(this.#since, `since ${since} (${roughly(now - app.sinceUSec)})`);
+        const since = new Date(sinceOf(app) / 1000).toLocaleString();
+        const reason = owed(app);
+        write(this.#since, `since ${since} (${roughly(now - sinceOf(app))})${reason === undefined ? '' : `: ${reason}`}`);
         write(this.#description, app.description === undefined ? '' : shown(app.description));
         for (const [method, made] of this.#buttons) {
             made.disabled = !ACTIONS[method].isPossible(app) || this.#acting === method;
@@ -141,7 +147,7 @@ export class DetailsView {
             this.#shownIncident = report;
             this.#fillReports();
         }
-        const launch = JSON.stringify([app.pid ?? null, stateOf(app).word === 'launching']);
+        const launch = JSON.stringify([app.pid ?? null, app.state === 'launching']);
         if (this.#shownLaunch !== launch) {
             this.#shownLaunch = launch;
             this.#fillLaunches();

@@ -6,10 +6,11 @@ const SERIES = {
     watchdogd_app_memory_bytes: (app, value) => { app.memoryBytes = value; },
     watchdogd_app_last_answer_time_seconds: (app, value) => { if (value > 0) app.lastAnswerUSec = value * 1e6; },
     watchdogd_app_info: (app, _, labels) => { app.version = labels.version; },
-    watchdogd_app_ping_duration_seconds_bucket: (app, value, { le }) => {
-        app.pings.push({ limitUSec: le === '+Inf' ? Infinity : Number(le) * 1e6, count: value });
-    },
+    watchdogd_app_ping_duration_seconds_bucket: (app, value, { le }) => { app.pings.push(bucket(value, le)); },
+    watchdogd_app_probe_duration_seconds_bucket: (app, value, { le }) => { app.probes.push(bucket(value, le)); },
 };
+
+const bucket = (count, le) => ({ limitUSec: le === '+Inf' ? Infinity : Number(le) * 1e6, count });
 
 const ESCAPES = { '\\\\': '\\', '\\n': '\n', '\\"': '"' };
 
@@ -27,8 +28,13 @@ export function readMetrics(parts) {
             labels[label] = text.replace(/\\[\\n"]/gu, (escape) => ESCAPES[escape]);
         }
         if (labels.app === undefined || !Number.isFinite(value)) continue;
-        if (!apps.has(labels.app)) apps.set(labels.app, { pings: [] });
+        if (!apps.has(labels.app)) apps.set(labels.app, { pings: [], probes: [] });
         SERIES[name](apps.get(labels.app), value, labels);
+    }
+    for (const app of apps.values()) {
+        // The main loop's answers say more than those of a port.
+        if (!app.pings.some(({ count }) => count > 0) && app.probes.length > 0) app.pings = app.probes;
+        delete app.probes;
     }
     return apps;
 }

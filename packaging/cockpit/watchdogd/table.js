@@ -2,7 +2,7 @@
 // The table of apps. Its rows are changed in place, so that the focus and what is selected stay.
 
 import { button, element, write } from './dom.js';
-import { ago, brief, bytes, matches, percent, roughly, shown, stateOf } from './text.js';
+import { ago, brief, bytes, matches, owed, percent, roughly, shown, sinceOf, stateOf } from './text.js';
 
 /** Rows that are drawn; who has more apps filters. */
 const MOST_ROWS = 500;
@@ -103,13 +103,14 @@ export class AppTable {
         const [name, state, since, pid, pings, cpu, memory, restarts, last] = row.cells;
         write(name.lastChild, app.description === undefined ? '' : shown(app.description, 200));
         const { word, tone } = stateOf(app);
-        if (state.dataset.word !== word) {
+        if (state.dataset.word !== word || row.dataset.tone !== tone) {
             state.dataset.word = word;
             row.dataset.tone = tone;
             state.replaceChildren(badge(app));
         }
-        write(since, roughly(now - app.sinceUSec));
-        since.title = new Date(app.sinceUSec / 1000).toLocaleString();
+        state.title = owed(app) ?? '';
+        write(since, roughly(now - sinceOf(app)));
+        since.title = new Date(sinceOf(app) / 1000).toLocaleString();
         write(pid, app.pid === undefined ? '' : String(app.pid));
         write(pings, this.#pings(use, now));
         pings.title = use.lastAnswerUSec === undefined ? '' : `last answer ${ago(use.lastAnswerUSec, now)}`;

@@ -74,12 +74,31 @@ const STATES = {
     unkillable: ['✕', 'bad'],
 };
 
+const HELD = { stopped: 'stopped by a signal', frozen: 'frozen', traced: 'traced', 'dumping-core': 'dumping core' };
+
 /** What is shown of an app's state: a word, a sign and a tone, so that color is never the only difference. */
-export function stateOf({ state, isAnswering }) {
+export function stateOf({ state, isAnswering, silence }) {
+    if (silence !== undefined) {
+        const isMild = silence.isInTime === true || silence.reason === 'dumping-core';
+        const word = Object.hasOwn(HELD, silence.reason) ? HELD[silence.reason] : 'not answering';
+        return { word, sign: '▲', tone: isMild ? 'warning' : 'bad' };
+    }
     if (state === 'running' && isAnswering === false) return { word: 'not answering', sign: '▲', tone: 'warning' };
     const [sign, tone] = Object.hasOwn(STATES, state) ? STATES[state] : ['?', 'quiet'];
     return { word: shown(state, 40), sign, tone };
 }
+
+/** What an app owes that does not answer: "2 of 3 probes failed"; undefined where the state says it all. */
+export function owed({ silence }) {
+    if (silence?.reason === 'ping') return 'no answer to a ping';
+    if (silence?.reason === 'push') return 'no WATCHDOG=1';
+    if (silence?.reason !== 'probes') return undefined;
+    const { failedProbes: failed, neededProbes: needed } = silence;
+    return failed < needed ? `${failed} of ${needed} probes failed` : `${failed} ${failed === 1 ? 'probe' : 'probes'} failed`;
+}
+
+/** When an app began to be as it is shown. */
+export const sinceOf = ({ sinceUSec, silence }) => silence?.sinceUSec ?? sinceUSec;
 
 /** Whether every word of a filter occurs in what is shown of an app. */
 export function matches(app, filter) {

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import Testing
+import WatchdogBase
+import WatchdogPolicy
+
+@testable import WatchdogControl
+
+@Suite("An app that does not answer, as text")
+struct SilenceTextTests {
+    private func silence(_ reason: Silence.Reason, for seconds: Int64 = 4) -> SilenceSummary {
+        SilenceSummary(reason, since: Samples.ago(.seconds(seconds)))
+    }
+
+    private func app(_ reason: Silence.Reason, for seconds: Int64 = 4, _ name: String = "web") -> AppSummary {
+        AppSummary(
+            name: name, state: .running, isAnswering: false, silence: silence(reason, for: seconds),
+            since: Samples.ago(.seconds(70)), pid: 7, uptime: .seconds(71), lastIncident: Samples.incident)
+    }
+
+    private func style(_ columns: Int?, isColored: Bool = false) -> ControlText.Style {
+        ControlText.Style(isColored: isColored, columns: columns, time: LocalTime(now: Samples.now))
+    }
+
+    @Test(
+        "what it owes, and for how long",
+        arguments: [
+            (.probes(failed: 1, needed: 1), "not answering for 4s (1 probe failed)"),
+            (.probes(failed: 2, needed: 3), "not answering for 4s (2 of 3 probes failed)"),
+            (.probes(failed: 3, needed: 3), "not answering for 4s (3 probes failed)"),
+            (.ping, "not answering for 4s (no answer to a ping)"),
+            (.push(isOverdue: false), "not answering for 4s (no WATCHDOG=1)"),
+            (.held(.stopped), "stopped by a signal (4s)"), (.held(.frozen), "frozen (4s)"),
+            (.held(.traced(by: 1)), "traced (4s)"), (.held(.dumpingCore), "dumping core (4s)"),
+        ] as [(Silence.Reason, String)])
+    func words(_ reason: Silence.Reason, _ expected: String) {
+        let silence = silence(reason)
+        #expect(silence.text(at: Samples.now) == expected)
+        #expect(silence.shortText(at: Samples.now).count <= 16)
+    }
+
+    @Test("a list says it in as many words as there is room for, and counts it")
+    func list() {
+        let reply = ListReply(apps: [app(.probes(failed: 2, needed: 3)), app(.held(.stopped), "worker"), Samples.bare])
+        let narrow = ControlText.list(reply, style: style(79)).split(separator: "\n")
+        #expect(narrow.allSatisfy { $0.count <= 79 })
+        #expect(narrow[2].hasPrefix("web     not answering 4s "))
+        #expect(narrow[3].hasPrefix("worker  stopped (sig) 4s "))
+        #expect(narrow.last == "3 apps: 1 stopped, 1 not answering, 1 stopped by a signal")
+        for columns in [120, nil] {
+            let wide = ControlText.list(reply, style: style(columns)).split(separator: "\n")
+            #expect(wide[2].hasPrefix("web     not answering for 4s (2 of 3 probes failed)  "))
+            #expect(wide[3].hasPrefix("worker  stopped by a signal (4s)  "))
+            #expect(wide[2].hasSuffix("scene-update, 2h ago"))
+        }
+    }
+
+    @Test("it is red; a push that may still come in time is yellow")
+    func colors() {
+        func line(_ reason: Silence.Reason) -> Substring {
+            ControlText.list(ListReply(apps: [app(reason)]), style: style(nil, isColored: true))
+                .split(separator: "\n")[1]
+        }
+        for reason in [Silence.Reason.ping, .held(.stopped), .push(isOverdue: true), .probes(failed: 1, needed: 3)] {
+            #expect(line(reason).contains("\u{1b}[1;31m"), "\(reason)")
+        }
+        #expect(line(.push(isOverdue: false)).contains("\u{1b}[33m"))
+    }
+
+    @Test("the status has it before the state, with the last answer and the failed probes")
+    func status() {
+        var details = AppDetails(allowances: AllowanceSummary(Allowances()))
+        details.probes = LatencySummary(count: 3, median: .milliseconds(2))
+        (details.failedProbes, details.lastAnswer) = (2, Samples.ago(.seconds(7)))
+        let reply = DescribeReply(app: app(.probes(failed: 2, needed: 3)), details: details)
+        let text = ControlText.status(reply, style: style(200))
+        #expect(text.contains("State: not answering for 4s (2 of 3 probes failed); running since 2026-"))
+        #expect(text.contains(" (1min 10s)\n"), "the state is as old as before")
+        #expect(text.contains("Probes: 3; p50 2.00 ms; 2 failed\n"))
+        #expect(text.contains("Last answer: ") && text.contains(" (7s ago)\n"))
+        let colored = ControlText.status(reply, style: style(79, isColored: true))
+        #expect(colored.contains("\u{1b}[1;31mnot answering\u{1b}[0m for 4s"))
+    }
+
+    @Test("programs get it with its reason, also those that may see only states")
+    func coding() throws {
+        let app = app(.probes(failed: 2, needed: 3))
+        for app in [app, app.outline] {
+            let json = ControlText.jsonLine(app)
+            #expect(json.contains(#""silence":{"failedProbes":2,"neededProbes":3,"reason":"probes","sinceUSec":"#))
+            #expect(try JSONDecoder().decode(AppSummary.self, from: Data(json.utf8)) == app)
+        }
+        #expect(!ControlText.jsonLine(Samples.bare).contains("silence"))
+        let unknown = SilenceSummary(reason: .init(rawValue: "asleep\u{1b}"), since: Samples.ago(.seconds(1)))
+        #expect(unknown.text(at: Samples.now) == "not answering for 1s (asleep\\x1b)")
+    }
+}
