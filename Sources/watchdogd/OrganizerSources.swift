@@ -134,9 +134,9 @@ extension OrganizerEvent {
     fileprivate init(_ entry: HistoryEntry) {
         switch entry {
         case .launch(let launch):
-            // A resume starts no process.
+            // A resume starts no process; of a launch that was only assumed to be complete, nothing was measured.
             self =
-                launch.kind == .launch && launch.outcome != .failed
+                launch.kind == .launch && launch.outcome != .failed && !launch.isAssumed
                 ? .launch(
                     time: launch.time.seconds, version: launch.version.name, host: launch.host,
                     duration: launch.duration)

@@ -37,6 +37,44 @@ struct StoreTests {
         #expect(try reader.launches(of: "none", by: .version).groups == [])
     }
 
+    @Test("A launch that was only assumed to be complete is counted, and no time of it, on whole days and parts of one")
+    func assumed() throws {
+        let scratch = Scratch()
+        let store = try HistoryStore(path: scratch.file)
+        func silent(at time: Duration) -> HistoryEntry {
+            var launch = KeptLaunch.sample(at: time, ready: .seconds(20))
+            launch.source = "assumed"
+            return .launch(launch)
+        }
+        try store.add([
+            .launch(.sample(at: .seconds(60), ready: .milliseconds(252))), silent(at: .seconds(90)),
+            .launch(.sample(at: .seconds(120), ready: nil)), silent(at: .seconds(90_000)),
+        ])
+        let reader = try HistoryReader(path: scratch.file)
+        for since in [nil, WallTime(microseconds: KeptLaunch.epoch + 1)] {
+            let table = try reader.launches(of: "redis", since: since, by: .version)
+            let total = try #require(table.total)
+            #expect([total.count, total.assumed, total.failures, total.durations.count] == [4, 2, 1, 1])
+            let longest = try #require(total.durations.quantile(1))
+            #expect(longest < .seconds(1))
+            let text = LaunchesText(columns: 100).text(table)
+            #expect(text.hasPrefix("redis: 4 launches, 1 never ready, 2 assumed ready (not timed), "))
+            #expect(text.contains("not ready   assumed       p50"))
+        }
+        let metrics = try reader.metrics(of: "redis")
+        #expect(metrics.count == 2)
+        #expect(KeptLaunch.sample(at: .zero).isAssumed == false)
+    }
+
+    @Test("Without such launches, there is no column for them")
+    func noneAssumed() throws {
+        let scratch = Scratch()
+        try HistoryStore(path: scratch.file).add([.launch(.sample(at: .zero))])
+        let table = try HistoryReader(path: scratch.file).launches(of: "redis", by: .version)
+        #expect(table.total?.assumed == 0)
+        #expect(!LaunchesText().text(table).contains("assumed"))
+    }
+
     @Test("Only entries since the given time count, to the microsecond, although days are counted as a whole")
     func since() throws {
         let scratch = Scratch()

@@ -79,8 +79,13 @@ public struct KeptLaunch: Equatable, Sendable {
     /// What the main process had read from disks, in bytes; nil if unknown.
     public var bytesRead: Int?
 
-    /// How long the launch took: until the app was ready; nil if it never was.
-    public var duration: Duration? { moments[.ready] }
+    /// Whether watchdogd assumed that the app was ready, because it had said nothing.
+    public var isAssumed: Bool { source == Self.assumed }
+    /// The source of readiness that nothing was measured of.
+    static let assumed = "assumed"
+
+    /// How long the launch took: until the app was ready; nil if it never was, or if that was only assumed.
+    public var duration: Duration? { isAssumed ? nil : moments[.ready] }
 
     /// Creates the record of a launch.
     public init(

@@ -22,6 +22,8 @@ public struct LaunchGroup: Equatable, Sendable {
     public var label: String
     /// How many there were, also those that never became ready.
     public var count: Int
+    /// How many were only assumed to be ready, because the app had said nothing.
+    public var assumed: Int
     /// The durations of those that became ready.
     public var durations: DurationBuckets
     /// When the first of them was requested.
@@ -30,12 +32,15 @@ public struct LaunchGroup: Equatable, Sendable {
     public var last: WallTime
 
     /// How many never became ready.
-    public var failures: Int { max(0, count - durations.count) }
+    public var failures: Int { max(0, count - assumed - durations.count) }
 
     /// Creates a group.
-    public init(label: String, count: Int, durations: DurationBuckets, first: WallTime, last: WallTime) {
+    public init(
+        label: String, count: Int, assumed: Int = 0, durations: DurationBuckets, first: WallTime, last: WallTime
+    ) {
         self.label = label
         self.count = count
+        self.assumed = assumed
         self.durations = durations
         self.first = first
         self.last = last
@@ -44,6 +49,7 @@ public struct LaunchGroup: Equatable, Sendable {
     /// Adds the launches of another group.
     public mutating func add(_ other: LaunchGroup) {
         count += other.count
+        assumed += other.assumed
         durations.add(other.durations)
         first = first.microseconds <= other.first.microseconds ? first : other.first
         last = last.microseconds >= other.last.microseconds ? last : other.last

@@ -6,12 +6,14 @@ extension HistoryReader {
     /// Launches that are being counted.
     private struct Sum {
         var count = 0
+        var assumed = 0
         var first = Int64.max
         var last = Int64.min
         var durations = DurationSums()
 
-        mutating func add(_ more: Int, from first: Int64, to last: Int64) {
+        mutating func add(_ more: Int, assumed: Int, from first: Int64, to last: Int64) {
             count += more
+            self.assumed += assumed
             self.first = min(self.first, first)
             self.last = max(self.last, last)
         }
@@ -70,7 +72,7 @@ extension HistoryReader {
         for (value, sum) in zip(sums.values, sums.all) {
             guard let label = try label(value, key) else { continue }
             let group = LaunchGroup(
-                label: label, count: sum.count, durations: sum.durations.buckets,
+                label: label, count: sum.count, assumed: sum.assumed, durations: sum.durations.buckets,
                 first: WallTime(microseconds: sum.first), last: WallTime(microseconds: sum.last))
             if groups[label]?.add(group) == nil { groups[label] = group }
         }
@@ -96,26 +98,29 @@ extension HistoryReader {
         // The index has the app before the day.
         let own = "app IN (SELECT id FROM app\(app == nil ? "" : " WHERE name = ?1"))"
         let name = [app.map { Value.text($0) } ?? .null]
+        let assumed = try HistorySchema.hasAssumed(connection) ? "assumed" : "0"
         let column = key == .kind ? "temperature || ' ' || kind" : key.rawValue
         try connection.run(
-            "SELECT \(column), count, first_time, last_time, buckets FROM day WHERE \(own) AND day >= ?2",
+            "SELECT \(column), count, first_time, last_time, buckets, \(assumed) FROM day WHERE \(own) AND day >= ?2",
             name + [.integer(start.day)]
         ) { row in
             let (count, first, last) = (row.count(1), row.integer(2) ?? 0, row.integer(3) ?? 0)
+            let assumed = row.count(5)
             sums.add(row.text(0)) { sum in
-                sum.add(count, from: first, to: last)
+                sum.add(count, assumed: assumed, from: first, to: last)
                 row.withBytes(4) { sum.durations.add(bytes: $0) }
             }
         }
         guard start.isPartial else { return sums }
         try connection.run(
-            "SELECT \(column), time, ready FROM launch WHERE \(own) AND time >= ?2 AND time < ?3",
+            "SELECT \(column), time, ready, source FROM launch WHERE \(own) AND time >= ?2 AND time < ?3",
             name + [.integer(start.time), .integer(start.day * WallTime.dayLength)]
         ) { row in
             let (time, ready) = (row.integer(1) ?? 0, row.duration(2))
+            let isAssumed = row.text(3) == KeptLaunch.assumed
             sums.add(row.text(0)) { sum in
-                sum.add(1, from: time, to: time)
-                if let ready { sum.durations.add(ready) }
+                sum.add(1, assumed: isAssumed ? 1 : 0, from: time, to: time)
+                if let ready, !isAssumed { sum.durations.add(ready) }
             }
         }
         return sums

@@ -32,11 +32,12 @@ extension HistoryReader {
                 body(&days[place, default: MetricKitMetrics.Day(app: place.app, day: day)], row)
             }
         }
-        try each("launch", "kind, ready, first_frame, useful, build_id, package, package_version") { day, row in
+        try each("launch", "kind, ready, first_frame, useful, build_id, package, package_version, source") { day, row in
             if row.text(2) == KeptLaunch.Kind.resume.rawValue {
                 if let ready = row.duration(3) { day.resumes.add(ready) }
             } else {
-                if let draw = row.duration(4) ?? row.duration(3) { day.firstDraws.add(draw) }
+                let ready = row.text(9) == KeptLaunch.assumed ? nil : row.duration(3)
+                if let draw = row.duration(4) ?? ready { day.firstDraws.add(draw) }
                 if let useful = row.duration(5) { day.useful.add(useful) }
             }
             let version = ProgramVersion(buildID: row.text(6), package: row.text(7), packageVersion: row.text(8))

@@ -43,11 +43,17 @@ enum HistorySchema {
         CREATE TABLE day_phases (
             app INTEGER NOT NULL, day INTEGER NOT NULL, buckets BLOB NOT NULL, PRIMARY KEY (app, day));
         """,
+        "ALTER TABLE day ADD COLUMN assumed INTEGER NOT NULL DEFAULT 0;",
     ]
 
     /// Whether the file has phases of launches: a reader may find an older one, which only a writer upgrades.
     static func hasPhases(_ connection: Connection) throws(HistoryError) -> Bool {
         try connection.integer("PRAGMA user_version") ?? 0 >= 2
+    }
+
+    /// Whether the file counts launches that were only assumed to be complete.
+    static func hasAssumed(_ connection: Connection) throws(HistoryError) -> Bool {
+        try connection.integer("PRAGMA user_version") ?? 0 >= 3
     }
 
     /// Throws if the file holds something else, or what a later watchdogd wrote.

@@ -184,11 +184,12 @@ public final class HistoryStore {
         let time = Value.integer(launch.time.microseconds)
         try connection.run(
             """
-            INSERT INTO day (app, day, version, host, kind, cause, temperature, count, first_time, last_time, buckets)
-            VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?) ON CONFLICT DO UPDATE SET count = count + 1,
+            INSERT INTO day (app, day, version, host, kind, cause, temperature, count, assumed, first_time, last_time,
+            buckets) VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?)
+            ON CONFLICT DO UPDATE SET count = count + 1, assumed = assumed + excluded.assumed,
             first_time = min(first_time, excluded.first_time), last_time = max(last_time, excluded.last_time),
             buckets = excluded.buckets
-            """, key + [time, time, .bytes(buckets.bytes)])
+            """, key + [.integer(launch.isAssumed ? 1 : 0), time, time, .bytes(buckets.bytes)])
     }
 
     // MARK: - Names
@@ -238,6 +239,7 @@ public final class HistoryStore {
             """
             SELECT launch.version, time, ready, cpu_time FROM launch JOIN host ON host.id = launch.host
             WHERE app = ? AND kind = 'launch' AND outcome = 'ready' AND temperature != 'cold' AND host.name = ?
+                AND source IS NOT '\(KeptLaunch.assumed)'
             ORDER BY time DESC LIMIT 20000
             """, [.integer(id), .text(host)]
         ) { row in

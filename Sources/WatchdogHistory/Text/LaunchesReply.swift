@@ -14,6 +14,7 @@ public struct LaunchesReply: Encodable, Sendable {
         let label: String
         let count: Int
         let notReady: Int
+        let assumed: Int
         let p50USec: Int64?
         let p90USec: Int64?
         let p99USec: Int64?
@@ -25,6 +26,7 @@ public struct LaunchesReply: Encodable, Sendable {
             label = group.label
             count = group.count
             notReady = group.failures
+            assumed = group.assumed
             p50USec = group.durations.quantile(0.5)?.wholeMicroseconds
             p90USec = group.durations.quantile(0.9)?.wholeMicroseconds
             p99USec = group.durations.quantile(0.99)?.wholeMicroseconds

@@ -44,9 +44,10 @@ public struct LaunchesText: Sendable {
     private func heading(_ table: LaunchSummaryTable, _ total: LaunchGroup) -> String {
         let name = table.app.map { "\($0.singleLine(limit: 64)): " } ?? ""
         let failures = total.failures > 0 ? ", \(total.failures) never ready" : ""
+        let assumed = total.assumed > 0 ? ", \(total.assumed) assumed ready (not timed)" : ""
         let noun = total.count == 1 ? "launch" : "launches"
         let days = "\(date(total.first)) to \(date(total.last)) (\(zone(total.last).name))"
-        return "\(name)\(total.count) \(noun)\(failures), \(days)"
+        return "\(name)\(total.count) \(noun)\(failures)\(assumed), \(days)"
     }
 
     /// `2026-11-22`; the heading names the zone.
@@ -56,19 +57,27 @@ public struct LaunchesText: Sendable {
 
     private func rows(_ table: LaunchSummaryTable) -> [String] {
         // What the numbers and the dates need.
-        let room = columns - 5 * 10 - 2 * 12
+        let hasAssumed = table.groups.contains { $0.assumed > 0 }
+        let numbers = (hasAssumed ? 6 : 5) * 10
+        let room = columns - numbers - 2 * 12
         let widest = table.groups.map { $0.label.singleLine(limit: 200).count }.max() ?? 0
         let showsDates = room >= min(widest, 20)
-        let width = max(8, min(widest, showsDates ? room : columns - 5 * 10))
+        let width = max(8, min(widest, showsDates ? room : columns - numbers))
         let title = table.key == .kind ? "kind" : table.key.rawValue
         var lines = [
-            line(title, ["count", "not ready", "p50", "p90", "p99"], showsDates ? ["first", "last"] : [], width)
+            line(
+                title, ["count", "not ready"] + (hasAssumed ? ["assumed"] : []) + ["p50", "p90", "p99"],
+                showsDates ? ["first", "last"] : [],
+                width)
         ]
         for group in table.groups {
+            let assumed = group.assumed == 0 ? "-" : "\(group.assumed)"
             let spans = [0.5, 0.9, 0.99].map { group.durations.quantile($0)?.shown ?? "-" }
             lines.append(
                 line(
-                    group.label, ["\(group.count)", group.failures == 0 ? "-" : "\(group.failures)"] + spans,
+                    group.label,
+                    ["\(group.count)", group.failures == 0 ? "-" : "\(group.failures)"]
+                        + (hasAssumed ? [assumed] : []) + spans,
                     showsDates ? [date(group.first), date(group.last)] : [], width))
         }
         return lines

@@ -84,6 +84,10 @@ public struct Simulation: Sendable {
     public private(set) var incidents: [ComparedIncident] = []
     /// How often starvation would have extended an allowance.
     public private(set) var credits = 0
+    /// Incidents in the history that cannot be judged, as sentences without a period.
+    public private(set) var unjudged: [String] = []
+    /// How many they are.
+    public private(set) var unjudgedCount = 0
     /// What the traces do not tell, as sentences without a period.
     public private(set) var notes: [String] = []
 
@@ -114,6 +118,14 @@ public struct Simulation: Sendable {
             rows.append(try Self.row(allowance, launches, spec, played.map(\.incidents), margin))
         }
         notes = Self.notes(rows, traces, recorded, spec)
+        let left = traces.reduce(into: [:]) { $0.merge($1.unjudged, uniquingKeysWith: +) }
+        unjudgedCount = left.values.reduce(0, +)
+        unjudged = UnjudgedIncident.Kind.allCases.flatMap { kind in
+            [true, false].compactMap { isKill in
+                let incident = UnjudgedIncident(kind, isKill: isKill)
+                return left[incident].map { incident.sentence($0, hasProbe: spec.livenessProbe != nil) }
+            }
+        }
     }
 
     // MARK: - Playing

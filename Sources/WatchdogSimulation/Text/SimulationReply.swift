@@ -57,6 +57,8 @@ public struct SimulationReply: Encodable, Sendable {
     private let traces: [Trace]
     private let allowances: [Row]
     private let incidents: [ComparedIncident]
+    private let unjudgedIncidents: Int
+    private let unjudged: [String]
     private let notes: [String]
 
     /// Creates the object.
@@ -86,6 +88,7 @@ public struct SimulationReply: Encodable, Sendable {
                 allowanceUSec: incident.allowance.wholeMicroseconds, isProbe: incident.isProbe,
                 durationUSec: incident.duration?.wholeMicroseconds)
         }
+        (unjudgedIncidents, unjudged) = (simulation.unjudgedCount, simulation.unjudged)
         notes = simulation.notes
     }
 }

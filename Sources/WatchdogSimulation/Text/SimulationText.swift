@@ -53,8 +53,10 @@ public struct SimulationText: Sendable {
     private func incidents(_ simulation: Simulation) -> [String] {
         let noun = simulation.isEnforced ? "kill" : "incident"
         let all = simulation.incidents
-        guard !all.isEmpty else { return ["no \(noun) in the history, and none with these allowances"] }
-        var lines: [String] = []
+        var lines = simulation.unjudged.flatMap { wrapped($0, indent: "  ") }
+        guard !all.isEmpty else {
+            return lines + ["no \(lines.isEmpty ? "" : "other ")\(noun) in the history, and none with these allowances"]
+        }
         for (kind, words) in [
             (Simulation.ComparedIncident.Kind.simulated, "would be new"), (.past, "would come later, if at all"),
             (.both, "would happen as it did"),

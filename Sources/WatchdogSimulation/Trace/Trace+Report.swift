@@ -7,7 +7,9 @@ public import WatchdogReport
 extension TraceBuilder {
     /// Adds what a crash log shows: one silence of the app, from its beginning to the kill or to the answer.
     ///
-    /// - Returns: false if the log is not about an allowance.
+    /// One that followed from something else than time, such as failed probes, is only counted.
+    ///
+    /// - Returns: false if the log is not about an incident.
     public mutating func add(_ report: Report) -> Bool {
         guard let details = report.body.linux, let time = WallTime(report.metadata.timestamp),
             let event = WatchdogEvent(rawValue: details.allowance.event),
@@ -26,6 +28,15 @@ extension TraceBuilder {
             add(.launched, at: start)
         case (.watchdog, .sceneUpdate) where details.missed == nil:
             begin(at: start)
+        case (.watchdog, .sceneUpdate):
+            add(UnjudgedIncident(.probes, isKill: isKill))
+            return true
+        case (.watchdog, .backgroundTask):
+            add(UnjudgedIncident(.background, isKill: isKill))
+            return true
+        case (.watchdog, .suspension):
+            add(UnjudgedIncident(.lock, isKill: isKill))
+            return true
         case (.watchdog, .processExit):
             begin(at: start)
             add(.terminating(isRequested: true), at: start)

@@ -31,6 +31,8 @@ public struct Trace: Hashable, Sendable {
     public var events: [TraceEvent]
     /// Whether it has every answer of the main loop; otherwise it has only the slow ones.
     public var hasAllAnswers: Bool
+    /// How many incidents it names without what led to them.
+    public var unjudged: [UnjudgedIncident: Int] = [:]
     /// What was left out, as sentences without a period.
     public var notes: [String] = []
 

@@ -27,7 +27,7 @@ public struct TraceBuilder: Sendable {
     }
 
     /// Whether nothing was added.
-    public var isEmpty: Bool { entries.isEmpty }
+    public var isEmpty: Bool { entries.isEmpty && trace.unjudged.isEmpty }
 
     /// Adds an event, in any order.
     ///
@@ -68,6 +68,9 @@ public struct TraceBuilder: Sendable {
         waited = min(waited + duration, TraceEvent.longest)
         add(.used(cpu: .zero, waiting: waited), at: time)
     }
+
+    /// Counts an incident of which the source has too little to judge it.
+    public mutating func add(_ incident: UnjudgedIncident) { trace.unjudged[incident, default: 0] += 1 }
 
     /// Adds a sentence about what is left out.
     public mutating func note(_ sentence: String) {

@@ -107,6 +107,8 @@ final class LaunchHistory {
         launch.notes.isRecorded = true
         var record = record(of: launch, outcome: .ready)
         record.source = source.rawValue
+        // It would be the rest of the allowance.
+        if source == .assumed { record.phases[.ready] = nil }
         // Read now: what the app does later is not part of its launch.
         record.cpuTime = launch.pid.flatMap { ProcessCPU.time($0) }
         number += 1

@@ -15,12 +15,19 @@ extension TraceBuilder {
             }
         }
         starts.sort()
-        for entry in entries {
-            switch entry {
-            case .launch: break
-            case .hang(let hang): add(hang)
-            case .termination(let end): add(end, starts)
-            }
+        var silences: [Int64] = []
+        for case .hang(let hang) in entries {
+            add(hang)
+            if hang.isFatal { silences.append(hang.time.wholeMicroseconds) }
+        }
+        silences.sort()
+        var (next, latest) = (0, Int64.min)
+        for case .termination(let end) in entries {
+            let time = end.time.wholeMicroseconds
+            // A silence of the main loop is in the history; what else an app is killed for is not.
+            while next < silences.count, silences[next] <= latest { next += 1 }
+            add(end, starts, isSilence: next < silences.count && silences[next] <= time)
+            latest = max(latest, time)
         }
     }
 
@@ -48,13 +55,19 @@ extension TraceBuilder {
         }
     }
 
-    private mutating func add(_ end: KeptTermination, _ starts: [Int64]) {
+    private mutating func add(_ end: KeptTermination, _ starts: [Int64], isSilence: Bool) {
         let time = end.time.wholeMicroseconds
         let event = end.event.flatMap(WatchdogEvent.init(rawValue:))
         if event == .processLaunch || event == .sceneCreate, let start = starts.last(where: { $0 <= time }) {
             add(incident: .processLaunch, allowance: .microseconds(time - start), isKill: true, at: time)
         }
-        if event == .processExit { note("the launch history does not say when an app was asked to end") }
+        switch event {
+        case .sceneUpdate where !isSilence: add(UnjudgedIncident(.probesOrTrigger, isKill: true))
+        case .processExit: add(UnjudgedIncident(.exit, isKill: true))
+        case .backgroundTask: add(UnjudgedIncident(.background, isKill: true))
+        case .suspension: add(UnjudgedIncident(.lock, isKill: true))
+        case .sceneUpdate, .processLaunch, .sceneCreate, nil: break
+        }
         add(.exited(event == nil ? .unknown : .signaled(signal: 9, coreDumped: false)), at: time)
     }
 }
