@@ -33,6 +33,7 @@ public struct Importer<FileSystem: ConfigurationFileSystem> {
     ) throws(ImportError) -> ImportResult {
         var result = try imported(path, format, name)
         result.notes = result.notes.sorted
+        result.apps = result.apps.map(\.advised)
         return result
     }
 

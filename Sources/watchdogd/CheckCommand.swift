@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import FoundationEssentials
+import Glibc
 import WatchdogConfiguration
 import WatchdogSupervisor
 
@@ -55,9 +56,25 @@ struct CheckCommand: ParsableCommand {
             }
         }
         print(json ? try Self.text(report) : report.text(in: colors.style), terminator: "")
+        if !json { advise(about: report.apps) }
         // EX_NOINPUT, EX_DATAERR: sysexits.h.
         if isUnreadable { throw ExitCode(66) }
         if !report.isValid { throw ExitCode(65) }
+    }
+
+    /// Says on standard error which of the apps nothing in their files watches for hangs; that is no mistake.
+    private func advise(about apps: [AppDefinition]) {
+        let unwatched = apps.compactMap { app in
+            app.configuration.flatMap { $0.saysWhatWatches ? nil : "\(app.name): \($0.probeAdvice)" }
+        }
+        guard !unwatched.isEmpty else { return }
+        let names = unwatched.prefix(10) + (unwatched.count > 10 ? ["and \(unwatched.count - 10) more"] : [])
+        // Say it after the summary.
+        fflush(nil)
+        StandardError.list([
+            "Unless they use a client library or send WATCHDOG=1, nothing watches these apps for hangs; a probe would:"
+        ])
+        StandardError.list(names.map { "  \($0)" })
     }
 
     private static func text(_ report: CheckReport) throws -> String {

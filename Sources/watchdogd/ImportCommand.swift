@@ -88,6 +88,7 @@ struct ImportCommand: ParsableCommand {
         if !json {
             StandardError.list(result.notes.map(\.description))
             StandardError.list(result.apps.flatMap(\.definition.diagnostics).map(\.description))
+            StandardError.list(result.apps.compactMap(\.hangAdvice))
         }
         // EX_NOINPUT, EX_DATAERR: sysexits.h.
         if let failure = failures.first(where: \.isUnreadable) ?? failures.first {

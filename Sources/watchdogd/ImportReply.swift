@@ -11,6 +11,7 @@ struct ImportReply: Encodable {
         let name: String
         let file: String
         let text: String
+        let probeAdvice: String?
     }
 
     private struct Note: Encodable {
@@ -26,7 +27,9 @@ struct ImportReply: Encodable {
     private let errors: [Note]
 
     init(_ result: ImportResult, _ failures: [ImportError]) {
-        apps = result.apps.map { App(name: $0.name.description, file: $0.fileName, text: $0.text) }
+        apps = result.apps.map {
+            App(name: $0.name.description, file: $0.fileName, text: $0.text, probeAdvice: $0.probeAdvice)
+        }
         notes = result.notes.map {
             Note(kind: $0.kind.rawValue, file: $0.place.file, line: $0.place.line, message: $0.message)
         }

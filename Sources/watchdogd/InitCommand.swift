@@ -88,6 +88,13 @@ struct InitCommand: ParsableCommand {
             StandardError.list([error.description])
             throw ExitCode(65)
         }
+        let isWatched = findings.hello != nil || findings.heartbeats > 0 || text.contains("\nProbe=")
+        if !isWatched {
+            let name = try appName()
+            StandardError.say(
+                "nothing watches \(name) for hangs; set \(ProbeAdvice.setting(command, .automatic)) in its file",
+                as: .info)
+        }
         try deliver(text)
     }
 

@@ -29,6 +29,19 @@ extension EndToEnd {
                     2 apps checked: all valid, 1 warning
 
                     """)
+            #expect(
+                answer.errors.hasPrefix(
+                    "Unless they use a client library or send WATCHDOG=1, nothing watches these apps for hangs;"))
+            #expect(answer.errors.contains("\n  one: Probe=tcp:ADDR,"))
+        }
+
+        @Test("An app with a probe, or with the library's channel, is not said to be unwatched")
+        func watched() throws {
+            let scratch = try Scratch()
+            try scratch.write("[App]\nExecStart=/bin/true\n[Watchdog]\nProbe=tcp:80\n", to: "one.app")
+            try scratch.write("[App]\nExecStart=/bin/true\n[Watchdog]\nReadiness=channel\n", to: "two.app")
+            let answer = try check(scratch.path)
+            #expect(answer.code == 0)
             #expect(answer.errors == "")
         }
 

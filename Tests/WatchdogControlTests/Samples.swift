@@ -67,8 +67,10 @@ enum Samples {
         var app = AppSummary(name: "hung", state: .running, isAnswering: false, since: ago(.seconds(9)))
         app.silence = SilenceSummary(
             reason: .probes, since: ago(.seconds(4)), failedProbes: 2, neededProbes: 3, isInTime: false)
+        app.isWatched = true
         var details = AppDetails(allowances: AllowanceSummary(Allowances()))
         (details.failedProbes, details.lastAnswer) = (2, ago(.seconds(7)))
+        details.probeAdvice = "Probe=tcp:127.0.0.1:80"
         return DescribeReply(app: app, details: details)
     }()
 

@@ -83,6 +83,34 @@ struct SilenceTextTests {
         #expect(colored.contains("\u{1b}[1;31mnot answering\u{1b}[0m for 4s"))
     }
 
+    @Test("apps that nothing watches are named below the list, and their status has what would")
+    func unwatched() {
+        func app(_ name: String, isWatched: Bool?) -> AppSummary {
+            AppSummary(name: name, state: .running, isWatched: isWatched, since: Samples.now)
+        }
+        func note(_ apps: [AppSummary]) -> String? {
+            ControlText.list(ListReply(apps: apps), style: style(200)).split(separator: "\n")
+                .first { $0.hasPrefix("Nothing watches") }.map(String.init)
+        }
+        #expect(note([app("a", isWatched: true), app("b", isWatched: nil)]) == nil)
+        #expect(
+            note([app("a", isWatched: true), app("b", isWatched: false)])
+                == "Nothing watches b for hangs; 'watchdogd status b' names the setting that would.")
+        let many = note((0..<7).map { app("app\($0)", isWatched: false) })
+        #expect(many?.hasPrefix("Nothing watches app0, app1, app2, app3, app4 and 2 more for hangs; ") == true)
+        #expect(many?.hasSuffix("; 'watchdogd status APP' names the setting that would.") == true)
+        var details = AppDetails(allowances: AllowanceSummary(Allowances()))
+        details.probeAdvice = "Probe=tcp:127.0.0.1:7801"
+        func status(_ isWatched: Bool?) -> String {
+            let reply = DescribeReply(app: app("a", isWatched: isWatched), details: details)
+            return ControlText.status(reply, style: style(200))
+        }
+        #expect(
+            status(false).contains("Hangs: not watched: no probe, no answers to pings, no WATCHDOG=1; add Probe=tcp:"))
+        #expect(!status(true).contains("not watched") && !status(nil).contains("not watched"))
+        #expect(!ControlText.jsonLine(app("a", isWatched: false).outline).contains("isWatched"))
+    }
+
     @Test("programs get it with its reason, also those that may see only states")
     func coding() throws {
         let app = app(.probes(failed: 2, needed: 3))

@@ -193,6 +193,21 @@ struct SilenceTests {
         expect(life, nil)
     }
 
+    @Test("an app is watched by a probe, once it answers pings, or once it pushes, and as long as it does")
+    func watched() {
+        #expect(Self.probed().machine.isWatched)
+        #expect(Timeline.pinging().machine.isWatched)
+        var pushing = Timeline.pushing()
+        #expect(pushing.machine.isWatched)
+        pushing.tell(.watchdogIntervalChanged(.zero))
+        #expect(!pushing.machine.isWatched)
+        var silent = Timeline(.app { $0.readiness = .none })
+        silent.run(to: .seconds(60))
+        #expect(!silent.machine.isWatched)
+        silent.tell(.hello)
+        #expect(silent.machine.isWatched)
+    }
+
     // MARK: - Counting
 
     @Test("each failed probe of an app that is ready is measured once, also in an incident")

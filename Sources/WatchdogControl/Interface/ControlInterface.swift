@@ -56,13 +56,15 @@ public enum ControlInterface {
           isInTime: ?bool
         )
 
-        # An app in a list. isAnswering: whether it is ready and owes no answer.
+        # An app in a list. isAnswering: whether it is ready and owes no answer; isWatched: whether anything can detect a hang of
+        # it, once it is ready.
         type App (
           name: string,
           description: ?string,
           state: AppState,
           isAnswering: ?bool,
           silence: ?Silence,
+          isWatched: ?bool,
           sinceUSec: int,
           pid: ?int,
           cgroup: ?string,
@@ -122,7 +124,8 @@ public enum ControlInterface {
         # reachedLimit: the limit that prevents or delays the next launch.
         # lifecycle: launching, foreground, inactive (between two states), background, suspended, terminating.
         # probes: successful probes, if the app is probed; failedProbes: those that failed while it was ready; probeRefusal: why it
-        # cannot be probed. lastAnswerUSec: when it last answered a ping or a probe, or pushed.
+        # cannot be probed; probeAdvice: what would watch it for hangs, if nothing does. lastAnswerUSec: when it last answered a
+        # ping or a probe, or pushed.
         # output: where its standard output goes: journal, inherit, null, or the path of a file.
         # reportGaps: what its reports would lack now, because earlier reads of its memory have not returned.
         type AppDetails (
@@ -137,6 +140,7 @@ public enum ControlInterface {
           failedProbes: ?int,
           lastAnswerUSec: ?int,
           probeRefusal: ?string,
+          probeAdvice: ?string,
           hangs: Latency,
           strayAnswers: int,
           lastExit: ?string,

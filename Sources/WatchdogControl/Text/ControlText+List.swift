@@ -4,6 +4,8 @@ import WatchdogBase
 
 extension ControlText {
     private static let gap = "  "
+    /// More names of apps say less.
+    private static let mostNames = 5
     private static let headings = ["APP", "STATE", "PID", "UPTIME", "RESTARTS", "LAST INCIDENT"]
     /// The app, its state and its restarts.
     private static let outlineColumns = [0, 1, 4]
@@ -38,7 +40,8 @@ extension ControlText {
             text += diagnostics
         }
         if !text.isEmpty { text += "\n" }
-        return text + total(reply, style) + (reply.isWithheld == true ? wrap(withheld, indent: 0, style) : "")
+        return text + total(reply, style) + unwatched(reply.apps, style)
+            + (reply.isWithheld == true ? wrap(withheld, indent: 0, style) : "")
     }
 
     private static func table(_ apps: [Row], _ shown: [Int], _ style: Style) -> String {
@@ -96,6 +99,17 @@ extension ControlText {
         return Row(
             name: app.name, meaning: app.meaning, cells: cells,
             shortState: app.silence?.shortText(at: style.time.now) ?? state)
+    }
+
+    /// Which apps nothing watches for hangs.
+    private static func unwatched(_ apps: [AppSummary], _ style: Style) -> String {
+        let names = apps.filter { $0.isWatched == false }.map(\.name.shown)
+        guard let first = names.first else { return "" }
+        let more = names.count > mostNames ? " and \(names.count - mostNames) more" : ""
+        return wrap(
+            "Nothing watches \(names.prefix(mostNames).joined(separator: ", "))\(more) for hangs;"
+                + " 'watchdogd status \(names.count == 1 ? first : "APP")' names the setting that would.",
+            indent: 4, style)
     }
 
     private static func total(_ reply: ListReply, _ style: Style) -> String {

@@ -55,9 +55,11 @@ extension ControlText {
             if let phases = phases(launch) { text += wrapped("Phases", phases, style) }
         }
         text += wrapped("Allowances", allowances(details), style)
-        text += wrapped(
-            "Pings", latencies(details.pings) + (details.pings.count > 0 ? stray(details.strayAnswers) : ""),
-            style)
+        if details.pings.count > 0 || details.probes == nil {
+            text += wrapped(
+                "Pings", latencies(details.pings) + (details.pings.count > 0 ? stray(details.strayAnswers) : ""),
+                style)
+        }
         if let probes = details.probes {
             let failed = (details.failedProbes ?? 0) > 0 ? "; \(details.failedProbes ?? 0) failed" : ""
             let refusal = details.probeRefusal.map { "; impossible: \($0.shown)" } ?? ""
@@ -65,6 +67,10 @@ extension ControlText {
         }
         if let answer = details.lastAnswer, app.silence != nil {
             text += wrapped("Last answer", "\(style.time.date(answer)) (\(style.time.distance(answer)))", style)
+        }
+        if app.isWatched == false {
+            let advice = details.probeAdvice.map { "; add \($0.shown)" } ?? ""
+            text += wrapped("Hangs", "not watched: no probe, no answers to pings, no WATCHDOG=1\(advice)", style)
         }
         if details.hangs.count > 0 { text += wrapped("Hangs", hangs(details.hangs), style) }
         text += wrapped("Restarts", restarts(app, details), style)

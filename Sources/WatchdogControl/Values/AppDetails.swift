@@ -24,6 +24,8 @@ public struct AppDetails: Hashable, Sendable, Codable {
     public var lastAnswer: Timestamp?
     /// Why the app cannot be probed; nil if it can.
     public var probeRefusal: String?
+    /// The setting or option that would watch the app for hangs; nil if something does.
+    public var probeAdvice: String?
     /// Answers that came late without exhausting the allowance.
     public var hangs: LatencySummary
     /// Answers to no ping.
@@ -44,7 +46,8 @@ public struct AppDetails: Hashable, Sendable, Codable {
         file: String? = nil, isEnforced: Bool = true, allowances: AllowanceSummary, launch: LaunchSummary? = nil,
         restartsByCause: [String: Int] = [:], reachedLimit: LimitSummary? = nil,
         pings: LatencySummary = LatencySummary(), probes: LatencySummary? = nil, failedProbes: Int? = nil,
-        lastAnswer: Timestamp? = nil, probeRefusal: String? = nil, hangs: LatencySummary = LatencySummary(),
+        lastAnswer: Timestamp? = nil, probeRefusal: String? = nil, probeAdvice: String? = nil,
+        hangs: LatencySummary = LatencySummary(),
         strayAnswers: Int = 0, lastExit: String? = nil, status: String? = nil, lifecycle: String? = nil,
         output: String? = nil, reportGaps: [String]? = nil
     ) {
@@ -59,6 +62,7 @@ public struct AppDetails: Hashable, Sendable, Codable {
         self.failedProbes = failedProbes
         self.lastAnswer = lastAnswer
         self.probeRefusal = probeRefusal
+        self.probeAdvice = probeAdvice
         self.hangs = hangs
         self.strayAnswers = strayAnswers
         self.lastExit = lastExit
@@ -80,6 +84,7 @@ public struct AppDetails: Hashable, Sendable, Codable {
         case failedProbes
         case lastAnswer = "lastAnswerUSec"
         case probeRefusal
+        case probeAdvice
         case hangs
         case strayAnswers
         case lastExit

@@ -12,6 +12,9 @@ public struct AppSummary: Hashable, Sendable, Codable {
     public var isAnswering: Bool?
     /// What keeps it from answering; nil if nothing is known to.
     public var silence: SilenceSummary?
+    /// Whether anything can detect a hang of it: a probe, pings that it answers, or its own pushes; nil if it is not
+    /// ready.
+    public var isWatched: Bool?
     /// When it entered this state.
     public var since: Timestamp
     /// Its main process; nil if it is not running.
@@ -30,7 +33,8 @@ public struct AppSummary: Hashable, Sendable, Codable {
     /// Creates a summary.
     public init(
         name: String, summary: String? = nil, state: AppState, isAnswering: Bool? = nil,
-        silence: SilenceSummary? = nil, since: Timestamp, pid: Int32? = nil, cgroup: String? = nil,
+        silence: SilenceSummary? = nil, isWatched: Bool? = nil, since: Timestamp, pid: Int32? = nil,
+        cgroup: String? = nil,
         uptime: Duration? = nil, restarts: Int = 0, nextLaunch: Timestamp? = nil, lastIncident: IncidentSummary? = nil
     ) {
         self.name = name
@@ -38,6 +42,7 @@ public struct AppSummary: Hashable, Sendable, Codable {
         self.state = state
         self.isAnswering = isAnswering
         self.silence = silence
+        self.isWatched = isWatched
         self.since = since
         self.pid = pid
         self.cgroup = cgroup
@@ -53,6 +58,7 @@ public struct AppSummary: Hashable, Sendable, Codable {
         case state
         case isAnswering
         case silence
+        case isWatched
         case since = "sinceUSec"
         case pid
         case cgroup

@@ -7,12 +7,49 @@ public struct ImportedApp: Hashable, Sendable {
     /// The app's name.
     public let name: AppName
     /// The contents of its file.
-    public let text: String
+    public internal(set) var text: String
     /// What the daemon reads from ``text``: it has a configuration, and perhaps warnings.
     public let definition: AppDefinition
+    /// The setting that would watch the app for hangs; nil if the file says what watches it.
+    public internal(set) var probeAdvice: String?
+
+    /// Creates an app.
+    init(name: AppName, text: String, definition: AppDefinition) {
+        (self.name, self.text, self.definition) = (name, text, definition)
+    }
 
     /// The name of its file: `NAME.app`.
     public var fileName: String { name.description + AppName.fileSuffix }
+}
+
+extension ImportedApp {
+    /// The same, with a comment in its file if nothing there watches the app for hangs: few service managers do.
+    ///
+    /// The probe is a guess, and a wrong one would kill the app: it is commented out.
+    var advised: ImportedApp {
+        guard let configuration = definition.configuration, !configuration.saysWhatWatches else { return self }
+        // A unit's WatchdogSec=.
+        let pushes = configuration.watchdog.readiness == .notify && text.contains("\nUpdate=")
+        guard !pushes else { return self }
+        var app = self
+        app.probeAdvice = configuration.probeAdvice
+        let heading = "[\(ConfigurationSection.watchdog.rawValue)]\n"
+        let target = ProbeAdvice.target(configuration.program.command.arguments, configuration.watchdog.readiness)
+        let comment =
+            "# Only a program that uses a client library or sends WATCHDOG=1 is watched for hangs. A probe watches any:\n"
+            + (target.map { "#Probe=\($0)\n" } ?? "#Probe=tcp:ADDR\n")
+        if let range = text.firstRange(of: "\n" + heading) {
+            app.text.insert(contentsOf: comment, at: range.upperBound)
+        } else {
+            app.text += "\n" + heading + comment
+        }
+        return app
+    }
+
+    /// What to say of it: nil if its file says what watches it for hangs.
+    public var hangAdvice: String? {
+        probeAdvice.map { "\(fileName): nothing watches \(name) for hangs; set \($0)" }
+    }
 }
 
 /// What was made of one or more files.

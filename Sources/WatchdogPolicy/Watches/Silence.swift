@@ -68,6 +68,13 @@ extension ProcessMachine {
         }
     }
 
+    /// Whether anything can detect a hang of the app: a liveness probe, pings that it answers, or its own pushes.
+    ///
+    /// An app that has none of them may still begin to answer or to push.
+    public var isWatched: Bool {
+        spec.livenessProbe != nil || watches.duties.answersPings || watches.duties.push.isExpected
+    }
+
     /// Whether the app is ready, owes no sign of life, and no incident is open.
     public func isAnswering(at now: Instant) -> Bool {
         phase == .running && !isInIncident && silence(at: now) == nil

@@ -59,7 +59,8 @@ final class RunControl: ControlHandler {
         let (machine, now) = (launch.supervisor.machine, launch.shell.now)
         return AppSummary(
             name: name, state: AppState(ofRun: machine), isAnswering: AppSummary.isAnswering(machine, at: now),
-            silence: SilenceSummary(of: machine, at: now, .now()), since: launch.stateBegan, pid: launch.pid,
+            silence: SilenceSummary(of: machine, at: now, .now()),
+            isWatched: machine.phase == .running ? machine.isWatched : nil, since: launch.stateBegan, pid: launch.pid,
             cgroup: launch.shell.tree.containingCgroup,
             uptime: machine.launchedAt.map { now - $0 })
     }
@@ -72,7 +73,8 @@ final class RunControl: ControlHandler {
             pings: LatencySummary(machine.pings),
             probes: spec.livenessProbe.map { _ in LatencySummary(machine.probes) },
             failedProbes: spec.livenessProbe.map { _ in launch.supervisor.account.failedProbes ?? 0 },
-            lastAnswer: launch.lastAnswer, hangs: LatencySummary(machine.hangs), strayAnswers: machine.strayAnswers,
+            lastAnswer: launch.lastAnswer, probeAdvice: HangAdvice(launch).option, hangs: LatencySummary(machine.hangs),
+            strayAnswers: machine.strayAnswers,
             status: launch.supervisor.account.status, lifecycle: machine.lifecycleState.rawValue,
             reportGaps: launch.shell.gaps)
         if let duration = machine.launchDuration, let source = machine.readinessSource {

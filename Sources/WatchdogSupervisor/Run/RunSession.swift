@@ -174,6 +174,7 @@ final class RunSession {
         case .ready(let source, let after):
             shell.noteWorkingDirectory()
             launched(by: source, after: after)
+            HangAdvice(launch).say(in: narration, ready: source)
             endIfDecided()
         case .marked:
             endIfDecided()
