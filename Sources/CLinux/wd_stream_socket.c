@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -32,6 +33,26 @@ static int close_keeping_errno(int descriptor) {
     return -1;
 }
 
+/* The mode of the socket that was bound, and not of what somebody else has put in its place, such as a link. */
+static int set_mode(const char *path, mode_t mode) {
+    int file = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (file < 0) return -1;
+    struct stat status;
+    char name[32];
+    snprintf(name, sizeof name, "/proc/self/fd/%d", file);
+    int result = fstat(file, &status);
+    if (result == 0 && (!S_ISSOCK(status.st_mode) || status.st_uid != geteuid())) {
+        errno = EPERM;
+        result = -1;
+    }
+    /* fchmod(2) takes no descriptor that was opened only as a path. */
+    if (result == 0) result = chmod(name, mode);
+    int error = errno;
+    close(file);
+    errno = error;
+    return result;
+}
+
 int wd_stream_listen(const char *path, mode_t mode) {
     struct sockaddr_un address;
     if (fill_address(&address, path) < 0) return -1;
@@ -42,7 +63,7 @@ int wd_stream_listen(const char *path, mode_t mode) {
     /* The file gets the mode of the socket's own inode, minus the umask: unix_bind_bsd(), net/unix/af_unix.c. */
     if (fchmod(descriptor, 0600) < 0) return close_keeping_errno(descriptor);
     if (bind(descriptor, (struct sockaddr *)&address, sizeof address) < 0) return close_keeping_errno(descriptor);
-    if (chmod(path, mode) < 0 || listen(descriptor, SOMAXCONN) < 0) {
+    if (set_mode(path, mode) < 0 || listen(descriptor, SOMAXCONN) < 0) {
         close_keeping_errno(descriptor);
         int error = errno;
         unlink(path);

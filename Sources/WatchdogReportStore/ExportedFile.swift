@@ -10,7 +10,12 @@ public enum ExportedFile {
     /// it was. Anything else, such as `/dev/stdout`, is written in place. A report reveals much about an app and its
     /// machine; sharing it is the user's decision.
     public static func write(_ text: String, to path: String) throws(ReportStoreError) {
-        let file = try PartialFile(path)
+        try write(text, to: ExportPlace(path))
+    }
+
+    /// The same in a folder that was looked up before.
+    public static func write(_ text: String, to place: ExportPlace) throws(ReportStoreError) {
+        let file = try PartialFile(place)
         try file.append(text)
         try file.finish()
     }
@@ -27,7 +32,13 @@ public enum ExportedFile {
         let file = mkstemps(&template, Int32(suffix.utf8.count))
         let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
         guard file >= 0 else { throw ReportStoreError("create", path, errno: errno) }
-        try fill(file, path, text)
+        do throws(ReportStoreError) {
+            try fill(file, path, text)
+        } catch {
+            // Half a page is of no use, and takes up room on a disk that is full.
+            unlink(path)
+            throw error
+        }
         return path
     }
 
@@ -57,9 +68,10 @@ public final class ExportedLines {
     private let file: PartialFile
 
     /// Begins a file that the user named, as ``ExportedFile/write(_:to:)`` does.
-    public init(path: String) throws(ReportStoreError) {
-        file = try PartialFile(path)
-    }
+    public convenience init(path: String) throws(ReportStoreError) { try self.init(ExportPlace(path)) }
+
+    /// The same in a folder that was looked up before.
+    public init(_ place: ExportPlace) throws(ReportStoreError) { file = try PartialFile(place) }
 
     /// Writes a line, which ends with a newline.
     public func write(_ line: String) throws(ReportStoreError) { try file.append(line) }

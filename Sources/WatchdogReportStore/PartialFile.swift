@@ -8,21 +8,29 @@ import Glibc
 /// file in a directory that cannot be written to) is written in place. A file that may not be written to stays.
 final class PartialFile {
     private let path: String
-    private var file: Int32
+    private let name: String
+    private let folder: Int32
+    /// Whether a link may be followed for what is written in place.
+    private let followsLinks: Bool
+    private var file: Int32 = -1
     /// The name until the file is complete; nil for one that is written in place.
     private var temporary: String?
 
     /// Opens the file; only the owner may read a new one, and one that is replaced keeps its mode and owner.
-    init(_ path: String) throws(ReportStoreError) {
-        self.path = path
+    init(_ place: ExportPlace) throws(ReportStoreError) {
+        path = place.path
+        name = place.name
+        followsLinks = place.folder == nil
+        folder = try place.openFolder()
         var old = stat()
-        let exists = lstat(path, &old) == 0
-        let isPlain = old.st_mode & S_IFMT == S_IFREG && old.st_nlink == 1 && access(path, W_OK) == 0
+        let exists = fstatat(folder, name, &old, AT_SYMLINK_NOFOLLOW) == 0
+        let isPlain =
+            old.st_mode & S_IFMT == S_IFREG && old.st_nlink == 1 && faccessat(folder, name, W_OK, 0) == 0
         if !exists || isPlain {
-            let name = Self.temporaryName(path)
-            file = open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+            let hidden = Self.temporaryName(name)
+            file = openat(folder, hidden, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
             if file >= 0 {
-                temporary = name
+                temporary = hidden
                 guard exists else { return }
                 // A file of somebody else, who may have put it there, or of a group that cannot be kept is written in place.
                 if old.st_uid == geteuid(), fchown(file, uid_t.max, old.st_gid) == 0 {
@@ -34,11 +42,15 @@ final class PartialFile {
                 throw ReportStoreError("create", path, errno: errno)
             }
         }
-        file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        let flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | (followsLinks ? 0 : O_NOFOLLOW)
+        file = openat(folder, name, flags, 0o600)
         guard file >= 0 else { throw ReportStoreError("create", path, errno: errno) }
     }
 
-    deinit { discard() }
+    deinit {
+        discard()
+        close(folder)
+    }
 
     /// Appends text.
     func append(_ text: String) throws(ReportStoreError) {
@@ -62,7 +74,7 @@ final class PartialFile {
             return
         }
         guard fsync(file) == 0 else { throw ReportStoreError("write", path, errno: errno) }
-        if rename(temporary, path) == 0 {
+        if renameat(folder, temporary, folder, name) == 0 {
             self.temporary = nil
             return
         }
@@ -72,7 +84,7 @@ final class PartialFile {
 
     /// Writes the whole file in place; false with errno if that fails.
     private func copied() -> Bool {
-        let target = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOFOLLOW)
+        let target = openat(folder, name, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOFOLLOW)
         guard target >= 0 else { return false }
         var buffer = [UInt8](repeating: 0, count: 64 << 10)
         var offset: off_t = 0
@@ -92,14 +104,12 @@ final class PartialFile {
 
     private func discard() {
         if file >= 0 { close(file) }
-        if let temporary { unlink(temporary) }
+        if let temporary { unlinkat(folder, temporary, 0) }
         (file, temporary) = (-1, nil)
     }
 
-    /// In the same directory, hidden; a long name keeps its end for the number.
-    private static func temporaryName(_ path: String) -> String {
-        let slash = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
-        let number = String(UInt64.random(in: .min ... .max), radix: 36)
-        return "\(path[..<slash]).\(path[slash...].prefix(50)).\(number).tmp"
+    /// Hidden; a long name keeps its end for the number.
+    private static func temporaryName(_ name: String) -> String {
+        ".\(name.prefix(50)).\(String(UInt64.random(in: .min ... .max), radix: 36)).tmp"
     }
 }

@@ -75,8 +75,11 @@ public struct ReportStore: Sendable {
             path += "/\(part)"
             let isLast = index == parts.count - 1
             if mkdir(path, isLast ? 0o750 : 0o755) == 0 {
-                // mkdir(2) applies the umask to its mode.
-                if isLast { chmod(path, 0o750) }
+                // mkdir(2) applies the umask to its mode. What was made gets it, and not what has taken its place.
+                let made = isLast ? open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1
+                guard made >= 0 else { continue }
+                fchmod(made, 0o750)
+                close(made)
             } else if errno != EEXIST {
                 let error = errno
                 // On a read-only file system, or in a folder without write permission, mkdir(2) may fail this way for a

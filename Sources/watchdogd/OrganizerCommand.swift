@@ -96,6 +96,6 @@ struct OrganizerCommand: ParsableCommand {
         }
         let page = OrganizerPage.render(table)
         guard html != "-" else { return print(page, terminator: "") }
-        try Failure.reporting { try ExportedFile.write(page, to: html) }
+        try ExportTarget.write(page, to: html)
     }
 }

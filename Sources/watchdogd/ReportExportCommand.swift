@@ -111,12 +111,12 @@ struct ReportExportCommand: ParsableCommand {
         if format == .lines || format == .logs { return try writeLines() }
         let text = try text()
         guard output != "-" else { return print(text, terminator: "") }
-        try Failure.reporting { try ExportedFile.write(text, to: output) }
+        try ExportTarget.write(text, to: output)
     }
 
     /// Writes one line after the other: the reports of many hosts are not held.
     private func writeLines() throws {
-        let lines = try Failure.reporting { try output == "-" ? nil : ExportedLines(path: output) }
+        let lines = try output == "-" ? nil : ExportTarget.lines(at: output)
         let filter = ReportFilter(app: app, since: start.time)
         let archive = try location.open()
         // Lines on the terminal show themselves how far it is.

@@ -86,6 +86,6 @@ struct ReportSymbolicateCommand: ParsableCommand {
         let bytes = try Failure.reporting { try ReportCoding.encode(result.report) }
         let text = String(decoding: bytes, as: UTF8.self)
         guard output != "-" else { return print(text, terminator: "") }
-        try Failure.reporting { try ExportedFile.write(text, to: output) }
+        try ExportTarget.write(text, to: output)
     }
 }

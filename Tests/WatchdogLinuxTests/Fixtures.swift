@@ -85,6 +85,18 @@ func withTemporaryDirectory<Result>(_ body: (String) throws -> Result) throws ->
     return try body(path)
 }
 
+/// Calls a closure with a directory on a disk of 16 KiB; returns nil where a container forbids mounting.
+func withSmallDisk<Result>(_ body: (String) throws -> Result) throws -> Result? {
+    try withTemporaryDirectory { folder in
+        guard mount("tmpfs", folder, "tmpfs", 0, "size=16k") == 0 else {
+            print("skipped: no tmpfs may be mounted")
+            return nil
+        }
+        defer { umount2(folder, 2) }
+        return try body(folder)
+    }
+}
+
 /// Creates a file.
 func write(_ text: String, to path: String, mode: mode_t = 0o644) throws {
     let file = try OwnedDescriptor(opening: path, flags: O_WRONLY | O_CREAT | O_TRUNC, mode: mode)

@@ -41,6 +41,51 @@ struct ExportedFileTests {
         return lstat(path, &status) == 0 ? status.st_mode & 0o777 : 0
     }
 
+    @Test("A folder that was looked up gets the file, whatever takes its place, and no link in it is followed")
+    func heldFolder() throws {
+        try inFolder { folder in
+            let (path, moved, other) = ("\(folder)/a", "\(folder)/b", "\(folder)/other")
+            defer {
+                for name in [path, moved] { for file in names(in: name) { unlink("\(name)/\(file)") }; rmdir(name) }
+            }
+            #expect(mkdir(path, 0o700) == 0)
+            let held = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+            defer { close(held) }
+            let lines = try ExportedLines(ExportPlace("\(path)/file", folder: held, name: "file"))
+            try lines.write("one\n")
+            #expect(rename(path, moved) == 0 && mkdir(path, 0o700) == 0)
+            try lines.finish()
+            #expect(names(in: path).isEmpty && names(in: moved) == ["file"])
+            #expect(text("\(moved)/file") == "one\n")
+            try ExportedFile.write("kept", to: other)
+            #expect(symlink(other, "\(moved)/link") == 0)
+            let place = ExportPlace("\(path)/link", folder: held, name: "link")
+            #expect(throws: ReportStoreError.self) { try ExportedFile.write("new", to: place) }
+            #expect(text(other) == "kept")
+            // Whoever names a link of their own means its target.
+            try ExportedFile.write("new", to: "\(moved)/link")
+            #expect(text(other) == "new")
+        }
+    }
+
+    @Test(
+        "A full disk leaves the old file, and nothing of the new one",
+        .enabled(if: geteuid() == 0, "mounts a small disk"))
+    func fullDisk() throws {
+        try inFolder { folder in
+            guard mount("tmpfs", folder, "tmpfs", 0, "size=16k") == 0 else {
+                return print("skipped: no tmpfs may be mounted")
+            }
+            defer { umount2(folder, 2) }
+            let path = "\(folder)/report.html"
+            try ExportedFile.write("old", to: path)
+            let large = String(repeating: "x", count: 64 << 10)
+            #expect(throws: ReportStoreError.self) { try ExportedFile.write(large, to: path) }
+            #expect(throws: ReportStoreError.self) { try ExportedFile.create(large, in: folder, suffix: ".html") }
+            #expect(text(path) == "old" && names(in: folder) == ["report.html"])
+        }
+    }
+
     @Test("A new file is the owner's alone; one that is replaced keeps its mode, and nothing else is left")
     func replaces() throws {
         try inFolder { folder in

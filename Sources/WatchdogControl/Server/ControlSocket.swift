@@ -115,7 +115,9 @@ public final class ControlSocket: Sendable {
         // Everybody may enter root's directory, whatever the umask.
         let mode: mode_t = geteuid() == 0 ? 0o711 : 0o700
         if mkdir(folder, 0o700) == 0 {
-            chmod(folder, mode)
+            // What was made, and not what somebody else has put in its place.
+            let made = try? OwnedDescriptor(opening: folder, flags: O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
+            if let made { fchmod(made.number, mode) }
         } else if errno != EEXIST {
             throw .failed(LinuxError("create \(folder)", Errno(rawValue: errno)))
         }

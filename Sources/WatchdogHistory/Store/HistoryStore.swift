@@ -3,6 +3,7 @@
 import CSQLite
 import Glibc
 public import WatchdogBase
+import WatchdogLinux
 
 /// The history of launches, hangs and terminations in an SQLite file.
 ///
@@ -65,12 +66,21 @@ public final class HistoryStore {
 
     /// Renames a damaged file; its log would otherwise be applied to the new file.
     private static func setAside(_ path: String, because error: HistoryError) throws(HistoryError) -> String {
+        let place: FilePlace
+        do throws(LinuxError) {
+            place = try FilePlace(path)
+        } catch let refusal {
+            throw HistoryError(.failed, "\(error); it cannot be set aside: \(refusal)")
+        }
         for number in 1...99 {
-            let name = "\(path).damaged-\(number)"
-            guard access(name, F_OK) != 0 else { continue }
-            guard rename(path, name) == 0 else { break }
-            for suffix in ["-wal", "-shm"] { rename(path + suffix, name + suffix) }
-            return name
+            let ending = ".damaged-\(number)"
+            var status = stat()
+            guard fstatat(place.folder, place.name + ending, &status, AT_SYMLINK_NOFOLLOW) != 0 else { continue }
+            guard place.rename(to: place.name + ending) == 0 else { break }
+            for suffix in ["-wal", "-shm"] {
+                renameat(place.folder, place.name + suffix, place.folder, place.name + ending + suffix)
+            }
+            return path + ending
         }
         throw HistoryError(.failed, "\(error); it cannot be set aside as \(path).damaged-N")
     }

@@ -97,8 +97,9 @@ public struct GuardedPath: Sendable {
         return file
     }
 
-    /// The folder that was found, by a descriptor for `openat` and its like, and the file's name in it.
-    var place: (folder: OwnedDescriptor, name: String) { (folder.descriptor, name) }
+    /// The folder that was found, by a descriptor for `openat` and its like, and the file's name in it; whether that is a
+    /// link of procfs.
+    var place: (folder: OwnedDescriptor, name: String, isMagic: Bool) { (folder.descriptor, name, isMagic) }
 
     /// Opens a file or folder that decides what watchdogd does with its own rights; close-on-exec is added to the flags.
     ///

@@ -41,22 +41,40 @@ public final class NotifySocket {
             return
         }
         let path = Self.boundPath(of: address)
+        let place = try FilePlace(path)
         do throws(LinuxError) {
             (descriptor, origin) = try Self.bind(path, receiveBuffer)
         } catch  where error.errno == .addressInUse {
             // An earlier watchdogd left it.
-            unlink(path)
+            place.remove()
             (descriptor, origin) = try Self.bind(path, receiveBuffer)
         }
+        let name = address.split(separator: "/").last.map { String($0) } ?? address
         do throws(LinuxError) {
+            let file = try Self.file(at: place)
             // /proc/net/unix shows everyone the path that was bound, but not what it was renamed to: unix(7).
-            if path != address { _ = try check("rename \(path)") { rename(path, address) } }
-            _ = try check("set the mode of \(address)") { chmod(address, 0o666) }
+            if path != address { _ = try check("rename \(path)") { place.rename(to: name) } }
+            // chmod(2) of a descriptor that was opened only as a path.
+            _ = try check("set the mode of \(address)") { chmod("/proc/self/fd/\(file.number)", 0o666) }
         } catch {
-            unlink(path)
-            unlink(address)
+            place.remove()
+            unlinkat(place.folder, name, 0)
             throw error
         }
+    }
+
+    /// The socket that was bound in a folder, and not what somebody else has put there instead.
+    private static func file(at place: FilePlace) throws(LinuxError) -> OwnedDescriptor {
+        let file = OwnedDescriptor(
+            taking: try check("find \(place.path)") {
+                openat(place.folder, place.name, wd_open_path | O_NOFOLLOW | O_CLOEXEC)
+            })
+        var status = stat()
+        _ = try check("examine \(place.path)") { fstat(file.number, &status) }
+        guard status.st_mode & S_IFMT == S_IFSOCK, status.st_uid == geteuid() else {
+            throw LinuxError("use the socket \(place.path), which somebody has replaced", .notPermitted)
+        }
+        return file
     }
 
     /// Whether ``init(in:name:)`` could have chosen an address, or an earlier version.
@@ -90,7 +108,7 @@ public final class NotifySocket {
     }
 
     deinit {
-        if !keepsAddress, address.hasPrefix("/") { unlink(address) }
+        if !keepsAddress, address.hasPrefix("/") { _ = try? FilePlace(address).remove() }
     }
 
     /// Receives the next message; nil if there is none.

@@ -17,7 +17,7 @@ public enum AtomicFile {
             try writeAll(bytes, to: try openInPlace(path), path)
             return
         }
-        let place = try Place(path)
+        let place = try FilePlace(path)
         try complete(bytes, in: place, mode: mode) { place.rename($0) }
     }
 
@@ -26,13 +26,13 @@ public enum AtomicFile {
     /// - Parameter mode: whatever the umask says; nil for 0640 less the umask.
     /// - Throws: ``LinuxError`` for the step that failed; EEXIST if there is anything of this name.
     public static func create(_ bytes: [UInt8], at path: String, mode: UInt32? = nil) throws(LinuxError) {
-        let place = try Place(path)
+        let place = try FilePlace(path)
         try complete(bytes, in: place, mode: mode) { place.link($0) }
     }
 
     /// Writes a temporary file, and gives it its name by `name`.
     private static func complete(
-        _ bytes: [UInt8], in place: Place, mode: UInt32?, _ name: (_ temporary: String) -> Int32
+        _ bytes: [UInt8], in place: FilePlace, mode: UInt32?, _ name: (_ temporary: String) -> Int32
     ) throws(LinuxError) {
         let temporary = place.temporaryName
         do throws(LinuxError) {
@@ -58,7 +58,7 @@ public enum AtomicFile {
             try checkInPlace(path)
             return
         }
-        let place = try Place(path)
+        let place = try FilePlace(path)
         let temporary = place.temporaryName
         _ = try place.create(temporary)
         place.remove(temporary)
@@ -103,60 +103,8 @@ public enum AtomicFile {
         while offset < bytes.count {
             let written = bytes[offset...].withUnsafeBytes { Glibc.write(file.number, $0.baseAddress, $0.count) }
             if written < 0, errno == EINTR { continue }
-            guard written > 0 else { throw LinuxError("write \(path)", Errno(rawValue: errno)) }
+            guard written > 0 else { throw LinuxError("write \(path)", Errno(rawValue: written < 0 ? errno : EIO)) }
             offset += written
         }
     }
-}
-
-/// A folder that was looked up once, and the name of a file in it.
-///
-/// All steps of a replacement happen in that folder, wherever it is moved meanwhile, and whatever takes its place.
-private struct Place {
-    let path: String
-    private let folder: OwnedDescriptor
-    private let name: String
-
-    /// Finds the folder; root follows no link on the way that somebody else can have made.
-    init(_ path: String) throws(LinuxError) {
-        self.path = path
-        if geteuid() == 0 {
-            (folder, name) = try GuardedPath(Self.absolute(path)).place
-            return
-        }
-        let slash = path.lastIndex(of: "/")
-        name = String(path[(slash.map { path.index(after: $0) } ?? path.startIndex)...])
-        let parent = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-        folder = try OwnedDescriptor(opening: parent, flags: wd_open_path | O_DIRECTORY)
-    }
-
-    /// From the root on, it is known who can move each folder.
-    private static func absolute(_ path: String) -> String {
-        guard !path.hasPrefix("/"), let here = getcwd(nil, 0) else { return path }
-        defer { free(here) }
-        return "\(String(cString: here))/\(path)"
-    }
-
-    // A process id is no name of its own: the first process of every container has the same one, and an earlier one may
-    // have been killed while it wrote.
-    var temporaryName: String { "\(name).\(String(UInt64.random(in: .min ... .max), radix: 36)).tmp" }
-
-    func create(_ temporary: String) throws(LinuxError) -> OwnedDescriptor {
-        let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
-        return OwnedDescriptor(
-            taking: try check("create \(path)") { openat(folder.number, temporary, flags, 0o640) })
-    }
-
-    func rename(_ temporary: String) -> Int32 { renameat(folder.number, temporary, folder.number, name) }
-
-    /// Unlike rename(2), link(2) replaces nothing.
-    func link(_ temporary: String) -> Int32 {
-        let result = linkat(folder.number, temporary, folder.number, name, 0)
-        let code = errno
-        remove(temporary)
-        errno = code
-        return result
-    }
-
-    func remove(_ temporary: String) { unlinkat(folder.number, temporary, 0) }
 }

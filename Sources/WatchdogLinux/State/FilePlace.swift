@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CLinux
+import Glibc
+
+/// A folder that was looked up once, and the name of a file in it.
+///
+/// All steps of a replacement happen in that folder, wherever it is moved meanwhile, and whatever takes its place.
+public struct FilePlace: Sendable {
+    /// The path by which it was found.
+    public let path: String
+    /// The file's name in the folder.
+    public let name: String
+    /// Whether it is a link of procfs, such as `/dev/stdout`, which only the kernel can follow.
+    public let isMagic: Bool
+    private let descriptor: OwnedDescriptor
+
+    /// Finds the folder; root follows no link on the way that somebody else can have made.
+    ///
+    /// - Throws: ``LinuxError`` if there is no such folder, or a link is not to be followed.
+    public init(_ path: String) throws(LinuxError) {
+        self.path = path
+        if geteuid() == 0 {
+            (descriptor, name, isMagic) = try GuardedPath(Self.absolute(path)).place
+            return
+        }
+        isMagic = false
+        let slash = path.lastIndex(of: "/")
+        name = String(path[(slash.map { path.index(after: $0) } ?? path.startIndex)...])
+        let parent = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+        descriptor = try OwnedDescriptor(opening: parent, flags: wd_open_path | O_DIRECTORY)
+    }
+
+    /// The folder, for `openat` and its like, as long as the place exists.
+    public var folder: Int32 { descriptor.number }
+
+    /// From the root on, it is known who can move each folder.
+    private static func absolute(_ path: String) -> String {
+        guard !path.hasPrefix("/"), let here = getcwd(nil, 0) else { return path }
+        defer { free(here) }
+        return "\(String(cString: here))/\(path)"
+    }
+
+    /// Gives the file another name in its folder, which replaces what has it; returns 0, or -1 with errno.
+    @discardableResult
+    public func rename(to other: String) -> Int32 { renameat(folder, name, folder, other) }
+
+    /// Removes the file; returns 0, or -1 with errno.
+    @discardableResult
+    public func remove() -> Int32 { unlinkat(folder, name, 0) }
+
+    // MARK: - Replacing
+
+    // A process id is no name of its own: the first process of every container has the same one, and an earlier one may
+    // have been killed while it wrote.
+    var temporaryName: String { "\(name).\(String(UInt64.random(in: .min ... .max), radix: 36)).tmp" }
+
+    func create(_ temporary: String) throws(LinuxError) -> OwnedDescriptor {
+        let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
+        return OwnedDescriptor(taking: try check("create \(path)") { openat(folder, temporary, flags, 0o640) })
+    }
+
+    func rename(_ temporary: String) -> Int32 { renameat(folder, temporary, folder, name) }
+
+    /// Unlike rename(2), link(2) replaces nothing.
+    func link(_ temporary: String) -> Int32 {
+        let result = linkat(folder, temporary, folder, name, 0)
+        let code = errno
+        remove(temporary)
+        errno = code
+        return result
+    }
+
+    func remove(_ temporary: String) { unlinkat(folder, temporary, 0) }
+}
