@@ -165,6 +165,8 @@ struct HeadlineTests {
         }
         #expect(
             culprit(230) == "Main thread sleeps in Socket.receive() (Socket.swift:41) because its own code told it to")
+        let worker = Finding(kind: .otherThread, text: "Thread 7 computes in crunch()", source: "frame 0", thread: 7)
+        #expect(culprit(7, [worker]) == "Thread 7 computes in crunch()")
         let lookup = Finding(kind: .nameLookup, text: "A host name is being looked up (getaddrinfo)", source: "frame 3")
         #expect(
             culprit(7, [lookup])

@@ -13,13 +13,7 @@ enum Headline {
             return "Deadlock: the main thread and \(others) wait for each other"
         }
         let thread = report.body.faultingThread == 0 ? "Main thread" : "Thread \(report.body.faultingThread)"
-        let findings = linux.findings ?? []
-        let process = findings.first { $0.kind == .otherProcess }
-        // The verdict names a thread only if it does something.
-        let other = findings.first { finding in
-            finding.kind == .otherThread && linux.verdict.line.contains("; thread \(finding.thread ?? 0) \"")
-        }
-        if let finding = process ?? other ?? findings.first {
+        if let finding = finding(linux) {
             let clause = String(finding.text.prefix { $0 != ";" })
             guard clause.hasPrefix("The thread ") else { return clause }
             return thread + clause.dropFirst("The thread".count)
@@ -29,11 +23,22 @@ enum Headline {
         return deed(report, linux, party).map { "\(thread) \($0)" }
     }
 
+    /// The finding that says the most.
+    private static func finding(_ linux: LinuxDetails) -> Finding? {
+        let findings = linux.findings ?? []
+        let process = findings.first { $0.kind == .otherProcess }
+        // The verdict names a thread only if it does something.
+        let other = findings.first { finding in
+            finding.kind == .otherThread && linux.verdict.line.contains("; thread \(finding.thread ?? 0) \"")
+        }
+        return process ?? other ?? findings.first
+    }
+
     /// A headline with the app's function that led there, where that is the thread's own deed and the words lack it.
     static func culprit(_ headline: String, of report: Report) -> String {
         guard let linux = report.body.linux, let own = report.faultingStack?.named.first,
             own.origin == .application, own.function != nil, !headline.contains(own.name),
-            linux.findings?.contains(where: { $0.kind == .otherProcess }) != true
+            finding(linux).map({ [.otherProcess, .otherThread].contains($0.kind) }) != true
         else { return headline }
         switch linux.verdict.kind {
         case .blocked, .uninterruptible, .spinning, .busy, .partlyRunning: break
