@@ -317,7 +317,7 @@ let package = Package(
             ]
                 + [
                     "WatchdogLinux", "WatchdogBase", "WatchdogVerdict", "WatchdogRendering", "ReportFixtures",
-                    "WatchdogReportStore", "WatchdogCapture",
+                    "WatchdogReportStore", "WatchdogCapture", "WatchdogHistory", "WatchdogSimulation",
                 ]
                 + ["WatchdogWire", "WatchdogMetrics"],
             exclude: ["Fixtures"]
