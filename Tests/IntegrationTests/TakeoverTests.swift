@@ -61,7 +61,7 @@ extension EndToEnd {
             defer { umount2(folder, 1 /* MNT_FORCE: requests fail */) }
             let holder = try holder(mode, scratch, file: "\(folder)/file")
             let pid = holder.pid
-            try #require(eventually { waitsForFUSE(pid) })
+            try bed.awaitSilence(in: folder)
             if mode == "main" {
                 try holder.send(SIGUSR1)
                 try #require(eventually { ProcessStat.read(pid)?.state == .uninterruptible })
@@ -93,7 +93,7 @@ extension EndToEnd {
             try bed.start(["stuck": app], isSystem: true)
             let daemon = bed.service.program
             try bed.launch("stuck")
-            try #require(eventually { waitsForFUSE(daemon.pid) })
+            try bed.awaitSilence(in: folder)
             let before = image(of: daemon.pid)
             try daemon.send(SIGUSR2)
             let said = try daemon.line("cannot execute the program again", on: .errors)

@@ -58,12 +58,10 @@ struct ProcessConditionTests {
             process.killAndReap()
         }
         let pid = process.pid
-        let isHeldUp = eventually {
-            let threads = Procfs.threads(of: pid)
-            return threads.contains { WaitChannel.read(pid, thread: $0) == "request_wait_answer" }
-                && (mode == "main" || ProcessStat.read(pid, thread: pid)?.state == .zombie)
+        try fileSystem.awaitSilence()
+        if mode == "thread" {
+            try #require(eventually { ProcessStat.read(pid, thread: pid)?.state == .zombie })
         }
-        try #require(isHeldUp)
         #expect(ProcessCondition.of(pid) == .alive, "a signal would go on")
         if mode == "main" {
             try process.send(SIGUSR1)

@@ -19,6 +19,7 @@ final class SilentFileSystem {
     let directory: String
     var file: String { "\(directory)/file" }
     private let server: SpawnedProcess
+    private let output: OwnedDescriptor
 
     /// Mounts it; nil where that is not possible, which is printed.
     init?(withoutAnswerTo operation: String) throws {
@@ -28,15 +29,25 @@ final class SilentFileSystem {
         }
         let program = try Self.compiled()
         let directory = try makeTemporaryDirectory()
-        let output = try OwnedDescriptor.pipe()
+        let (output, end) = try OwnedDescriptor.pipe()
         var request = SpawnRequest(executable: program, arguments: ["silent-fuse", directory, operation])
-        request.descriptors[1].source = output.write.number
+        request.descriptors[1].source = end.number
         server = try spawn(request)
+        self.output = output
         self.directory = directory
-        var text = [UInt8](repeating: 0, count: 16)
-        guard waitReadable(output.read), read(output.read.number, &text, text.count) > 0 else {
-            throw LinuxError("mount a silent file system", .timedOut)
-        }
+        try awaitLine("ready")
+    }
+
+    /// Waits until the server has read a request that it does not answer.
+    ///
+    /// A thread in `request_wait_answer` alone may be waiting for another request, which is answered in a moment.
+    func awaitSilence() throws { try awaitLine("silent") }
+
+    private func awaitLine(_ line: String) throws {
+        var text = [UInt8](repeating: 0, count: line.utf8.count + 1)
+        guard waitReadable(output), read(output.number, &text, text.count) == text.count,
+            String(decoding: text, as: UTF8.self) == "\(line)\n"
+        else { throw LinuxError("wait for \(line) from a silent file system", .timedOut) }
     }
 
     /// Fails all requests that were not answered.

@@ -18,7 +18,9 @@
  *
  * The kernel lets nobody out of a request that the server has read: a blocked process is in state D and survives SIGKILL
  * until the server ends, which closes /dev/fuse and fails all requests with ENOTCONN. The server prints "ready" once it is
- * mounted, unmounts on SIGTERM and SIGINT, and ends with its parent. Needs root.
+ * mounted, and "silent" when it has read the first request that it ignores: before that, whoever sleeps in
+ * request_wait_answer may be waiting for one that is answered in a moment. It unmounts on SIGTERM and SIGINT, and ends with
+ * its parent. Needs root.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -38,6 +40,7 @@ enum { FILE_NODE = 2, PAGE = 4096, REQUEST_BYTES = 1 << 17 };
 static const char *mount_point;
 static char contents[PAGE];
 static int device;
+static int is_silent;
 
 static void unmount(int signal) {
     (void)signal;
@@ -155,6 +158,10 @@ int main(int argc, char **argv) {
             fflush(stdout);
         } else if (request->opcode != silent && silent != UINT32_MAX) {
             serve(request, argument);
+        } else if (!is_silent) {
+            is_silent = 1;
+            puts("silent");
+            fflush(stdout);
         }
     }
     unmount(0);

@@ -27,6 +27,8 @@ final class DelayBed {
     /// What has to live as long as the delay.
     private var kept: [Program] = []
     private var undoing: [() -> Void] = []
+    /// The servers of file systems that do not answer one operation, by folder.
+    private var silentServers: [String: Program] = [:]
 
     init(_ scratch: Scratch) throws {
         self.scratch = scratch
@@ -115,7 +117,16 @@ final class DelayBed {
                 || server.hasEnded
         }
         guard isMounted, !server.hasEnded else { throw Failure("no FUSE: \(server.text(.errors))") }
+        silentServers[folder] = server
         return folder
+    }
+
+    /// Waits until the server of such a file system has read a request that it does not answer.
+    ///
+    /// A thread in `request_wait_answer` alone may be waiting for another request, which is answered in a moment.
+    func awaitSilence(in folder: String) throws {
+        guard let server = silentServers[folder] else { throw Failure("no silent file system in \(folder)") }
+        try server.line("silent")
     }
 
     /// Asks for a launch, which may take long or fail.
