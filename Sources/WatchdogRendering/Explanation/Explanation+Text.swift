@@ -63,6 +63,9 @@ extension Explanation {
             return label + style(function + suffix, call.isApplication ? .emphasis : nil)
         }
         var rows: [String] = []
+        if let joined {
+            rows.append("Thread     \(joined), for whose end the main thread waits".singleLine(limit: width))
+        }
         if calls.first?.number != innermost.number { rows.append(line("In         ", innermost)) }
         var label = "From       "
         if unnamedCount > 0 {
@@ -88,6 +91,7 @@ extension Explanation {
         let missed: MissedDetails?
         let allowance: String?
         let launch: String?
+        let joined: String?
         let innermost: Call?
         let calls: [Call]
         let others: [OtherThread]
@@ -109,6 +113,7 @@ extension Explanation {
             missed = explanation.missed
             allowance = explanation.allowance
             launch = explanation.launch
+            joined = explanation.joined
             innermost = explanation.innermost
             calls = explanation.calls
             others = explanation.others

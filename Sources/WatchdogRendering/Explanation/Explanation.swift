@@ -80,6 +80,8 @@ public struct Explanation: Equatable, Sendable {
     public let allowance: String?
     /// Where the time of a launch that was not ready went, by the app's own marks.
     public let launch: String?
+    /// The thread of ``innermost`` and ``calls``, if the faulting one only waits for its end: `thread 1 (java)`.
+    public let joined: String?
     /// The innermost call, in which the thread blocks.
     public let innermost: Call?
     /// The app's calls that led there, innermost first; those without names only if none has one.
@@ -113,7 +115,7 @@ public struct Explanation: Equatable, Sendable {
     public init(of report: Report) {
         self.report = report
         let body = report.body
-        let stack = report.faultingStack
+        let stack = report.decidingStack
         incident = report.metadata.incidentID
         app = report.metadata.appName
         pid = body.pid
@@ -126,6 +128,9 @@ public struct Explanation: Equatable, Sendable {
         launch = body.linux?.launch.flatMap { launch in
             let words = launch.isReady ? [] : [launch.slowStart, launch.spent].compactMap(\.self)
             return words.isEmpty ? nil : words.joined(separator: "; ")
+        }
+        joined = report.joinedThread.map { joined in
+            "thread \(joined.stack.index)" + (joined.stack.name.map { " (\($0.singleLine(limit: 32)))" } ?? "")
         }
         innermost = stack?.calls.first.map(Call.init)
         let named = stack?.named ?? []
@@ -156,7 +161,8 @@ public struct Explanation: Equatable, Sendable {
 
     /// The threads that the verdict and the findings name, or else those that run the app's own code, runnable ones first.
     private static func others(_ report: Report, verdict: String) -> [OtherThread] {
-        let others = report.stacks.filter { !$0.isFaulting }
+        let shown = report.decidingStack?.index
+        let others = report.stacks.filter { !$0.isFaulting && $0.index != shown }
         let words = ([verdict] + (report.body.linux?.notes ?? [])).joined(separator: " ")
         let numbers = Set(words.matches(of: #/\b(?:thread|tid) (\d+)/#).compactMap { Int($0.output.1) })
             .union(report.body.linux?.findings?.compactMap(\.thread) ?? [])

@@ -36,7 +36,7 @@ enum Headline {
 
     /// A headline with the app's function that led there, where that is the thread's own deed and the words lack it.
     static func culprit(_ headline: String, of report: Report) -> String {
-        guard let linux = report.body.linux, let own = report.faultingStack?.named.first,
+        guard let linux = report.body.linux, let own = report.decidingStack?.named.first,
             own.origin == .application, own.function != nil, !headline.contains(own.name),
             finding(linux).map({ [.otherProcess, .otherThread].contains($0.kind) }) != true
         else { return headline }
@@ -100,7 +100,14 @@ enum Headline {
             let call =
                 linux.mainThreadCall ?? report.faultingStack?.systemCall?.name
                 ?? report.faultingStack?.details?.waitChannel.flatMap { calls[$0] }
-            let words = call.flatMap { WaitHeadline(call: $0, linux.waits?.first).words }
+            var words = call.flatMap { WaitHeadline(call: $0, linux.waits?.first).words }
+            if let joined = report.joinedThread, let call = joined.stack.systemCall?.name,
+                let deed = WaitHeadline(call: call, joined.wait).words
+            {
+                words =
+                    "waits for the end of thread \(joined.stack.index)"
+                    + (joined.stack.name.map { " (\($0.singleLine(limit: 32)))" } ?? "") + ", which \(deed)"
+            }
             return words ?? (linux.verdict.kind == .uninterruptible ? "waits for a disk or another device" : nil)
         default: return nil
         }

@@ -10,7 +10,7 @@ enum UnnamedFunctions {
 
     /// One or two sentences; nil if the stack of the report's thread lacks no such name.
     static func advice(for report: Report) -> String? {
-        guard let stack = report.faultingStack, !stack.calls.contains(where: { $0.language != nil }),
+        guard let stack = report.decidingStack, !stack.calls.contains(where: { $0.language != nil }),
             stack.calls.contains(where: { isUnnamed($0) })
         else { return nil }
         let program = (report.body.procPath ?? "").split(separator: "/").last.map(String.init) ?? ""

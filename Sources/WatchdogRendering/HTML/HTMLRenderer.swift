@@ -110,7 +110,9 @@ public enum HTMLRenderer {
     /// Shows the innermost call, and the app's call that led there.
     private static func place(_ explanation: Explanation, _ page: inout Markup) {
         guard let innermost = explanation.innermost else { return }
-        page.raw("<p class=\"place\">in ")
+        page.raw("<p class=\"place\">")
+        if let joined = explanation.joined { page.text("\(joined) is ") }
+        page.raw("in ")
         page.element("code", innermost.function)
         if let own = explanation.calls.first, own.number != innermost.number {
             page.raw(" from ")

@@ -28,6 +28,11 @@ struct BlockingCause {
         words = isPlaceless ? Self.call(on: stack).map { "\(brief) in \($0)" } ?? brief : brief
     }
 
+    /// The cause of a report: what the thread does for whose end the faulting thread only waits, or what that one does.
+    init(of report: Report, brief: String) {
+        self.init(report.joinedThread == nil ? brief : "blocked", report.decidingStack)
+    }
+
     /// The usual name of a system call; nil for one that hides another.
     private static func call(_ name: String) -> String? {
         name == "restart_syscall" ? nil : variants[name] ?? name

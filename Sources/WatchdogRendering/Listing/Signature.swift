@@ -31,7 +31,7 @@ public struct Signature: Hashable, Sendable, Codable {
             cause =
                 switch verdict.kind {
                 case .blocked, .uninterruptible, .failed:
-                    Deadlock(report)?.cause ?? BlockingCause(verdict.brief, report.faultingStack).words
+                    Deadlock(report)?.cause ?? BlockingCause(of: report, brief: verdict.brief).words
                 case .crashed, .killed: report.body.linux?.crash?.signalName ?? verdict.kind.rawValue
                 default: verdict.kind.rawValue
                 }
@@ -40,7 +40,7 @@ public struct Signature: Hashable, Sendable, Codable {
             cause = exception.signal.map { "\(exception.type) (\($0))" } ?? exception.type
         }
         var frames: [String] = []
-        for name in (report.faultingStack?.decisive ?? []).map(\.name) where frames.last != name {
+        for name in (report.decidingStack?.decisive ?? []).map(\.name) where frames.last != name {
             frames.append(name)
             if frames.count == Self.frameCount { break }
         }

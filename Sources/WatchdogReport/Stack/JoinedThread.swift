@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import WatchdogVerdict
+
+/// The thread for whose end another one only waits.
+///
+/// A launcher that runs the program on a thread of its own, as Java's does, or a main thread that joins its workers, has
+/// nothing to say itself: what it waits for is what the other one does.
+public struct JoinedThread: Equatable, Sendable {
+    /// Its stack.
+    public let stack: ReportStack
+    /// What it waits for in turn; nil if that is not known.
+    public let wait: WaitDetails?
+}
+
+extension Report {
+    /// The last of the threads whose ends the faulting thread waits for, one through the other; nil if it waits for something
+    /// else, or in a circle.
+    public var joinedThread: JoinedThread? {
+        guard let linux = body.linux, linux.verdict.kind == .blocked, let faulting = faultingStack?.id else {
+            return nil
+        }
+        let waits = linux.waits ?? []
+        guard !waits.contains(where: \.isDeadlocked) else { return nil }
+        var joined: (id: Int, wait: WaitDetails?) = (faulting, waits.first)
+        for index in waits.indices {
+            let wait = waits[index]
+            guard wait.process == body.pid, wait.thread == joined.id, let holder = wait.holder,
+                holder.relation == .ends,
+                holder.process == body.pid, let thread = holder.thread
+            else { break }
+            let next = waits.indices.contains(index + 1) ? waits[index + 1] : nil
+            joined = (thread, next?.thread == thread ? next : nil)
+        }
+        guard joined.id != faulting, let stack = stacks.first(where: { $0.id == joined.id }), !stack.calls.isEmpty
+        else {
+            return nil
+        }
+        return JoinedThread(stack: stack, wait: joined.wait)
+    }
+
+    /// The stack that shows why the process did not move: of the thread that ``joinedThread`` names, or of the faulting one.
+    public var decidingStack: ReportStack? { joinedThread?.stack ?? faultingStack }
+}
