@@ -91,4 +91,45 @@ extension ZooEntry {
         ZooEntry(kind: "filelock", program: .swift, call: "flock", frame: "openLibrary", line: "locked by"),
         ZooEntry(kind: "dns", program: .swift, call: "poll", frame: "refreshAvatars", finding: .nameLookup),
     ]
+
+    /// The JVM runs `main` on another thread than the process's first one, which waits for its end.
+    static let java: [ZooEntry] = [
+        ZooEntry(kind: "java_lock", program: .server, call: "futex", frame: "Parker::park"),
+        ZooEntry(kind: "java_deadlock", program: .server, call: "futex", frame: "ObjectMonitor::enter"),
+        ZooEntry(
+            kind: "java_read", program: .server, call: "read", frame: "Java_sun_nio_ch_SocketDispatcher_read0",
+            line: "ESTABLISHED, nothing to read"),
+        ZooEntry(kind: "java_queue", program: .server, call: "futex", frame: "Parker::park"),
+        ZooEntry(kind: "java_sleep", program: .server, call: "futex", frame: "JavaThread::sleep"),
+        ZooEntry(
+            kind: "java_spin", program: .server, frame: "JavaCalls::call_helper", line: "computes", needsCPU: true),
+    ]
+
+    static let go: [ZooEntry] = [
+        // Which of the runtime's threads is the first one, and where it parks, is a matter of chance.
+        ZooEntry(kind: "go_lock", program: .server, frame: "runtime.", finding: .idleEventLoop),
+        ZooEntry(kind: "go_read", program: .server, frame: "runtime.", finding: .idleEventLoop),
+        ZooEntry(
+            kind: "go_spin", program: .server, verdict: .spinning, frame: "main.computePrimes",
+            own: "main.computePrimes", needsCPU: true),
+        ZooEntry(
+            kind: "go_child", program: .server, call: "waitid", frame: "os.(*Process)", own: "main.runTool",
+            line: "sleep"),
+        ZooEntry(
+            kind: "go_open", program: .server, call: "openat", frame: "syscall.openat", own: "main.openLog",
+            line: "fifo"),
+    ]
+
+    static let rust: [ZooEntry] = [
+        ZooEntry(kind: "rust_lock", program: .server, call: "futex", frame: "std::sys", own: "zoo::save_order"),
+        ZooEntry(kind: "rust_channel", program: .server, call: "futex", frame: "std::sys", own: "zoo::take_job"),
+        ZooEntry(
+            kind: "rust_read", program: .server, call: "recvfrom", frame: "recv", own: "zoo::fetch_prices",
+            line: "ESTABLISHED, nothing to read"),
+        ZooEntry(
+            kind: "rust_join", program: .server, frame: "zoo::compute_primes", line: "computes", needsCPU: true),
+        ZooEntry(
+            kind: "rust_spin", program: .server, verdict: .spinning, frame: "zoo::compute_primes",
+            own: "zoo::compute_primes", needsCPU: true),
+    ]
 }

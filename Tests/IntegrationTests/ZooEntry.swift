@@ -14,7 +14,8 @@ struct ZooEntry: Sendable {
         case swift
         /// `Subjects/zoo.swift`.
         case runtime
-        /// A real program that `Subjects/zoo_servers.py`, `zoo_programs.py` or `zoo_trees.py` brings to hang.
+        /// A real program that `Subjects/zoo_servers.py`, `zoo_programs.py`, `zoo_trees.py` or `zoo_languages.py` brings to
+        /// hang.
         case server
     }
 
@@ -26,6 +27,8 @@ struct ZooEntry: Sendable {
     var call: String?
     /// A function that must be on the main thread's stack; nil for `hang_` and the kind.
     var frame: String?
+    /// The function that must be named as the app's innermost own one; nil where the app has none.
+    var own: String?
     /// What the stacks have to say beyond it.
     var finding: Finding.Kind?
     /// A part of the verdict's line.
@@ -46,7 +49,8 @@ struct ZooEntry: Sendable {
     var miss: String?
 
     static let all: [ZooEntry] =
-        locks + files + sockets + waits + processors + python + swift + runtime + servers + programs + trees
+        locks + files + sockets + waits + processors + python + swift + runtime + servers + programs + trees + java + go
+        + rust
 
     /// Whose fault it is, where others leave enough of the CPUs.
     var party: Blame.Party {

@@ -254,8 +254,9 @@ extension EndToEnd {
             if verdict.kind != entry.verdict, !isExcused(entry, verdict) {
                 faults.append("verdict \(verdict.kind.rawValue), not \(entry.verdict.rawValue): \(verdict.line)")
             }
-            if let call = entry.call, report.faultingStack?.systemCall?.name != call {
-                faults.append("call \(report.faultingStack?.systemCall?.name ?? "none"), not \(call)")
+            // Java's launcher only waits for the thread that runs the program.
+            if let call = entry.call, report.decidingStack?.systemCall?.name != call {
+                faults.append("call \(report.decidingStack?.systemCall?.name ?? "none"), not \(call)")
             }
             let frame = entry.frame ?? "hang_\(entry.kind)"
             // Without a CPU a thread does not stop either, and the report says so.
@@ -275,6 +276,11 @@ extension EndToEnd {
             let others = linux.processes ?? []
             for member in entry.members where !others.contains(where: { member.isDescribed(by: $0) }) {
                 faults.append("no process \(member): \(others.map { ZooEntry.Member.describe($0) })")
+            }
+            if let own = entry.own, let explained = Explanation(of: report).calls.first?.function,
+                !explained.hasPrefix(own)
+            {
+                faults.append("the app's call is \(explained), not \(own)")
             }
             let blame = Blame(for: report)
             // Beside others that compute, it is not the app alone that takes the CPUs.
@@ -302,7 +308,7 @@ extension EndToEnd {
         }
 
         private func frames(of report: Report) -> [String] {
-            report.body.threads[report.body.faultingThread].frames.compactMap(\.symbol)
+            report.decidingStack?.calls.compactMap(\.function) ?? []
         }
 
         /// Whether the main thread's stack is empty; only root can give a thread a CPU on which to stop.

@@ -68,4 +68,46 @@ struct CodeOriginTests {
         #expect(origin("jit", "TRACE_1") == .application)
         #expect(origin("from a later version", "f") == .application)
     }
+
+    @Test("a function in the program's own file belongs to the app unless it is of a standard library or a package")
+    func compiled() {
+        func origin(_ symbol: String?, _ file: String? = nil) -> CodeOrigin {
+            CodeOrigin(of: FrameInfo(imageOffset: 0, imageIndex: 0, symbol: symbol, sourceFile: file), in: .application)
+        }
+        for (symbol, file) in [
+            ("zoo::save_order", "/srv/zoo.rs"), ("save_order", nil), ("main.openLog", "/srv/main.go"),
+            ("example.com/shop/store.(*Cart).Add", "/srv/store/cart.go"), ("shop/store.Add", "shop/store/cart.go"),
+            ("std::vector<int, std::allocator<int> > makeAll<int>(int)", nil), ("Cart::add(std::string const&)", nil),
+            ("core::Engine::run()", nil), ("standard::f()", nil), (nil, nil), ("sort.isra.0", "/srv/sort.c"),
+            ("time.constprop.0", nil), ("operator<<(std::ostream&, Cart const&)", "/srv/cart.cpp"),
+            ("closure #1 in Worker.run(depth:)", "/srv/main.swift"),
+        ] as [(String?, String?)] {
+            #expect(origin(symbol, file) == .application, "\(symbol ?? "")")
+        }
+        for (symbol, file) in [
+            ("std::sys::pal::unix::futex::futex_wait", "library/std/src/sys/pal/unix/futex.rs"),
+            ("lock", "/rustc/59807616e1fa2540724bfbac14d7976d7e4a3860/library/std/src/sync/poison/mutex.rs"),
+            ("core::ops::function::FnOnce::call_once", nil), ("<std::net::tcp::TcpStream as std::io::Read>::read", nil),
+            ("alloc::boxed::Box<F,A>::call_once", nil),
+            ("runtime.epollwait.abi0", "/usr/lib/go-1.19/src/runtime/sys_linux_amd64.s"),
+            ("net/http.(*conn).serve", "net/http/server.go"), ("os.Open", "/usr/local/go/src/os/file.go"),
+            ("internal/runtime/syscall.Syscall6", "internal/runtime/syscall/asm_linux_amd64.s"),
+            ("std::thread::join()", nil),
+            ("void std::__invoke_impl<void, void (*)()>(std::__invoke_other, void (*&&)())", nil),
+            ("f", "/usr/include/c++/12/bits/std_mutex.h"),
+        ] as [(String, String?)] {
+            #expect(origin(symbol, file) == .runtime, "\(symbol)")
+        }
+        for (symbol, file) in [
+            ("github.com/lib/pq.(*conn).recv", "/root/go/pkg/mod/github.com/lib/pq@v1.10.9/conn.go"),
+            ("github.com/lib/pq.(*conn).recv", "github.com/lib/pq@v1.10.9/conn.go"),
+            (
+                "tokio::runtime::park::Inner::park",
+                "/root/.cargo/registry/src/index.crates.io-1949/tokio-1.40.0/src/runtime/park.rs"
+            ),
+            ("boost::asio::detail::scheduler::run", "/usr/include/boost/asio/detail/impl/scheduler.ipp"),
+        ] {
+            #expect(origin(symbol, file) == .library, "\(symbol)")
+        }
+    }
 }

@@ -11,7 +11,7 @@ public enum CodeOrigin: String, Codable, Sendable {
     /// installed for its programs.
     case library
     /// libc, libdispatch, a language runtime, the loader, the kernel's vDSO, program startup code, and the standard
-    /// libraries of Python, JavaScript, Java, .NET and Erlang.
+    /// libraries of Python, JavaScript, Java, .NET, Erlang, Go, Rust and C++, even if they are in the program's own file.
     case runtime
     /// Code in no known image.
     case unknown
@@ -67,8 +67,18 @@ public enum CodeOrigin: String, Codable, Sendable {
             Self.startFunctions.contains(symbol) || Self.isOurs(symbol)
         {
             self = .runtime
+        } else if image == .application {
+            self = Self.origin(of: CodeOwner(compiled: frame.symbol, file: frame.sourceFile))
         } else {
             self = image
+        }
+    }
+
+    private static func origin(of owner: CodeOwner) -> CodeOrigin {
+        switch owner {
+        case .app: .application
+        case .package: .library
+        case .runtime: .runtime
         }
     }
 
@@ -86,11 +96,7 @@ public enum CodeOrigin: String, Codable, Sendable {
 
     private static func managed(_ language: String, _ frame: FrameInfo) -> CodeOrigin {
         guard let language = Frame.Language(rawValue: language) else { return .application }
-        switch CodeOwner(language, symbol: frame.symbol, file: frame.sourceFile) {
-        case .app: return .application
-        case .package: return .library
-        case .runtime: return .runtime
-        }
+        return origin(of: CodeOwner(language, symbol: frame.symbol, file: frame.sourceFile))
     }
 
     private static func isInterpreter(_ name: String) -> Bool {

@@ -201,6 +201,8 @@ struct NamedStack {
     /// first; nil if there is none.
     let script: String?
     let images: [String]
+    /// Whose the functions are, by their names and source files alone.
+    let owners: [CodeOwner]
     let syscall: String?
     let state: String
 
@@ -208,10 +210,11 @@ struct NamedStack {
         let frames = thread.frames.filter { $0.trust != .scan }
         names = frames.map { $0.machineSymbol ?? "" }
         let calls = frames.filter { $0.language != nil }
-        let owners = calls.map { CodeOwner($0.language ?? .jit, symbol: $0.symbol, file: $0.sourceFile) }
-        let own = owners.min()
-        script = zip(calls, owners).first { $0.1 == own }?.0.place
+        let scripts = calls.map { CodeOwner($0.language ?? .jit, symbol: $0.symbol, file: $0.sourceFile) }
+        let own = scripts.min()
+        script = zip(calls, scripts).first { $0.1 == own }?.0.place
         images = frames.map { capture.images.indices.contains($0.imageIndex) ? capture.images[$0.imageIndex].name : "" }
+        owners = frames.map { CodeOwner(compiled: $0.symbol, file: $0.sourceFile) }
         syscall = SystemCall.blocking(thread.syscall)?.name
         state = thread.state
     }

@@ -181,12 +181,15 @@ extension NamedStack {
         return ownFunction.map { ", from \(OtherThread.short($0))" } ?? ""
     }
 
-    /// The innermost function outside of libc that has a name; in an interpreter, the script's.
+    /// The innermost function outside of libc that has a name, the app's own before those of standard libraries; in an
+    /// interpreter, the script's.
     var ownFunction: String? {
         if let script { return script }
-        return zip(names, images).first { name, image in
-            !name.isEmpty && !["libc.", "libc-", "libpthread", "ld-", "[vdso]"].contains(where: image.hasPrefix)
-        }?.0
+        let outside = names.indices.filter { index in
+            !names[index].isEmpty
+                && !["libc.", "libc-", "libpthread", "ld-", "[vdso]"].contains(where: images[index].hasPrefix)
+        }
+        return (outside.first { owners[$0] == .app } ?? outside.first).map { names[$0] }
     }
 }
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 
+import zoo_languages
 import zoo_programs
 import zoo_trees  # noqa: F401 (it adds kinds)
 from wd import notify
@@ -175,7 +176,7 @@ def main():
         if kind.startswith("swift_"):
             pid = swift(kind[len("swift_"):])
         else:
-            pid = zoo_programs.KINDS.get(kind, globals().get(kind))()
+            pid = (zoo_programs.KINDS.get(kind) or zoo_languages.find(kind) or globals()[kind])()
     except Skip as reason:
         print(f"skip: {reason}", flush=True)
         sys.exit(3)

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Ways in which a Go program hangs: the first argument is one of them. Prints "ready" before it does.
+package main
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+)
+
+func ready() { fmt.Println("ready") }
+
+func saveOrder() {
+	var orders sync.Mutex
+	orders.Lock()
+	go func() { time.Sleep(1000 * time.Hour); orders.Unlock() }()
+	ready()
+	orders.Lock()
+}
+
+func fetchPrices() {
+	server, _ := net.Listen("tcp", "127.0.0.1:0")
+	connection, _ := net.Dial("tcp", server.Addr().String())
+	var answer [1]byte
+	ready()
+	connection.Read(answer[:])
+}
+
+func computePrimes() int {
+	ready()
+	number := 1
+	for number != 0 {
+		number = number*31 + 7
+	}
+	return number
+}
+
+func runTool() {
+	ready()
+	exec.Command("sleep", "1000").Run()
+}
+
+func openLog() {
+	ready()
+	os.Open("fifo")
+}
+
+func main() {
+	switch os.Args[1] {
+	case "lock":
+		saveOrder()
+	case "read":
+		fetchPrices()
+	case "spin":
+		fmt.Println(computePrimes())
+	case "child":
+		runTool()
+	case "open":
+		openLog()
+	default:
+		os.Exit(64)
+	}
+}
