@@ -2,6 +2,7 @@
 
 import Glibc
 import Testing
+import WatchdogBase
 import WatchdogControl
 import WatchdogLinux
 import WatchdogRendering
@@ -356,6 +357,57 @@ extension EndToEnd {
             let app = try service.wait(for: "hang") { $0.restarts >= 1 && $0.lastIncident != nil }
             #expect(app.lastIncident?.event == "scene-update")
             #expect(try hammer.line("answered") == "answered \(40 * 12)")
+            #expect(try service.end() == 0)
+        }
+
+        @Test("Launches that wait, sent together on one connection, all begin before the first is answered")
+        func pipelined() throws {
+            let count = 50
+            let names = (0..<count).map { "app\($0)" }
+            let scratch = try Scratch()
+            try #require(mkfifo(scratch["gate"], 0o600) == 0)
+            // Ready when the gate is opened.
+            try scratch.write(
+                "from wd import *\nopen(sys.argv[1]).close()\nnotify('READY=1')\nsignal.pause()\n", to: "app.py")
+            let file =
+                "[App]\nEnabled=no\nExecStart=/usr/bin/python3 \(scratch["app.py"]) \(scratch["gate"])\n"
+                + "\(unhurriedSettings)Readiness=notify\n"
+            let service = try Service(Dictionary(uniqueKeysWithValues: names.map { ($0, file) }))
+            let caller = try Program(
+                python(
+                    """
+                    import json
+                    with socket.socket(socket.AF_UNIX) as caller:
+                        caller.connect(sys.argv[1])
+                        call = {"method": "org.watchdogd.Supervisor.Launch"}
+                        for name in sys.argv[2].split():
+                            call["parameters"] = {"name": name, "wait": True}
+                            caller.sendall(json.dumps(call).encode() + b"\\0")
+                        print("sent")
+                        replies = b""
+                        while replies.count(b"\\0") < len(sys.argv[2].split()):
+                            replies += caller.recv(65536)
+                        print(*[json.loads(reply)["parameters"]["pid"] for reply in replies.split(b"\\0")[:-1]])
+                    """, service.scratch["control"], names.joined(separator: " ")))
+            try caller.line("sent")
+            let areLaunched = try eventually {
+                try service.client.list().apps.count { $0.state == .launching && $0.pid != nil } == count
+            }
+            #expect(areLaunched)
+            #expect(caller.text(.output) == "sent\n")
+            let gate = try OwnedDescriptor(opening: scratch["gate"], flags: O_WRONLY)
+            #expect(try caller.end() == .exited(code: 0), "\(caller.text(.errors))")
+            withExtendedLifetime(gate) {}
+            let apps = try service.client.list().apps
+            let pids = names.map { name in apps.first { $0.name == name }?.pid.map { "\($0)" } ?? "none" }
+            #expect(caller.text(.output) == "sent\n\(pids.joined(separator: " "))\n")
+            var kinds: [ControlEvent.Kind] = []
+            try service.client.monitor(MonitorRequest(history: 4 * count, follows: false)) { reply in
+                if let kind = reply.event?.kind, [.launched, .ready].contains(kind) { kinds.append(kind) }
+                return true
+            }
+            #expect(kinds.count == 2 * count)
+            #expect(kinds.prefix(count).allSatisfy { $0 == .launched }, "\(kinds)")
             #expect(try service.end() == 0)
         }
 

@@ -222,7 +222,7 @@ struct MethodTests {
         try station.settle()
         caller.read()
         #expect(caller.received == [])
-        #expect(station.handler.calls == ["terminate web"])
+        #expect(station.handler.calls == ["terminate web"] + Array(repeating: "launch web", count: 20))
         station.handler.pendingTerminations.removeFirst().succeed(TerminateReply(isGone: true))
         #expect(try caller.next() == #"{"parameters":{"isGone":true}}"#)
         for _ in 0..<20 {

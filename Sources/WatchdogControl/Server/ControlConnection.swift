@@ -9,18 +9,6 @@ import WatchdogPolicy
 ///
 /// Isolation: the loop's thread.
 final class ControlConnection {
-    /// What the server is doing for the client.
-    enum Activity {
-        /// Waiting for the next call.
-        case idle
-        /// Waiting for the handler's reply to a call.
-        case answering(call: UInt64)
-        /// Writing a reply.
-        case replying(ReplyWriter)
-        /// Sending events until the connection ends, or without `follows`, until those that exist are sent.
-        case monitoring(EventRing.Cursor, follows: Bool)
-    }
-
     let id: UInt64
     let peer: ControlPeer
     let mayAct: Bool
@@ -33,7 +21,9 @@ final class ControlConnection {
 
     var input: MessageBuffer
     var output = OutputBuffer()
-    var activity = Activity.idle
+    /// What the server is doing for the client.
+    var calls = CallQueue()
+    private let callLimit: Int
     var bucket: TokenBucket
     /// When the next call may be handled.
     var throttledUntil: Instant?
@@ -62,6 +52,7 @@ final class ControlConnection {
         self.mayAct = mayAct
         self.descriptor = descriptor
         self.refusesDescriptors = refusesDescriptors
+        callLimit = mayAct ? limits.callsInProgress : limits.callsInProgressOfOthers
         input = MessageBuffer(limit: mayAct ? limits.messageBytes : limits.messageBytesOfOthers)
         bucket =
             mayAct
@@ -70,9 +61,8 @@ final class ControlConnection {
         lastSign = now
     }
 
-    var isIdle: Bool {
-        if case .idle = activity { true } else { false }
-    }
+    /// Whether the client may have another call in progress.
+    var hasRoom: Bool { calls.count < callLimit && !isClosing }
 
     /// Reads once, without waiting.
     func receive() {

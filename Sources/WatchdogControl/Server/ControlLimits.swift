@@ -15,6 +15,12 @@ public struct ControlLimits: Hashable, Sendable {
     public var messageBytesOfOthers = 16 << 10
     /// At this many unread bytes, a client receives nothing more until it reads.
     public var outputBytes = 64 << 10
+    /// The maximum number of calls of a connection that are in progress at once; those behind them wait in the connection.
+    ///
+    /// A call in progress may hold a reply of 200 log lines that waits for its turn.
+    public var callsInProgress = 256
+    /// The same for users who may not act.
+    public var callsInProgressOfOthers = 16
     /// The number of calls that a connection may make in a burst.
     ///
     /// A script that launches every app waits for each answer; it must not wait for this limit as well.

@@ -20,7 +20,7 @@ extension ControlServer {
             try perform(method, call, for: connection, by: handler)
         } catch {
             statistics.errors += 1
-            if !call.isOneway { begin(error, for: connection) }
+            if !call.isOneway { connection.calls.add(.ready(writer(of: error, for: connection))) }
         }
     }
 
@@ -135,10 +135,10 @@ extension ControlServer {
         for name in request.apps ?? [] where handler.summary(of: name) == nil { throw .noSuchApp(name) }
         let history = try count(request.history, named: "history", default: 0, most: limits.eventHistory)
         let mayInspect = mayInspect(connection)
-        connection.activity = .monitoring(
-            events.cursor(apps: request.apps, history: history, isOutlined: !mayInspect),
-            follows: request.follows ?? true)
-        connection.output.append(encode(MonitorReply(isWithheld: mayInspect ? nil : true)))
+        connection.calls.add(
+            .monitoring(
+                events.cursor(apps: request.apps, history: history, isOutlined: !mayInspect),
+                follows: request.follows ?? true, opening: encode(MonitorReply(isWithheld: mayInspect ? nil : true))))
     }
 
     private func describe(
@@ -165,7 +165,7 @@ extension ControlServer {
 
     private func reply(_ body: ReplyBody, to call: VarlinkCall, _ connection: ControlConnection) {
         guard !call.isOneway else { return }
-        connection.activity = .replying(ReplyWriter(body, encoder: encoder))
+        connection.calls.add(.ready(ReplyWriter(body, encoder: encoder)))
     }
 
     private func answer<Reply: ControlReply>(
@@ -176,17 +176,16 @@ extension ControlServer {
                 if case .failure = result { self?.statistics.errors += 1 }
             }
         }
-        let number = UInt64(statistics.calls)
-        connection.activity = .answering(call: number)
+        let number = connection.calls.add(.awaited)
         return ControlAnswer { [weak self, id = connection.id] result in
-            guard let self, let connection = self.connection(id, answering: number) else { return }
+            guard let self, let connection = connections[id], connection.calls.awaits(number) else { return }
             switch result {
             case .success(let reply):
                 let body = (reply as? any PiecewiseReply)?.body ?? .whole(reply)
-                connection.activity = .replying(ReplyWriter(body, encoder: encoder))
+                connection.calls.answer(number, ReplyWriter(body, encoder: encoder))
             case .failure(let error):
                 statistics.errors += 1
-                begin(error, for: connection)
+                connection.calls.answer(number, writer(of: error, for: connection))
             }
             answered(connection)
         }
@@ -195,11 +194,11 @@ extension ControlServer {
     /// The limit of names compared to find the nearest, which happens on the loop.
     private static let mostNames = 2000
 
-    /// Starts to reply with an error.
-    func begin(_ error: ControlError, for connection: ControlConnection) {
+    /// The reply with an error.
+    func writer(of error: ControlError, for connection: ControlConnection) -> ReplyWriter {
         var error = error
         if case .noSuchApp(let name, nil) = error { error = missing(name, for: connection) }
-        connection.activity = .replying(ReplyWriter(error.body, error: error.wireName, encoder: encoder))
+        return ReplyWriter(error.body, error: error.wireName, encoder: encoder)
     }
 
     /// Why there is no app with a name: its files are invalid, or the name is wrong.

@@ -7,7 +7,7 @@ extension ControlServer {
     func deadline(of connection: ControlConnection) -> Instant? {
         if let throttledUntil = connection.throttledUntil { return throttledUntil }
         if let unreadSince = connection.unreadSince { return unreadSince + limits.unreadPatience }
-        return connection.isIdle ? connection.lastSign + limits.silencePatience : nil
+        return connection.calls.isEmpty ? connection.lastSign + limits.silencePatience : nil
     }
 
     func armPatience(at instant: Instant?) {

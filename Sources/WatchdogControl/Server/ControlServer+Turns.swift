@@ -36,15 +36,18 @@ extension ControlServer {
     /// Sends the answer that came first.
     func giveReply() {
         guard !answeredConnections.isEmpty else { return }
-        if let connection = connections[answeredConnections.removeFirst()] { takeTurn(connection) }
+        // Another call is new work, which comes after deadlines.
+        if let connection = connections[answeredConnections.removeFirst()] { takeTurn(connection, takesCall: false) }
         if !answeredConnections.isEmpty { replies?.callAgain() }
     }
 
-    /// Does one short step for a connection: handles a call, or writes part of a reply.
-    private func takeTurn(_ connection: ControlConnection) {
+    /// Does one short step for a connection: handles a call, and writes part of a reply.
+    ///
+    /// A call whose reply has to wait does not hold back those behind it; only their replies wait for its own.
+    private func takeTurn(_ connection: ControlConnection, takesCall: Bool = true) {
         guard connections[connection.id] != nil, !connection.isBusy else { return }
         connection.isBusy = true
-        if connection.isIdle { takeCall(connection) }
+        if takesCall { takeCall(connection) }
         write(connection)
         connection.flush(at: loop.now)
         connection.isBusy = false
@@ -52,7 +55,7 @@ extension ControlServer {
     }
 
     private func takeCall(_ connection: ControlConnection) {
-        guard !connection.isClosing, connection.output.count < limits.outputBytes else { return }
+        guard connection.hasRoom, connection.output.count < limits.outputBytes else { return }
         if connection.isGone, !connection.input.hasMessage { connection.receive() }
         guard connection.input.hasMessage else { return }
         let now = loop.now
@@ -71,42 +74,50 @@ extension ControlServer {
         } catch {
             statistics.malformed += 1
             notice(.malformed(reason: error.description), connection.peer)
-            begin(.malformedMessage(reason: error.description), for: connection)
+            connection.calls.add(.ready(writer(of: .malformedMessage(reason: error.description), for: connection)))
             connection.isClosing = true
         }
     }
 
+    /// Writes part of the reply that is next.
     private func write(_ connection: ControlConnection) {
-        guard connection.output.count < limits.outputBytes || connection.isGone else { return }
-        switch connection.activity {
-        case .idle, .answering: break
-        case .replying(var writer):
-            // Another copy in the enumeration would make each change copy the pieces.
-            connection.activity = .idle
-            let isComplete = writer.write(to: &connection.output, atMost: max(1, limits.piecesPerTurn))
-            if !isComplete, !connection.isGone { connection.activity = .replying(writer) }
-        case .monitoring(var cursor, let follows):
-            for _ in 0..<max(1, limits.piecesPerTurn) {
-                guard let step = events.read(&cursor, encode: { encode(MonitorReply(event: $0)) }) else { break }
-                switch step {
-                case .skipped: break
-                case .reply(let bytes): connection.output.append(bytes)
-                case .missed(let count):
-                    statistics.missedEvents += count
-                    connection.output.append(encode(MonitorReply(missed: count)))
-                }
-            }
-            if !follows, !events.hasMore(for: cursor) {
-                connection.activity = .replying(ReplyWriter(.whole(MonitorReply()), encoder: encoder))
-            } else {
-                connection.activity = connection.isGone ? .idle : .monitoring(cursor, follows: follows)
+        guard connection.output.count < limits.outputBytes, !connection.isGone else { return }
+        connection.calls.updateFirst { progress in
+            switch progress {
+            case .awaited: return progress
+            case .ready(var writer):
+                let isComplete = writer.write(to: &connection.output, atMost: max(1, limits.piecesPerTurn))
+                return isComplete ? nil : .ready(writer)
+            case .monitoring(var cursor, let follows, let opening):
+                if let opening { connection.output.append(opening) }
+                return writeEvents(from: &cursor, follows: follows, to: connection)
             }
         }
+    }
+
+    private func writeEvents(
+        from cursor: inout EventRing.Cursor, follows: Bool, to connection: ControlConnection
+    ) -> CallQueue.Progress {
+        for _ in 0..<max(1, limits.piecesPerTurn) {
+            guard let step = events.read(&cursor, encode: { encode(MonitorReply(event: $0)) }) else { break }
+            switch step {
+            case .skipped: break
+            case .reply(let bytes): connection.output.append(bytes)
+            case .missed(let count):
+                statistics.missedEvents += count
+                connection.output.append(encode(MonitorReply(missed: count)))
+            }
+        }
+        let isOver = !follows && !events.hasMore(for: cursor)
+        return isOver
+            ? .ready(ReplyWriter(.whole(MonitorReply()), encoder: encoder))
+            : .monitoring(cursor, follows: follows, opening: nil)
     }
 
     /// Decides what comes next for a connection after a turn.
     func settle(_ connection: ControlConnection) {
         guard connections[connection.id] != nil else { return }
+        if connection.isGone { connection.calls.dropReplies() }
         if isOver(connection) {
             close(connection)
             return
@@ -124,24 +135,25 @@ extension ControlServer {
     }
 
     private func isOver(_ connection: ControlConnection) -> Bool {
-        guard connection.output.isEmpty || connection.isGone else { return false }
-        switch connection.activity {
-        case .answering, .replying: return false
-        case .monitoring: return connection.isGone
-        case .idle: return connection.isClosing || (connection.isInputEnded && !connection.input.hasMessage)
-        }
+        guard connection.output.isEmpty || connection.isGone, connection.calls.isEmpty else { return false }
+        return connection.isClosing || (connection.isInputEnded && !connection.input.hasMessage)
     }
 
     private func hasWork(_ connection: ControlConnection) -> Bool {
         guard connection.output.count < limits.outputBytes else { return false }
-        switch connection.activity {
-        case .answering: return false
-        case .replying: return true
-        case .monitoring(let cursor, let follows): return !follows || events.hasMore(for: cursor)
-        case .idle:
-            guard !connection.isClosing, connection.throttledUntil == nil else { return false }
-            return connection.input.hasMessage || (connection.isGone && !connection.isInputEnded)
-        }
+        let canWrite =
+            switch connection.calls.first {
+            case nil, .awaited: false
+            case .ready: true
+            case .monitoring(let cursor, let follows, let opening):
+                opening != nil || !follows || events.hasMore(for: cursor)
+            }
+        return canWrite || canTakeCall(connection)
+    }
+
+    private func canTakeCall(_ connection: ControlConnection) -> Bool {
+        guard connection.hasRoom, connection.throttledUntil == nil else { return false }
+        return connection.input.hasMessage || (connection.isGone && !connection.isInputEnded)
     }
 
     func close(_ connection: ControlConnection) {
@@ -150,12 +162,6 @@ extension ControlServer {
         connection.source = nil
         if let ticket = connection.ticket { closer?.release(ticket) }
         statistics.open -= 1
-    }
-
-    /// The connection, if it still exists and waits for the reply to this call.
-    func connection(_ id: UInt64, answering call: UInt64) -> ControlConnection? {
-        guard let connection = connections[id], case .answering(call) = connection.activity else { return nil }
-        return connection
     }
 
     /// Sends a reply in the current turn, or after the current handler.

@@ -92,7 +92,7 @@ public final class ControlServer {
     public func publish(_ event: ControlEvent) {
         events.append(event)
         for connection in connections.values {
-            if case .monitoring = connection.activity { enqueue(connection) }
+            if case .monitoring = connection.calls.first { enqueue(connection) }
         }
     }
 
@@ -103,12 +103,24 @@ public final class ControlServer {
         for source in [arrivals, turns, replies, patience] as [EventSource?] { source?.cancel() }
         (arrivals, turns, replies, patience) = (nil, nil, nil, nil)
         for connection in connections.values {
-            switch connection.activity {
-            case .answering, .monitoring: connection.output.append(encode(.shuttingDown))
-            case .idle, .replying: break
-            }
+            sayLast(to: connection)
             connection.flush(at: loop.now)
             close(connection)
+        }
+    }
+
+    /// Ends all calls in progress, as far as that is a matter of a few bytes: a long reply ends the connection unfinished.
+    private func sayLast(to connection: ControlConnection) {
+        var isWhole = true
+        while isWhole, !connection.calls.isEmpty {
+            connection.calls.updateFirst { progress in
+                switch progress {
+                case .awaited, .monitoring: connection.output.append(encode(.shuttingDown))
+                case .ready(var writer):
+                    isWhole = writer.write(to: &connection.output, atMost: max(1, limits.piecesPerTurn))
+                }
+                return nil
+            }
         }
     }
 
