@@ -59,6 +59,67 @@ struct LaunchSocketTests {
         #expect(access(other, F_OK) == 0)
     }
 
+    /// Sends a datagram to a path, as a program does; false if there is no room.
+    private func send(_ text: String, to path: String) -> Bool {
+        let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        defer { close(descriptor) }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let bytes = Array(text.utf8)
+        let sent = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                sendto(
+                    descriptor, bytes, bytes.count, Int32(MSG_DONTWAIT), $0,
+                    socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        return sent == bytes.count
+    }
+
+    @Test(
+        "Messages of an app that is not ready are read at once, however closely they follow each other; a flood is read, too"
+    )
+    func promptMessages() throws {
+        var heard = 0
+        let sockets = try LaunchSockets(
+            bench.host, configuration(), senders: { { _ in SenderStanding.member } }, mainUser: { nil },
+            emit: { event in if case .notifyMessage = event { heard += 1 } })
+        try sockets.start()
+        defer { sockets.stop() }
+        for count in 1...20 {
+            try #require(send("STATUS=\(count)", to: sockets.notifyAddress))
+            for _ in 0..<10 { _ = try bench.loop.runOnce(limit: .zero) }
+            #expect(heard == count)
+        }
+        #expect(!sockets.isPatient)
+        let flood = 2 * MessagePatience.burst
+        for count in 1...flood {
+            try bench.turn("there is room") { send("STATUS=\(count)", to: sockets.notifyAddress) }
+        }
+        try bench.turn("all is read") { heard == 20 + flood }
+    }
+
+    @Test("What an app says before its process is known waits, and is read at once when it is known")
+    func earlyMessages() throws {
+        var heard = 0
+        var isKnown = false
+        let sockets = try LaunchSockets(
+            bench.host, configuration(), senders: { isKnown ? { (_: SocketMessage) in SenderStanding.member } : nil },
+            mainUser: { nil },
+            emit: { event in if case .notifyMessage = event { heard += 1 } })
+        try sockets.start()
+        defer { sockets.stop() }
+        try #require(send("READY=1", to: sockets.notifyAddress))
+        for _ in 0..<10 { _ = try bench.loop.runOnce(limit: .zero) }
+        #expect(heard == 0)
+        #expect(sockets.isPatient, "the loop must not try all the time")
+        isKnown = true
+        sockets.isExpecting = true
+        for _ in 0..<10 { _ = try bench.loop.runOnce(limit: .zero) }
+        #expect(heard == 1)
+    }
+
     @Test("An app that closes its end of the channel costs one descriptor, and one that holds it two")
     func closedChannel() throws {
         let sockets = try sockets()

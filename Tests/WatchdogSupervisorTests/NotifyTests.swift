@@ -34,6 +34,36 @@ struct NotifyTests {
         #expect(kernel.calls.contains(.capture(.processLaunch, at: .seconds(20))))
     }
 
+    @Test(
+        "messages must be read at once, except those of an app that is ready and of which only signs of life are expected"
+    )
+    func expectation() {
+        let supervisor = launch()
+        #expect(kernel.isExpecting)
+        kernel.notify("STATUS=loading\n")
+        #expect(kernel.isExpecting)
+        kernel.notify("READY=1\n")
+        #expect(!kernel.isExpecting)
+        for _ in 0..<3 {
+            kernel.run(for: .seconds(1))
+            kernel.notify("WATCHDOG=1\n")
+            #expect(!kernel.isExpecting)
+        }
+        supervisor.requestTermination()
+        #expect(kernel.isExpecting)
+    }
+
+    @Test(
+        "messages must be read at once when the app ends or is being judged",
+        arguments: ["STOPPING=1\n", "WATCHDOG=trigger\n"])
+    func expectation(message: String) {
+        _ = launch()
+        kernel.notify("READY=1\n")
+        #expect(!kernel.isExpecting)
+        kernel.notify(message)
+        #expect(kernel.isExpecting)
+    }
+
     @Test("a foreign MAINPID is refused")
     func foreignMainProcess() {
         let supervisor = launch()

@@ -47,6 +47,8 @@ final class ScriptedEffects: LaunchEffects {
     /// What is locked when the app is frozen.
     var locks: [LockedFile] = []
     var use: ResourceUse?
+    /// Whether messages of the app have to be read at once.
+    private(set) var isExpecting = true
     /// What the kernel recorded of the start.
     var startup = StartupReading()
 
@@ -98,6 +100,8 @@ final class ScriptedEffects: LaunchEffects {
     // MARK: - Effects
 
     func arm(at deadline: Instant?, canWait: Bool) { self.deadline = deadline }
+
+    func expectMessages(_ isExpecting: Bool) { self.isExpecting = isExpecting }
 
     func spawn() {
         calls.append(.spawn)

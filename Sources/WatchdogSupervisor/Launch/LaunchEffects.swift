@@ -20,6 +20,9 @@ protocol LaunchEffects: AnyObject {
     /// - Parameter canWait: whether other apps' deadlines go first, because nothing is decided at this one.
     func arm(at deadline: Instant?, canWait: Bool)
 
+    /// Says whether more than signs of life is expected from the app, so that its messages must be read at once.
+    func expectMessages(_ isExpecting: Bool)
+
     /// Starts the process; ends in `spawned` once `execve` has succeeded, or in ``LaunchEvent/spawnFailed(_:)``.
     func spawn()
 
@@ -110,6 +113,7 @@ struct StartupReading: Hashable, Sendable {
 extension LaunchEffects {
     func readStartup() -> StartupReading { StartupReading() }
     func endStartup() {}
+    func expectMessages(_ isExpecting: Bool) {}
     func prepare(
         for effects: [ProcessEffect], _ machine: ProcessMachine, _ account: AppAccount, suspendedTime: Duration
     ) {}

@@ -250,6 +250,7 @@ final class LaunchShell: LaunchEffects {
     /// - Parameter isUrgent: whether it must be saved before the next step.
     func keepReload(_ kept: KeptReload?, isUrgent: Bool = false) {
         reload = kept
+        sockets.isReloading = kept != nil
         onEvent(.stateChanged(isUrgent: isUrgent))
     }
 
@@ -277,6 +278,7 @@ final class LaunchShell: LaunchEffects {
         deadline?.arm(at: instant)
     }
 
+    func expectMessages(_ isExpecting: Bool) { sockets.isExpecting = isExpecting }
     func readStartup() -> StartupReading { StartupReading(log: startup.read(), refusal: startup.refusal) }
     func endStartup() { startup.stop() }
     func send(_ datagram: [UInt8]) { sockets.send(datagram) }

@@ -198,6 +198,8 @@ final class Supervisor {
         isHandling = false
         settle(isChanged: false)
         arm()
+        // It has a pulse while nothing but signs of life is expected of it.
+        shell.expectMessages(machine.pulse == nil)
     }
 
     private func arm() { shell.arm(at: nextDeadline, canWait: canWait) }

@@ -1,14 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
 import WatchdogLinux
 import WatchdogPolicy
+import WatchdogWire
 
 /// The two connections between one app and its supervisor: the notify socket and the channel.
 ///
 /// Isolation: the loop's thread.
 final class LaunchSockets {
-    /// Messages read per turn of the loop, so that a flood does not starve everything else.
+    /// Messages read at a deadline, so that a flood does not starve everything else.
     private static let burst = 32
+    /// Messages of the channel read per turn of the loop.
+    private static let channelBurst = 6
+    /// Turns of the loop per channel in a tenth of a second: 6,000 messages a second.
+    ///
+    /// The steps of a launch follow each other closely, and the moment when each is read counts.
+    private static let channelTurns: UInt32 = 100
     /// Messages read after the main process has ended; another process of the app may fill the sockets faster than they
     /// are read.
     private static let lastWords = 512
@@ -35,7 +43,19 @@ final class LaunchSockets {
     private var keeping: (notify: Closer.Ticket?, channel: Closer.Ticket?)
     /// The first message of the socket is handled and being removed: it has descriptors.
     private var isTaking = (notify: false, channel: false)
-    private var notifySource: SharedSource.Member?
+    /// The notify socket is watched by one of both: at once, or together with those of other apps.
+    private var notifySources: (prompt: IOSource, patient: SharedSource.Member)?
+    private var patience = MessagePatience()
+    /// Whether the messages wait for those of other apps.
+    private(set) var isPatient = false
+    /// Whether the machine expects more than signs of life.
+    var isExpecting = true {
+        didSet { updateExpectation() }
+    }
+    /// Whether somebody waits for the app to reload.
+    var isReloading = false {
+        didSet { updateExpectation() }
+    }
     private var channelSource: IOSource?
 
     deinit {
@@ -109,20 +129,24 @@ final class LaunchSockets {
     func start() throws(LinuxError) {
         // Read one message per turn: the source fires again while there are more, and a read that finds nothing costs
         // as much as one that succeeds.
-        notifySource = try host.system.watch(notifySocket.descriptor, in: host.messages) { [unowned self] in
-            readNotifySocket(atMost: 1)
-        }
+        notifySources = (
+            try host.watch(notifySocket.descriptor) { [unowned self] in readNotifySocket(atMost: 1) },
+            try host.system.watch(notifySocket.descriptor, in: host.messages) { [unowned self] in
+                readNotifySocket(atMost: 1)
+            }
+        )
+        watchNotifySocket()
         guard let channel else { return }
-        channelSource = try host.watch(channel.descriptor) { [unowned self] in readChannel(atMost: Self.burst) }
-        // At most 20 turns of the loop per channel in a tenth of a second: 6,400 messages a second.
+        channelSource = try host.watch(channel.descriptor) { [unowned self] in readChannel(atMost: Self.channelBurst) }
         if let channelSource {
-            try host.system.limitRate(of: channelSource, interval: .milliseconds(100), burst: 20)
+            try host.system.limitRate(of: channelSource, interval: .milliseconds(100), burst: Self.channelTurns)
         }
     }
 
     /// Stops reading, and removes the notify socket's path.
     func stop() {
-        notifySource?.cancel()
+        notifySources?.prompt.cancel()
+        notifySources?.patient.cancel()
         channelSource?.cancel()
         notifySocket.keepsAddress = false
     }
@@ -134,8 +158,35 @@ final class LaunchSockets {
     @discardableResult
     func send(_ datagram: [UInt8]) -> Bool { (try? channel?.send(datagram)) == .sent }
 
-    /// Reads the messages that are waiting in the notify socket for the loop's next turn.
-    func readMessages() { readNotifySocket(atMost: Self.burst) }
+    /// Reads the messages that are waiting in both for the loop's next turn.
+    func readMessages() {
+        readNotifySocket(atMost: Self.burst)
+        readChannel(atMost: Self.burst)
+    }
+
+    private func updateExpectation() {
+        let now = Instant.now()
+        patience.expect(isExpecting || isReloading, at: now)
+        setPatient(patience.canWait(at: now))
+    }
+
+    private func noteMessage(isRoutine: Bool) {
+        let now = Instant.now()
+        patience.read(isRoutine: isRoutine, at: now)
+        setPatient(patience.canWait(at: now))
+    }
+
+    private func setPatient(_ isPatient: Bool) {
+        guard isPatient != self.isPatient else { return }
+        self.isPatient = isPatient
+        watchNotifySocket()
+    }
+
+    /// What is readable already is served by the one that watches from now on.
+    private func watchNotifySocket() {
+        try? notifySources?.prompt.watch(for: isTaking.notify || isPatient ? [] : .readable)
+        notifySources?.patient.pause(isTaking.notify || !isPatient)
+    }
 
     /// Reads the messages that the main process sent before its end.
     func hearLastWords() {
@@ -159,7 +210,10 @@ final class LaunchSockets {
     // the next one reads it again; a repeated message changes nothing.
 
     private func readNotifySocket(atMost count: Int, looksBehind: Bool = false) {
-        guard let standing = senders() else { return }
+        guard let standing = senders() else {
+            // Nothing can be read before the process is there; the loop must not try all the time.
+            return setPatient(true)
+        }
         for _ in 0..<count where !isTaking.notify {
             guard let message = try? notifySocket.heed({ handle($0, standing) }) else { return }
             guard message.hasDescriptors else { continue }
@@ -172,8 +226,10 @@ final class LaunchSockets {
     private func handle(_ message: SocketMessage, _ standing: (SocketMessage) -> SenderStanding) {
         let standing = standing(message)
         guard isBelieved(message, standing) else {
+            noteMessage(isRoutine: true)
             return emit(.messageRefused(sender: message.senderProcess, user: message.senderUser))
         }
+        noteMessage(isRoutine: !message.hasDescriptors && NotifyMessage(decoding: message.bytes).isRoutine)
         emit(.notifyMessage(message.bytes, age: message.age, isAttributed: standing == .member))
     }
 
@@ -192,12 +248,12 @@ final class LaunchSockets {
     /// Has a message with descriptors removed, which answers `BARRIER=1`.
     private func takeNotifyMessage() {
         isTaking.notify = true
-        notifySource?.pause(true)
+        watchNotifySocket()
         guard let closer = host.closer, let ticket = keeping.notify else { return }
         closer.take(ticket) { [weak self] in
             guard let self else { return }
             isTaking.notify = false
-            notifySource?.pause(false)
+            watchNotifySocket()
         }
     }
 
