@@ -25,6 +25,20 @@ final class RequestingClient {
         _ = try? process.waitExit()
     }
 
+    /// The time that "wait" took, until it has all answers.
+    func waited() throws -> Duration {
+        let begun = try requestedAt()
+        let duration = try requestedAt() - begun
+        guard try hasSucceeded() else { throw Failure("a client got an error") }
+        return duration
+    }
+
+    private func hasSucceeded() throws -> Bool {
+        var entry = pollfd(fd: process.descriptor.number, events: Int16(POLLIN), revents: 0)
+        guard poll(&entry, 1, 5_000) == 1 else { throw Failure("a client does not end") }
+        return try process.waitExit()?.status == .exited(code: 0)
+    }
+
     /// When it asked; waits until it has.
     func requestedAt() throws -> Instant {
         let record = try Record.next(from: output, patience: .seconds(60))

@@ -21,6 +21,7 @@ let sections: [(name: String, run: (Bench, inout Page) throws -> Void)] = [
     ("pings", { try Pings(bench: $0).run(on: &$1) }),
     ("succession", { try Succession(bench: $0).run(on: &$1) }),
     ("services", { try Services(bench: $0).run(on: &$1) }),
+    ("calls", { try Calls(bench: $0).run(on: &$1) }),
     ("metrics", { try Metrics(bench: $0).run(on: &$1) }),
     ("outside", { try Outside(bench: $0).run(on: &$1) }),
     ("testkit", { try TestKit(bench: $0).run(on: &$1) }),

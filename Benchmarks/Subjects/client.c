@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * usage: client launch SOCKET NAME [COUNT] | reload SOCKET | write FIFO BYTES | kill PID | exec PROGRAM [ARGUMENT…]
+ * usage: client launch SOCKET NAME [COUNT] | wait SOCKET NAME COUNT [all] | reload SOCKET | write FIFO BYTES |
+ *               kill PID | exec PROGRAM [ARGUMENT…]
  *
- * Asks a supervisor from a process of its own, with the scheduling of one. It writes down the time right before it connects,
- * opens, kills or executes. With COUNT, "launch" asks for NAME0, NAME1, … on one connection, one after the other.
+ * Asks a supervisor from a process of its own, with the scheduling of one. It writes down the time right before it
+ * connects, opens, kills or executes. With COUNT, "launch" asks for NAME0, NAME1, … on one connection, one after the
+ * other. "wait" does the same and waits until each is ready, with "all" for all of them at once; it also writes down when
+ * it has all answers.
  */
 #include "record.h"
 
@@ -67,6 +70,42 @@ static int launch(const char *path, const char *name, int count) {
     return result;
 }
 
+/* Reads answers until there are so many; none of them may be an error. */
+static int await(int descriptor, int answers) {
+    static char bytes[1 << 16];
+    static const char error[] = "{\"error\"";
+    size_t place = 0;
+    while (answers > 0) {
+        ssize_t count = read(descriptor, bytes, sizeof bytes);
+        if (count <= 0) return 1;
+        for (ssize_t index = 0; index < count; index++) {
+            if (place < sizeof error - 1 && bytes[index] == error[place]) {
+                if (++place == sizeof error - 1) return 1;
+            } else {
+                place = sizeof error;
+            }
+            if (bytes[index] == 0) answers--, place = 0;
+        }
+    }
+    return 0;
+}
+
+static int launch_and_wait(const char *path, const char *name, int count, int at_once) {
+    char call[512];
+    int64_t time = now();
+    int descriptor = connected(path), result = descriptor < 0;
+    for (int index = 0; index < count && result == 0; index++) {
+        int length = snprintf(call, sizeof call,
+            "{\"method\":\"org.watchdogd.Supervisor.Launch\",\"parameters\":{\"name\":\"%.200s%d\",\"wait\":true}}",
+            name, index);
+        result = write(descriptor, call, length + 1) != length + 1 || (!at_once && await(descriptor, 1) != 0);
+    }
+    if (result == 0 && at_once) result = await(descriptor, count);
+    write_record(time);
+    write_record(now());
+    return result;
+}
+
 static int reload(const char *path) {
     int64_t time = now();
     int descriptor = connected(path);
@@ -80,6 +119,8 @@ int main(int count, char **arguments) {
     const char *mode = count > 2 ? arguments[1] : "";
     if (strcmp(mode, "launch") == 0 && count > 3)
         return launch(arguments[2], arguments[3], count > 4 ? atoi(arguments[4]) : 0);
+    if (strcmp(mode, "wait") == 0 && count > 4)
+        return launch_and_wait(arguments[2], arguments[3], atoi(arguments[4]), count > 5);
     if (strcmp(mode, "reload") == 0) return reload(arguments[2]);
     int64_t time = now();
     if (strcmp(mode, "write") == 0 && count > 3) {
