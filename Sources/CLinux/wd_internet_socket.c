@@ -196,3 +196,65 @@ int wd_internet_socket_find_other_end(const struct wd_internet_socket *socket, u
     errno = error;
     return -1;
 }
+
+struct listener {
+    const struct wd_internet_socket *socket;
+    int family;
+    uint32_t inode;
+};
+
+static bool is_any(const void *address, size_t length) {
+    static const uint8_t zeros[16];
+    return memcmp(address, zeros, length) == 0;
+}
+
+/* Whether a socket bound to an address gets what is sent to another one. */
+static bool accepts(int family, const __be32 bound[4], const struct wd_internet_address *sent) {
+    static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+    const uint8_t *address = (const uint8_t *)bound;
+    if (family == AF_INET)
+        return is_any(address, 4) || memcmp(address, sent->bytes + (sent->length == 4 ? 0 : 12), 4) == 0;
+    if (is_any(address, 16)) return true;
+    if (sent->length == 16) return memcmp(address, sent->bytes, 16) == 0;
+    return memcmp(address, mapped, 12) == 0 && memcmp(address + 12, sent->bytes, 4) == 0;
+}
+
+static bool take_listener(const void *message, size_t length, void *context) {
+    (void)length;
+    const struct inet_diag_msg *socket = message;
+    struct listener *listener = context;
+    if (ntohs(socket->id.idiag_sport) != listener->socket->peer.port || socket->idiag_inode == 0 ||
+        !accepts(listener->family, socket->id.idiag_src, &listener->socket->peer))
+        return true;
+    listener->inode = socket->idiag_inode;
+    return false;
+}
+
+int wd_internet_socket_find_listener(const struct wd_internet_socket *socket, uint32_t *inode) {
+    const int families[] = {AF_INET, AF_INET6};
+    int error = ENOENT;
+    *inode = 0;
+    for (int index = 0; index < 2 && *inode == 0; index++) {
+        int netlink = wd_sock_diag_open();
+        if (netlink < 0) return -1;
+        struct inet_diag_req_v2 request = {
+            .sdiag_family = (uint8_t)families[index],
+            .sdiag_protocol = IPPROTO_TCP,
+            .idiag_states = 1U << TCP_LISTEN,
+            .id.idiag_sport = htons(socket->peer.port),
+        };
+        struct listener listener = {.socket = socket, .family = families[index]};
+        struct wd_sock_diag_answer answer = {
+            .least = sizeof(struct inet_diag_msg),
+            .limit = WD_SOCK_DIAG_ALL,
+            .take = take_listener,
+            .context = &listener,
+        };
+        if (wd_sock_diag_ask(netlink, true, &request, sizeof request, &answer) != 0) error = errno;
+        close(netlink);
+        *inode = listener.inode;
+    }
+    if (*inode != 0) return 0;
+    errno = error;
+    return -1;
+}

@@ -13,6 +13,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "wd_process.h"
 #include "wd_sock_diag.h"
 
 /* Newer architectures lack the system calls without "at", a timeout or flags. */
@@ -232,5 +233,26 @@ int wd_unix_socket_query(uint32_t inode, struct wd_unix_socket *result) {
     close(netlink);
     if (search.is_found) return 0;
     errno = error;
+    return -1;
+}
+
+int wd_unix_socket_peer_process(pid_t process, int number, pid_t *peer) {
+    int pidfd = wd_pidfd_open(process);
+    if (pidfd < 0) return -1;
+    long socket = syscall(SYS_pidfd_getfd, pidfd, number, 0);
+    int error = errno;
+    close(pidfd);
+    if (socket < 0) {
+        errno = error;
+        return -1;
+    }
+    struct ucred credentials = {0};
+    socklen_t length = sizeof credentials;
+    int result = getsockopt((int)socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length);
+    error = errno;
+    close((int)socket);
+    *peer = credentials.pid;
+    if (result == 0 && credentials.pid > 0) return 0;
+    errno = result == 0 ? ENOENT : error;
     return -1;
 }

@@ -248,6 +248,11 @@ void wd_spare_call(pid_t tid);
 int wd_look_at_running(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t cap, uint64_t deadline,
                        uint64_t *stopped_ns);
 
+/* glance.c */
+/* Returns whether there are registers now, and the part of the stack above the stack pointer that fits. False if the thread
+ * gets no CPU for some milliseconds, or if that is not permitted. */
+bool wd_glance_at_running(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t cap);
+
 /* take.c */
 int wd_open_capture(struct wd_snapshot_arena *arena, const struct wd_snapshot_request *request,
                     struct wd_snapshot_result *result);
@@ -257,6 +262,8 @@ void wd_close_capture(struct wd_snapshot_arena *arena);
 /* stacks.c */
 void wd_read_stacks(struct wd_snapshot_arena *arena);
 void wd_read_unstopped_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t cap);
+/* Takes bytes that were copied from the stack pointer on for the stack. */
+void wd_adopt_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t cap, const void *bytes, size_t length);
 void wd_copy_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t cap);
 bool wd_copy_resident_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t cap);
 void wd_forget_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t mark);

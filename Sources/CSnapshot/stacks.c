@@ -127,6 +127,19 @@ void wd_copy_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t
     wd_copy_resident_stack(arena, slot, cap);
 }
 
+void wd_adopt_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t cap, const void *bytes, size_t length) {
+    uint64_t start = 0, pointer = slot->thread.registers[WD_RSP];
+    size_t most = extent(arena, pointer, cap, &start), below = (size_t)(pointer - start);
+    most = most > below ? most - below : 0; /* the red zone is not there */
+    if (length > most) length = most;
+    if (length > WD_STACKS_CAPACITY - arena->stacks_used) length = WD_STACKS_CAPACITY - arena->stacks_used;
+    slot->stack_address = pointer;
+    slot->stack_length = (uint32_t)length;
+    slot->stack_offset = arena->stacks_used;
+    memcpy(arena->stacks + arena->stacks_used, bytes, length);
+    arena->stacks_used += (length + 15) & ~(size_t)15;
+}
+
 /* As wd_copy_stack, but never waits for a page. Returns whether the stack is complete. */
 bool wd_copy_resident_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t cap) {
     uint64_t start = 0;

@@ -190,6 +190,9 @@ static void read_undisturbed(struct wd_snapshot_arena *arena, struct wd_slot *sl
     for (int round = 0; round < 3; round++) {
         wd_read_unstopped_stack(arena, slot, cap);
         if (thread->register_source != WD_REGISTERS_NONE) break;
+        if (arena->request->glance && wd_now() < deadline && strncmp(thread->syscall_text, "running", 7) == 0 &&
+            wd_glance_at_running(arena, slot, cap))
+            break;
         if (!arena->request->stop_running || arena->seize_error != 0 || wd_now() >= deadline) break;
         uint64_t stopped;
         int error = wd_look_at_running(arena, slot, cap, deadline, &stopped);

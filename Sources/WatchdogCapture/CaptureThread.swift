@@ -121,6 +121,17 @@ public final class CaptureThread: Sendable {
             Job(process: process, tenant: tenant, options: options, others: others, completion: completion))
     }
 
+    /// Begins to read the stacks of processes outside of an app, to which a wait of the app leads, beside all captures.
+    ///
+    /// None of them is stopped or interrupted, and no capture or kill waits for it.
+    ///
+    /// - Parameters:
+    ///   - processes: the processes.
+    ///   - tenant: the app whose wait leads there; it pays for what does not return.
+    public func look(at processes: [ProcessStat], for tenant: Tenant) -> TrailCapture {
+        TrailCapture(processes, for: tenant, configuration.scheduling, treeSeats, copiers)
+    }
+
     private func enqueue(_ job: Job) -> CaptureRefusal? {
         let lost = copiers.refusal(of: job.tenant).map { CaptureRefusal.stuck($0) }
         let refusal = state.withLock { state in

@@ -42,6 +42,7 @@ final class SnapshotArena: @unchecked Sendable {
         request.start_time = options.startTime ?? 0
         request.method = options.method.rawMethod
         request.stop_running = options.stopsRunning ? 1 : 0
+        request.glance = options.glances ? 1 : 0
         request.cgroup_kill = -1
         request.stop_timeout_us = UInt32(clamping: max(options.stopTimeout, .microseconds(1)).nanoseconds / 1000)
         // The arena keeps it alive.

@@ -38,6 +38,9 @@ public struct SnapshotOptions: Sendable, Equatable {
     ///
     /// No system call fails because of that.
     public var stopsRunning: Bool
+    /// Whether ``CapturedProcess/Method/procfsRegisters`` has the kernel copy the stacks of threads that are on a CPU at their
+    /// next tick, where perf_event_open(2) is permitted: they are not stopped, and their functions in Python are not known.
+    public var glances = false
     /// What happens to the process afterward.
     public var ending: Ending
     /// How long to wait for the threads to stop; at most one second.

@@ -25,6 +25,8 @@ final class TreeCapture: Sendable {
         let tenant: Tenant
         /// Whether the app is killed afterward; otherwise its processes must not notice that they are captured.
         var kills = false
+        /// Whether threads that are on a CPU may be stopped for a moment; others have no stack then.
+        var stopsRunning = true
     }
 
     /// How many threads there may be; some may be stuck for good.
@@ -153,9 +155,11 @@ final class TreeCapture: Sendable {
         guard spent.bytes < limits.bytes, spent.files.count < limits.descriptors else {
             return (nil, "the stacks of the processes take too much memory")
         }
-        let options = SnapshotOptions(
+        var options = SnapshotOptions(
             pidfd: member.process.descriptor.number, startTime: member.stat.startTime,
-            method: request.kills ? .ptrace : .procfsRegisters, stopTimeout: limits.stopTimeout)
+            method: request.kills ? .ptrace : .procfsRegisters, stopsRunning: request.stopsRunning,
+            stopTimeout: limits.stopTimeout)
+        options.glances = !request.stopsRunning
         switch arena.take(of: member.stat.id, options).0 {
         case .failure(let error):
             return (nil, "\(error)")

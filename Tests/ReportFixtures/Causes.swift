@@ -12,7 +12,8 @@ package enum Causes {
             (name(of: kind), report(kind))
         } + [
             ("hang", hang), ("deadlock", deadlock), ("tcp-peer", peer), ("python-lock", python),
-            ("background-task", tasks), ("processes", processes), ("killed-launch", launch),
+            ("background-task", tasks), ("processes", processes), ("trail", trail),
+            ("killed-launch", launch),
         ] + Crashes.all
 
     /// A server that waits for its worker.
@@ -27,6 +28,23 @@ package enum Causes {
         ]
         facts.others = Samples.others
         facts.notes = ["3 more processes of the app were left out."]
+        return Samples.report(facts)
+    }
+
+    /// A server that waits for a proxy of its user, which waits for somebody else's database.
+    private static var trail: Report {
+        var facts = Samples.facts(number: 32)
+        facts.evidence.syscall = "45 0x3 0x7ffd 0x1 0x0 0x0 0x0 0x7ffd39e8 0x7f2a9cf0f2ad"
+        facts.trail = TrailDetails(hops: [
+            .init(
+                link: .reply, process: 4244, name: "proxy<1>", sight: .whole, thread: 4244, state: "S",
+                wait: WaitDetails(
+                    process: 4244, thread: 4244, name: "proxy<1>",
+                    syscall: "7 0x7ffd 0x1 0xffffffff 0x0 0x0 0x0 0x7ffd39e8 0x7f2a9cf0f2ad",
+                    subject: "fd 5: Unix socket /run/db, nothing to read", sources: ["/proc/4244/task/4244/syscall"])),
+            .init(link: .reply, process: 99, name: "postgres", sight: .outside, thread: 99, state: "S"),
+        ])
+        facts.strangers = Samples.others.prefix(1).map { $0 }
         return Samples.report(facts)
     }
 

@@ -93,6 +93,28 @@ struct UndisturbedTests {
         try subject.waitForState("R")
     }
 
+    @Test(
+        "reads the stack of a thread on a CPU without stopping it, where the kernel copies it",
+        .enabled(if: getuid() == 0, "perf_event_open(2) is root's in many places"))
+    func glance() throws {
+        let subject = try Subject("spin")
+        let marker = try #require(subject.markers.first)
+        var options = SnapshotOptions(stopsRunning: false)
+        options.glances = true
+        let isRead = try eventually {
+            let snapshot = try Snapshot.take(of: subject.process, options)
+            #expect(snapshot.briefStops.count == 0)
+            let thread = try #require(try snapshot.contents().threads.first)
+            guard thread.registerSource == .ptrace else { return false }
+            #expect(thread.state == "R" && thread.systemCall == "running")
+            return thread.stack?.word(at: marker.address) == marker.value
+        }
+        #expect(isRead)
+        options.glances = false
+        let none = try Snapshot.take(of: subject.process, options).contents().threads.first
+        #expect(none?.registerSource == SnapshotThread.RegisterSource.none)
+    }
+
     @Test("says why threads on a CPU have no stack if it may not stop them")
     func refused() throws {
         let subject = try Subject("spin")

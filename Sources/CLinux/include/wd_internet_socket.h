@@ -40,3 +40,7 @@ int wd_internet_socket_find_peer(struct wd_internet_socket *found);
 /* The inode of the socket at the other end of a TCP connection within this network namespace: sock_diag(7), which finds it by
  * its addresses. 0 for a connection that nobody has accepted. Does not wait. 0, or -1 with errno; ENOENT if it is elsewhere. */
 int wd_internet_socket_find_other_end(const struct wd_internet_socket *socket, uint32_t *inode);
+
+/* The inode of the socket that listens at the address of the other end, where connections wait to be accepted: sock_diag(7),
+ * within this network namespace. Does not wait. 0, or -1 with errno; ENOENT if none listens there. */
+int wd_internet_socket_find_listener(const struct wd_internet_socket *socket, uint32_t *inode);

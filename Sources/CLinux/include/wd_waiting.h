@@ -61,3 +61,9 @@ struct wd_unix_socket {
 /* sock_diag(7) on a Unix socket of this network namespace. -1 with errno: ENOENT if there is none with this inode or
  * the kernel lacks UNIX_DIAG. Does not wait. */
 int wd_unix_socket_query(uint32_t inode, struct wd_unix_socket *result);
+
+/* The process at the other end of a connected Unix socket that a process has as a descriptor, by SO_PEERCRED, unix(7): who
+ * called listen(2), connect(2) or socketpair(2), and may have passed the socket on or ended since. The caller needs the right to
+ * trace the process; wd_internet_socket_query says what closing the copy may take. 0 with *peer, or -1 with errno; ENOENT if that
+ * process is in no visible pid namespace. */
+int wd_unix_socket_peer_process(pid_t process, int number, pid_t *peer);

@@ -23,7 +23,7 @@ public enum TreeMembers: Sendable {
     ///   - limit: how many to open at most.
     /// - Returns: the processes, and how many there are beyond `limit`.
     public func open(except main: Int32, preferring preferred: [Int32], limit: Int) -> (members: [Member], rest: Int) {
-        let found = ids.filter { $0 != main }
+        let found = processes.filter { $0 != main }
         let known = Set(found)
         var ids = preferred.filter { known.contains($0) }
         ids = (ids + found.sorted()).reduce(into: []) { if !$0.contains($1) && $0.count < limit { $0.append($1) } }
@@ -38,7 +38,8 @@ public enum TreeMembers: Sendable {
         return (members, found.count - ids.count)
     }
 
-    private var ids: [Int32] {
+    /// The IDs of the processes at this moment.
+    public var processes: [Int32] {
         switch self {
         case .cgroup(let cgroup): cgroup.processes()
         case .listed(let processes): processes.map(\.id)

@@ -20,6 +20,7 @@ enum ExaminationAnswer {
             switch kind {
             case .waits: addWaits(of: process, thread: request.number(), isWithinApp: false, to: &answer)
             case .waitsWithinApp: addWaits(of: process, thread: request.number(), isWithinApp: true, to: &answer)
+            case .trail: addTrail(of: process, thread: request.number(), to: &answer)
             case .variable: addVariable(request.text(), of: process, to: &answer)
             case .journalStream: addJournalStream(of: process, to: &answer)
             case .locks: addLocks(in: request.text(), to: &answer)
@@ -42,6 +43,15 @@ enum ExaminationAnswer {
         let besides = look.besides(thread, of: process.id)
         answer.append(besides.count)
         for wait in besides { wait.write(to: &answer) }
+        return true
+    }
+
+    private static func addTrail(
+        of process: ExaminedProcess, thread: Int32?, to answer: inout ExaminerFields
+    ) -> Bool {
+        guard let thread else { return false }
+        let look = WaitLook(budget: WaitLook.trailBudget) { process.family }
+        look.trail(process: process.id, thread: thread).write(to: &answer)
         return true
     }
 
@@ -104,7 +114,7 @@ extension Wait {
             sources: sources)
     }
 
-    fileprivate func write(to fields: inout ExaminerFields) {
+    func write(to fields: inout ExaminerFields) {
         fields.append(process)
         fields.append(thread)
         for text in [name, syscall, subject] { fields.append(text) }
@@ -131,6 +141,52 @@ extension Wait.Holder {
         fields.append(thread ?? -1)
         fields.append(name)
         fields.append(Int(state?.rawValue ?? 0))
+    }
+}
+
+extension WaitTrail {
+    init?(reading fields: inout ExaminerFields) {
+        guard let start: Int = fields.number(), let closing = fields.text(), let isCut: Int = fields.number(),
+            let hops = fields.list(limit: Self.longest, { Hop(reading: &$0) }), start <= hops.count
+        else { return nil }
+        self.init(
+            hops: hops, cycleStart: start < 0 ? nil : start, closing: Link(rawValue: closing), isCut: isCut == 1)
+    }
+
+    func write(to fields: inout ExaminerFields) {
+        fields.append(cycleStart ?? -1)
+        fields.append(closing?.rawValue ?? "")
+        fields.append(isCut ? 1 : 0)
+        fields.append(hops.count)
+        for hop in hops { hop.write(to: &fields) }
+    }
+}
+
+extension WaitTrail.Hop {
+    fileprivate init?(reading fields: inout ExaminerFields) {
+        guard let link = fields.text().flatMap({ WaitTrail.Link(rawValue: $0) }), let process: Int32 = fields.number(),
+            let parent: Int32 = fields.number(), let name = fields.text(), let startTime: UInt64 = fields.number(),
+            let sight = fields.text().flatMap({ WaitTrail.Sight(rawValue: $0) }), let thread: Int32 = fields.number(),
+            let letter: UInt8 = fields.number(), let state = ProcessStat.State(rawValue: letter),
+            let waits = fields.list(limit: 1, { Wait(reading: &$0) }), let isIdle: Int = fields.number()
+        else { return nil }
+        self.init(
+            link: link, process: process, parent: parent, name: name, startTime: startTime, sight: sight,
+            thread: thread, state: state, wait: waits.first, isIdle: isIdle == 1)
+    }
+
+    fileprivate func write(to fields: inout ExaminerFields) {
+        fields.append(link.rawValue)
+        fields.append(process)
+        fields.append(parent)
+        fields.append(name)
+        fields.append(startTime)
+        fields.append(sight.rawValue)
+        fields.append(thread)
+        fields.append(state.rawValue)
+        fields.append(wait == nil ? 0 : 1)
+        wait?.write(to: &fields)
+        fields.append(isIdle ? 1 : 0)
     }
 }
 

@@ -78,7 +78,7 @@ public struct BlockedThread: Hashable, Sendable {
 }
 
 enum ExaminationKind: String {
-    case waits, waitsWithinApp, variable, journalStream, locks
+    case waits, waitsWithinApp, trail, variable, journalStream, locks
 }
 
 extension Examination where Answer == BlockedThread {
@@ -96,6 +96,13 @@ extension Examination where Answer == BlockedThread {
             return BlockedThread(syscall: syscall, chain: chain, besides: besides)
         }
         return Examination(examination, adding: String(thread))
+    }
+}
+
+extension Examination where Answer == WaitTrail {
+    /// Which processes a thread's wait leads to, one after the other.
+    public static func trail(of process: ExaminedProcess, thread: Int32) -> Examination {
+        Examination(Examination(.trail, process) { WaitTrail(reading: &$0) }, adding: String(thread))
     }
 }
 

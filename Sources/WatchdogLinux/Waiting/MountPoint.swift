@@ -8,6 +8,8 @@ struct MountPoint: Hashable {
     let type: String
     /// The address of its server, such as `files:/export` or `//files/share`; nil where the source is no address.
     let server: String?
+    /// The number of its device in the form of `fuse_connection`, proc_pid_fdinfo(5): without a major number, the minor one.
+    let device: UInt32?
 
     /// Types whose answers come from another process or machine, besides those of FUSE.
     private static let served: Set<String> = [
@@ -23,6 +25,8 @@ struct MountPoint: Hashable {
         guard fields.count == 6, fields[4].contains(UInt8(ascii: "\\")) || path.utf8.starts(with: fields[4]) else {
             return nil
         }
+        let device = fields[2].split(separator: UInt8(ascii: ":")).compactMap { UInt32(decimal: $0) }
+        self.device = device.count == 2 ? device[0] << 20 | device[1] & 0xf_ffff : nil
         directory = CgroupMount.unescape(String(decoding: fields[4], as: UTF8.self))
         guard directory == "/" || path == directory || path.hasPrefix(directory + "/") else { return nil }
         // Optional fields end with a dash.
@@ -45,6 +49,9 @@ struct MountPoint: Hashable {
 
     /// `nfs4 files:/export at /mnt`.
     var text: String { "\(type)\(server.map { " \($0)" } ?? "") at \(directory)" }
+
+    /// Whether a process of this machine serves it.
+    var isFUSE: Bool { type == "fuse" || type == "fuseblk" || type.hasPrefix("fuse.") }
 
     /// Whether another process or machine serves it, and may be silent.
     var isServed: Bool { Self.served.contains(type) || type.hasPrefix("fuse.") }

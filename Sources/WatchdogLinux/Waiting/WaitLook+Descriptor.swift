@@ -50,30 +50,41 @@ extension WaitLook {
     func polled(_ call: BlockedCall, _ place: Place) -> Finding {
         let count = call.arguments[1]
         guard count > 0, count <= 1_024 else { return Finding(subject: count == 0 ? "no fd" : "\(count) fds") }
-        let shown = min(Int(count), DescriptorInfo.described)
-        guard let memory = self.memory(place.process, at: call.arguments[0], count: shown * 8) else {
+        guard let files = polledFiles(call, place) else {
             return Finding(subject: count == 1 ? "1 fd" : "\(count) fds")
         }
-        let files = (0..<shown).map { index in
+        return several(files, count: Int(count), place, source: "the argument of poll")
+    }
+
+    /// The first files of a poll(2); nil if they cannot be read.
+    func polledFiles(_ call: BlockedCall, _ place: Place) -> [Polled]? {
+        let count = call.arguments[1]
+        guard count > 0, count <= 1_024 else { return nil }
+        let shown = min(Int(count), DescriptorInfo.described)
+        guard let memory = self.memory(place.process, at: call.arguments[0], count: shown * 8) else { return nil }
+        return (0..<shown).map { index in
             let entry = memory[index * 8..<index * 8 + 8]
             return Polled(
                 number: entry.prefix(4).reversed().reduce(0) { $0 << 8 | Int32($1) },
                 purpose: Purpose(ofEvents: entry.dropFirst(4).prefix(2).reversed().reduce(0) { $0 << 8 | UInt32($1) }))
         }
-        return several(files, count: Int(count), place, source: "the argument of poll")
     }
 
     /// select(2) does not change its sets until it returns.
     func selected(_ call: BlockedCall, _ place: Place) -> Finding {
+        guard let (files, count) = selectedFiles(call, place) else { return Finding() }
+        return several(files, count: count, place, source: "the arguments of select")
+    }
+
+    /// The first files of a select(2), and how many there are; nil if they cannot be read.
+    func selectedFiles(_ call: BlockedCall, _ place: Place) -> (files: [Polled], count: Int)? {
         let limit = call.integer(0)
-        guard limit > 0, limit <= 1_024 else { return Finding() }
+        guard limit > 0, limit <= 1_024 else { return nil }
         let size = (Int(limit) + 63) / 64 * 8
         let none = [UInt8](repeating: 0, count: size)
         var sets: [[UInt8]] = []
         for address in call.arguments[1...3] {
-            guard let set = address == 0 ? none : memory(place.process, at: address, count: size) else {
-                return Finding()
-            }
+            guard let set = address == 0 ? none : memory(place.process, at: address, count: size) else { return nil }
             sets.append(set)
         }
         func isSet(_ number: Int32, in set: [UInt8]) -> Bool { set[Int(number) / 8] >> UInt8(number % 8) & 1 == 1 }
@@ -83,11 +94,11 @@ extension WaitLook {
                 number: number,
                 purpose: isSet(number, in: sets[1]) && !isSet(number, in: sets[0]) ? .sending : .receiving)
         }
-        return several(files, count: numbers.count, place, source: "the arguments of select")
+        return (files, numbers.count)
     }
 
     /// One of the files of a call that waits for several.
-    private struct Polled {
+    struct Polled {
         let number: Int32
         let purpose: Purpose
     }

@@ -40,6 +40,18 @@ extension WaitLook {
         return family().prefix(64).lazy.compactMap { budget.isSpent ? nil : live($0) }.first
     }
 
+    /// The live thread, of whichever process, that a lock shared by processes names as its holder.
+    func sharedOwner(_ call: BlockedCall, _ place: Place) -> Int32? {
+        guard let memory = futexMemory(place.process, call.arguments[0]),
+            let claim = FutexWord(
+                operation: call.integer(1), expected: UInt32(truncatingIfNeeded: call.arguments[2]), memory: memory)?
+                .claim,
+            claim.isShared, isInOurPidNamespace(place.process), let stat = ProcessStat.read(claim.thread),
+            stat.state != .zombie, stat.state != .dead
+        else { return nil }
+        return claim.thread
+    }
+
     /// Memory around a futex word; bytes that cannot be read are zero, which never names a holder.
     private func futexMemory(_ process: Int32, _ address: UInt64) -> [UInt8]? {
         let before = FutexWord.before

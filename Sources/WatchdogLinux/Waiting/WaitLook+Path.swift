@@ -54,13 +54,14 @@ extension WaitLook {
         guard let mount = mount(of: path, process) else { return }
         finding.subject += " \(mount.text)"
         finding.sources.append(mount.source)
+        finding.fileServer = finding.fileServer ?? mount.fileServer
     }
 
     /// `on nfs4 files:/export at /mnt`, if the path leads to a file system that another party serves: its silence is not the app's
     /// fault.
     ///
     /// The table is read without asking any file system.
-    func mount(of path: String, _ process: Int32) -> (text: String, source: String)? {
+    func mount(of path: String, _ process: Int32) -> (text: String, source: String, fileServer: UInt32?)? {
         let source = "/proc/\(process)/mountinfo"
         // What ".." leaves is known only to the file system.
         guard path.hasPrefix("/"), !path.split(separator: "/").contains(".."),
@@ -80,6 +81,6 @@ extension WaitLook {
         }
         // Part of the table may lack the nearest mount.
         guard left > 0, let found, found.isServed else { return nil }
-        return ("on \(found.text)", source)
+        return ("on \(found.text)", source, found.isFUSE ? found.device : nil)
     }
 }

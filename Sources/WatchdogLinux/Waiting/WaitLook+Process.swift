@@ -171,7 +171,10 @@ extension WaitLook {
     /// Nil if there is no time to look at all of them.
     private func children(of process: Int32) -> [ProcessStat]? {
         var children: [ProcessStat] = []
-        for relative in family().prefix(256) where relative != process {
+        let family = family()
+        // Of a process outside of the app, the kernel names them.
+        let candidates = family.contains(process) ? family : Procfs.children(of: process)
+        for relative in candidates.prefix(256) where relative != process {
             guard !budget.isSpent else { return nil }
             if let stat = ProcessStat.read(relative), stat.parent == process { children.append(stat) }
         }

@@ -24,6 +24,8 @@ public struct WaitLook {
         /// The thread whose wait to follow next.
         var next: Place?
         var sources: [String] = []
+        /// The number of the FUSE connection of the file system that a path leads to.
+        var fileServer: UInt32?
     }
 
     /// A capture waits for the result, so a few milliseconds; more in unoptimized code, which is ten times as slow.
@@ -34,6 +36,9 @@ public struct WaitLook {
             .milliseconds(5)
         #endif
     }
+
+    /// For a trail; with the reserve, less than an examiner may compute: `EXAMINING` of wd_examiner.c.
+    static var trailBudget: Duration { usualBudget * 3 }
 
     /// For tables of the machine: `/proc/locks` with ten thousand lines takes 15 ms, a list of five thousand processes 7 ms.
     private static var reserve: Duration {
@@ -151,7 +156,8 @@ public struct WaitLook {
         step.call.map { find($0, at: step.place).holder == step.wait.holder } ?? false
     }
 
-    private func find(_ call: BlockedCall, at place: Place) -> Finding {
+    /// What a call waits for, without what its holder waits for.
+    func find(_ call: BlockedCall, at place: Place) -> Finding {
         switch call.kind {
         case WD_CALL_FUTEX: return futex(call, place)
         case WD_CALL_FLOCK: return fileLock(call.integer(0), place, kinds: ["FLOCK"])
@@ -219,7 +225,7 @@ public struct WaitLook {
 }
 
 extension Wait {
-    fileprivate init(_ place: WaitLook.Place, _ syscall: String, _ finding: WaitLook.Finding) {
+    init(_ place: WaitLook.Place, _ syscall: String, _ finding: WaitLook.Finding) {
         self.init(
             process: place.process, thread: place.thread, name: WaitLook.name(place), syscall: syscall,
             subject: finding.subject, holder: finding.holder, sources: ["\(place.task)/syscall"] + finding.sources)

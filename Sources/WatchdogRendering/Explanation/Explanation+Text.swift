@@ -9,7 +9,8 @@ extension Explanation {
     /// Wider text is tiring to read.
     private static let widest = 119
 
-    /// At most 25 lines of at most 79 columns, two more if there is a headline, one if calls have no names.
+    /// At most 25 lines of at most 79 columns, two more if there is a headline, three if the wait leads to other processes, one
+    /// if calls have no names.
     public var text: String { text(in: TextStyle()) }
 
     /// The text in a style: up to 119 columns where the terminal has them.
@@ -28,6 +29,7 @@ extension Explanation {
         if let headline { result += lines(headline, limit: 2).map { style($0, .failure) } }
         result += lines(verdict, limit: 2).map { style($0, headline == nil ? .failure : nil) }
         result.append("")
+        if let cause { result += lines("\(cause).", label: "Cause      ", limit: 3) }
         if let missed { result += lines(missed.words, label: missed.label.alignedLeft(11), limit: 2) }
         if let allowance { result += lines(allowance, label: "Allowance  ", limit: 2) }
         if let launch { result += lines(launch, label: "Launch     ", limit: 2) }
@@ -85,7 +87,7 @@ extension Explanation {
 
     private struct Entry: Encodable {
         let incident, app, event, when: String
-        let headline, culprit: String?
+        let headline, culprit, cause: String?
         let verdict: String
         let pid: Int
         let missed: MissedDetails?
@@ -108,6 +110,7 @@ extension Explanation {
             when = explanation.when
             headline = explanation.headline
             culprit = explanation.culprit
+            cause = explanation.cause
             verdict = explanation.verdict
             pid = explanation.pid
             missed = explanation.missed

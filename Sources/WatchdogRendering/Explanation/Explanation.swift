@@ -72,6 +72,8 @@ public struct Explanation: Equatable, Sendable {
     /// Who does not move and why, in a person's words, with the app's function:
     /// `Main thread waits for a file lock on /run/db in commit() (store.c:40)`; nil where ``headline`` is.
     public let culprit: String?
+    /// Where the main thread's wait leads across processes, up to the one that does not move; nil if it leads to none.
+    public let cause: String?
     /// What the main thread did, in the kernel's terms.
     public let verdict: String
     /// Which probes failed, or what the launch waited for.
@@ -122,6 +124,7 @@ public struct Explanation: Equatable, Sendable {
         event = report.event
         when = body.captureTime
         verdict = body.linux?.verdict.line ?? Self.ending(body)
+        cause = body.linux?.trail?.line
         missed = body.linux?.missed
         let isCapture = body.linux?.kind == .capture
         allowance = body.linux.flatMap { $0.crash == nil && !isCapture ? $0.allowance.sentence : nil }

@@ -94,6 +94,11 @@ public enum HTMLRenderer {
             page.element("p", parts[1], class: "quiet")
         }
         place(explanation, &page)
+        if let cause = explanation.cause {
+            page.raw("<p class=\"cause\"><strong>Cause:</strong> ")
+            page.text("\(cause).")
+            page.raw("</p>\n")
+        }
         if let blame = explanation.blame {
             page.raw("<p class=\"fault\"><strong>Fault: ")
             page.text(blame.party.rawValue)

@@ -58,11 +58,28 @@ enum HTMLStacks {
     /// The app's other processes, each folded, with its threads.
     static func processes(_ report: Report, _ left: inout Int, _ page: inout Markup) {
         let processes = report.body.linux?.processes ?? []
-        guard !processes.isEmpty else { return }
-        page.raw("<section aria-labelledby=\"processes\">\n<h2 id=\"processes\">")
-        page.text(processes.count == 1 ? "1 other process" : "\(processes.count) other processes")
-        page.raw("</h2>\n")
+        let title = processes.count == 1 ? "1 other process" : "\(processes.count) other processes"
         let waiting = Set(report.body.linux?.waitingProcesses.map(\.pid) ?? [])
+        section("processes", title, processes, opening: waiting, &left, &page)
+        // Those to which the wait leads are few, and the reason to look at the page.
+        let strangers = report.body.linux?.trailProcesses ?? []
+        section(
+            "trail", "Processes of others, in the chain of waits", strangers, opening: Set(strangers.map(\.pid)), &left,
+            &page)
+    }
+
+    private static func section(
+        _ anchor: StaticString, _ heading: String, _ processes: [ProcessDetails], opening waiting: Set<Int>,
+        _ left: inout Int, _ page: inout Markup
+    ) {
+        guard !processes.isEmpty else { return }
+        page.raw("<section aria-labelledby=\"")
+        page.raw(anchor)
+        page.raw("\">\n<h2 id=\"")
+        page.raw(anchor)
+        page.raw("\">")
+        page.text(heading)
+        page.raw("</h2>\n")
         for process in processes {
             // Open the processes that the main thread waits for.
             page.raw(waiting.contains(process.pid) ? "<details open>" : "<details>")

@@ -10,9 +10,9 @@ import WatchdogVerdict
 enum OtherProcessText {
     private static let indentation = "    "
 
-    static func append(_ processes: [ProcessDetails], to text: inout CrashText) {
+    static func append(_ processes: [ProcessDetails], title: String = "Other Processes", to text: inout CrashText) {
         guard !processes.isEmpty else { return }
-        text.line("Other Processes:")
+        text.line("\(title):")
         text.blank()
         for process in processes { append(process, to: &text) }
     }

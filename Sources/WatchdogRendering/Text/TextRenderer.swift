@@ -29,6 +29,8 @@ public enum TextRenderer {
         }
         log(report.body, &text)
         OtherProcessText.append(report.body.linux?.processes ?? [], to: &text)
+        OtherProcessText.append(
+            report.body.linux?.trailProcesses ?? [], title: "Processes of Others, in the Chain of Waits", to: &text)
         images(report.body.usedImages, &text)
         return text.string
     }

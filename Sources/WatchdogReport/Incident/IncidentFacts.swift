@@ -165,6 +165,10 @@ public struct IncidentFacts: Equatable, Sendable {
     public var missed: MissedDetails?
     /// The other processes of the app.
     public var others: [OtherProcess] = []
+    /// Where the main thread's wait leads, not judged yet; nil if it leads to no other process.
+    public var trail: TrailDetails?
+    /// The processes of others on that trail, as far as their stacks may be told.
+    public var strangers: [OtherProcess] = []
     /// Further notes, one sentence each.
     public var notes: [String] = []
 

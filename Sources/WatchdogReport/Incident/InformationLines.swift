@@ -21,6 +21,7 @@ enum InformationLines {
             lines.append("Main thread: \(words)")
         }
         lines += WaitText(facts.evidence.waits).lines { id in stacks.details.firstIndex { $0.id == id } }
+        if let trail = facts.trail { lines.append("Cause: \(trail.line)") }
         lines += insight.holders
         lines += insight.findings.map { "Finding: \($0.text)" }
         if let stages = insight.stages { lines.append(stages.line(threadIndex: stacks.faultingThread)) }

@@ -15,10 +15,12 @@ extension Report {
     ///   - host: the machine.
     ///   - capture: the stacks; nil when they could not be captured, which the report then says.
     public init(of facts: IncidentFacts, on host: HostFacts, capture: CapturedProcess?) {
+        var facts = facts
         let appName = facts.appName.singleLine(limit: 255)
         let stacks = StackInfo(
             capture, main: facts.crash?.thread ?? facts.mainThread ?? facts.pid, name: appName,
             state: facts.evidence.state)
+        facts.trail = facts.trail?.judged(by: appName, pid: facts.pid, processes: facts.others + facts.strangers)
         let insight = Insight(facts, capture)
         var verdict = Verdict(of: facts, stacks)
         if verdict.kind == .blocked, insight.findings.contains(where: { $0.kind == .dispatchDeadlock }) {
@@ -135,6 +137,8 @@ extension LinuxDetails {
             threads: stacks.details,
             buildIDs: stacks.buildIDs,
             processes: facts.others.isEmpty ? nil : ProcessDetails.all(facts.others),
+            trail: facts.trail,
+            trailProcesses: facts.strangers.isEmpty ? nil : ProcessDetails.all(facts.strangers),
             kernelRelease: host.kernelRelease.singleLine(limit: 128),
             hostName: host.hostName.singleLine(limit: 255),
             workload: host.workload,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WatchdogBase
+import WatchdogCapture
 import WatchdogLinux
 import WatchdogVerdict
 
@@ -25,7 +26,13 @@ final class BlockingEvidence {
     private var answer: BlockedThread?
     /// The answer's waits with the priorities of their threads, which are unknown after the kill.
     private var waits: [WaitDetails] = []
-    private var isOver = false
+    /// Where the wait leads across processes, once that is known.
+    private(set) var trail: WaitTrail?
+    /// The stacks of the processes of others on that trail.
+    private(set) var trailCapture: TrailCapture?
+    private var isExamined = false
+    private var isFollowing = false
+    private var isOver: Bool { isExamined && !isFollowing }
     /// Why nothing was examined; nil if it was.
     private(set) var gap: Examiner.Refusal?
     private var proceed: (() -> Void)?
@@ -42,8 +49,21 @@ final class BlockingEvidence {
     func end(_ answer: BlockedThread?, because gap: Examiner.Refusal? = nil) {
         note(answer)
         self.gap = gap
-        isOver = true
-        resume()
+        isExamined = true
+        if isOver { resume() }
+    }
+
+    /// Notes that the wait is being followed across processes, which a capture waits for no longer than ``patience``.
+    func follow() { isFollowing = true }
+
+    /// Ends that with the trail; nil if there is none.
+    ///
+    /// - Parameter look: begins to read the stacks of its processes.
+    func followed(_ trail: WaitTrail?, look: (WaitTrail) -> TrailCapture?) {
+        self.trail = trail
+        trailCapture = trail.flatMap(look)
+        isFollowing = false
+        if isOver { resume() }
     }
 
     /// Calls a closure once: when the examination is over, or after ``patience`` or ``searchPatience``.
@@ -54,7 +74,7 @@ final class BlockingEvidence {
     }
 
     private func waitForSearch(by pacer: Pacer) {
-        guard answer != nil, !isOver else { return resume() }
+        guard answer != nil, !isExamined else { return resume() }
         _ = pacer.schedule(after: Self.searchPatience - Self.patience) { [weak self] in self?.resume() }
     }
 

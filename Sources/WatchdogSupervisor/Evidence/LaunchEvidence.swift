@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WatchdogBase
+import WatchdogCapture
 import WatchdogLinux
 import WatchdogPolicy
 import WatchdogReport
@@ -209,6 +210,21 @@ final class LaunchEvidence {
             guard answer.mayAwaitStranger else { return blocking.end(answer) }
             blocking.note(answer)
             examiner.ask(.waits(of: process, thread: thread), of: tenant) { blocking.end($0 ?? answer) }
+        }
+    }
+
+    /// Asks where the wait that the last ``inspect()`` found leads across processes; to be called once everything is decided.
+    ///
+    /// - Parameter members: the app's own processes, called for a trail that leads to another process.
+    func follow(members: @escaping () -> [Int32]) {
+        guard let blocking, let pid, let thread, let startTime, let examiner = host.examiner else { return }
+        blocking.follow()
+        let process = ExaminedProcess(id: pid, startTime: startTime, cgroup: cgroup?.path)
+        examiner.ask(.trail(of: process, thread: thread), of: tenant) { [host, tenant] trail in
+            blocking.followed(trail) { trail in
+                let strangers = trail.hops.isEmpty ? [] : trail.strangers(to: Set(members()))
+                return strangers.isEmpty ? nil : host.captureThread.look(at: strangers, for: tenant)
+            }
         }
     }
 

@@ -28,6 +28,57 @@ extension Wait {
     }
 }
 
+extension WaitTrail {
+    /// The trail in the form that reports use, not judged yet; nil if it leads nowhere.
+    var details: TrailDetails? {
+        let hops = hops.map { hop in
+            TrailDetails.Hop(
+                link: hop.link.details, process: Int(hop.process), name: hop.name, sight: hop.sight.details,
+                thread: Int(hop.thread), state: hop.state.letter, wait: hop.wait?.details, isIdle: hop.isIdle)
+        }
+        return TrailDetails(hops: hops, cycleStart: cycleStart, closing: closing?.details, isCut: isCut)
+    }
+
+    /// The processes whose stacks may be told, unless others captured them or their numbers have passed on.
+    ///
+    /// - Parameter members: the app's own processes.
+    func strangers(to members: Set<Int32>) -> [ProcessStat] {
+        hops.compactMap { hop in
+            guard hop.sight == .whole, !members.contains(hop.process), let stat = ProcessStat.read(hop.process),
+                stat.startTime == hop.startTime
+            else { return nil }
+            return stat
+        }
+    }
+}
+
+extension WaitTrail.Link {
+    fileprivate var details: TrailDetails.Link {
+        switch self {
+        case .reply: .reply
+        case .room: .room
+        case .acceptance: .acceptance
+        case .output: .output
+        case .drain: .drain
+        case .fileLock: .fileLock
+        case .recordLock: .recordLock
+        case .mutex: .mutex
+        case .child: .child
+        case .fileServer: .fileServer
+        }
+    }
+}
+
+extension WaitTrail.Sight {
+    fileprivate var details: TrailDetails.Sight {
+        switch self {
+        case .whole: .whole
+        case .outside: .outside
+        case .refused: .refused
+        }
+    }
+}
+
 private func priority(of process: Int32, _ thread: Int32) -> Int? {
     ProcessStat.read(process, thread: thread).map { Int($0.priority) }
 }

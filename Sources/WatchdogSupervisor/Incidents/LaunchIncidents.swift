@@ -139,6 +139,7 @@ final class LaunchIncidents {
         open[incident]?.watch = opened.watch
         open[incident]?.blocking = opened.blocking
         guard let blocking = opened.blocking else { return startCapture(incident, kills: kills) }
+        scene.evidence.follow { [scene] in scene.tree.members.processes }
         blocking.whenOver(by: host.pacer) { [weak self] in self?.startCapture(incident, kills: kills) }
     }
 
@@ -253,6 +254,7 @@ final class LaunchIncidents {
     ) {
         guard var facts = incident.facts, let capture = incident.capture else { return }
         incident.blocking?.complete(&facts.evidence)
+        facts.trail = incident.blocking?.trail?.details
         if let gap = incident.blocking?.gap {
             facts.notes.append("What the main thread waits for was not examined: \(gap).")
         }
@@ -260,7 +262,7 @@ final class LaunchIncidents {
         open[key] = OpenIncident(kind: incident.kind, owedReport: incident.owedReport, isBeingWritten: true)
         host.reportWriter.write(
             app: self.key, incident: key, facts: facts, host: host.facts, capture: capture,
-            others: incident.others, log: output.source,
+            others: incident.others, trail: incident.blocking?.trailCapture, log: output.source,
             watch: incident.watch, postMortem: postMortem, isRepeated: isRepeated)
     }
 

@@ -7,29 +7,31 @@ import WatchdogLinux
 import WatchdogReport
 import WatchdogVerdict
 
-/// Names the stacks of an app's processes other than its main process.
+/// Names the stacks of processes other than the main process: the app's, and those of others to which its wait leads.
 ///
 /// Isolation: any thread; each process is named once.
 final class OtherStacks: Sendable {
     /// When the remaining processes keep their addresses without names, so that the report is not late.
     private static let time = Duration.seconds(5)
 
-    private let snapshot: TreeSnapshot
+    private let snapshots: [TreeSnapshot]
     private let symbolicator: Symbolicator
     private let deadline = Instant.now() + time
     private let named = Mutex<[Int: CapturedProcess]>([:])
 
-    init(_ snapshot: TreeSnapshot, _ symbolicator: Symbolicator) {
-        self.snapshot = snapshot
+    init(_ snapshots: [TreeSnapshot], _ symbolicator: Symbolicator) {
+        self.snapshots = snapshots
         self.symbolicator = symbolicator.limited(work: .milliseconds(1500), budget: Self.time)
     }
 
     /// The number of processes.
-    var count: Int { snapshot.members.count }
+    var count: Int { members.count }
+
+    private var members: [TreeSnapshot.Member] { snapshots.flatMap(\.members) }
 
     /// Names the stacks of one process.
     func name(_ index: Int) {
-        guard let stacks = snapshot.members[index].snapshot else { return }
+        guard let stacks = members[index].snapshot else { return }
         let process =
             Instant.now() < deadline
             ? symbolicator.symbolicate(stacks)
@@ -37,17 +39,19 @@ final class OtherStacks: Sendable {
         named.withLock { $0[index] = process }
     }
 
-    /// Adds the processes to the facts.
-    func complete(_ facts: inout IncidentFacts) {
+    /// The processes of one of the snapshots.
+    ///
+    /// - Parameter main: the ID of the main process.
+    func processes(of snapshot: Int, besides main: Int) -> [OtherProcess] {
         let named = named.withLock(\.self)
-        facts.notes += snapshot.notes
-        facts.others = snapshot.members.enumerated().map { index, member in
+        let first = snapshots[..<snapshot].reduce(0) { $0 + $1.members.count }
+        return snapshots[snapshot].members.enumerated().map { index, member in
             var process = OtherProcess(
                 pid: Int(member.stat.id), parentPID: Int(member.stat.parent), name: member.stat.name,
                 state: member.stat.state.letter.first ?? "?")
             process.arguments = member.arguments.map(\.description)
-            process.waits = member.waits.map { $0.details.map { $0.clearing(main: facts.pid) } } ?? []
-            process.capture = named[index]
+            process.waits = member.waits.map { $0.details.map { $0.clearing(main: main) } } ?? []
+            process.capture = named[first + index]
             process.failure = member.failure
             return process
         }

@@ -54,7 +54,7 @@ final class ReportWriter: Sendable {
     /// - Parameter isRepeated: whether the previous watchdogd may already have written it.
     func write(
         app: Int, incident: IncidentKey, facts: IncidentFacts, host: HostFacts, capture: CaptureOutcome,
-        others: TreeSnapshot = TreeSnapshot(), log: LogSource? = nil,
+        others: TreeSnapshot = TreeSnapshot(), trail: TrailCapture? = nil, log: LogSource? = nil,
         watch: HangWatch? = nil, postMortem: PostMortem? = nil, isRepeated: Bool = false
     ) {
         let cost = StackBacklog.Cost(of: capture, watch)
@@ -81,7 +81,7 @@ final class ReportWriter: Sendable {
             return outcome
         }
         guard let postMortem else {
-            queue.async { [self] in finish(written() ?? makeReport(facts, host, capture, others, log, watch)) }
+            queue.async { [self] in finish(written() ?? makeReport(facts, host, capture, others, trail, log, watch)) }
             return
         }
         examining.async { [self] in
@@ -94,15 +94,20 @@ final class ReportWriter: Sendable {
 
     private func makeReport(
         _ facts: IncidentFacts, _ host: HostFacts, _ capture: CaptureOutcome, _ others: TreeSnapshot,
-        _ log: LogSource?, _ watch: HangWatch?
+        _ trail: TrailCapture?, _ log: LogSource?, _ watch: HangWatch?
     ) -> ReportOutcome {
         var facts = facts
         var captured: CapturedProcess?
         let record = watch?.record(within: .seconds(3))
         facts.evidence.strain = record?.strain
-        let stacks = OtherStacks(others, symbolicator)
+        let found = trail?.end() ?? TreeSnapshot()
+        let (strangers, cost) = backlog.withLock { $0.admit(found) }
+        defer { backlog.withLock { $0.release(cost) } }
+        let stacks = OtherStacks([others, strangers], symbolicator)
         (captured, facts.samples) = name(capture, record?.sampling, facts, stacks)
-        stacks.complete(&facts)
+        facts.others = stacks.processes(of: 0, besides: facts.pid)
+        facts.strangers = stacks.processes(of: 1, besides: facts.pid)
+        facts.notes += others.notes
         facts.completeTimes()
         switch capture {
         case .taken:

@@ -58,7 +58,23 @@ public struct ProcessCapture {
         facts.enforcement = .report
         facts.arguments = ProcessFacts.arguments(process).map(\.description)
         facts.environment = ProcessFacts.environment(process)?.dictionary ?? [:]
+        let look = WaitLook(budget: .milliseconds(200)) { [process] in WaitLook.processes(from: process) }
+        let trail = look.trail(process: process, thread: process)
+        facts.trail = trail.details
+        facts.strangers = trail.strangers(to: []).compactMap { Self.stranger($0) }
         return facts
+    }
+
+    /// A process that the main thread's wait leads to, which is not stopped; nil if it cannot be read.
+    private static func stranger(_ stat: ProcessStat) -> OtherProcess? {
+        var options = SnapshotOptions(startTime: stat.startTime, stopsRunning: false)
+        options.glances = true
+        guard let snapshot = try? Snapshot.take(of: stat.id, options) else { return nil }
+        var process = OtherProcess(
+            pid: Int(stat.id), parentPID: Int(stat.parent), name: stat.name, state: stat.state.letter.first ?? "?")
+        process.arguments = ProcessFacts.arguments(stat.id).map(\.description)
+        process.capture = Symbolicator().symbolicate(snapshot)
+        return process
     }
 
     /// One examination of the main thread and of what it waits for.
