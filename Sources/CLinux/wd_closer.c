@@ -21,8 +21,9 @@
 #include "wd_examiner.h"
 #include "wd_seccomp.h"
 #include "wd_socket.h"
+#include "wd_source.h"
 
-enum { KEPT = 3, DAEMON = 4, TAKEN_FROM = 5 };
+enum { KEPT = WD_SOURCE_LINK, DAEMON = 4, TAKEN_FROM = 5 };
 
 /* How long a keeper waits after the end of its connection for the end of a process that may only have executed another
  * program, in milliseconds: its successor has copies of everything long before. */
@@ -46,13 +47,6 @@ static struct {
 static size_t closer_count;
 
 /* -- The rights of all these processes -- */
-
-static void close_others(int link) {
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (link != KEPT) dup2(link, KEPT);
-    for (int stream = 0; stream < 3 && null >= 0; stream++) dup2(null, stream);
-    wd_close_range(KEPT + 1, ~0U);
-}
 
 /* As root it stays user 0: as any other user, processes of that user could kill it. */
 static void drop_rights(void) {
@@ -86,11 +80,6 @@ static void allow_closing(void) {
 }
 
 /* -- The processes that close -- */
-
-static void die_with(pid_t parent) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(70);
-}
 
 /* Removes a message with everything in it. SCM_MAX_FD descriptors fit, so the kernel closes none before the answer. */
 static _Noreturn void take(int socket, uint64_t id) {
@@ -166,7 +155,7 @@ static pid_t begin(const struct kept *entry) {
     if (!has_room(entry->owner)) return -1;
     pid_t keeper = getpid();
     pid_t pid = fork();
-    if (pid == 0) die_with(keeper);
+    if (pid == 0) wd_die_with(keeper);
     if (pid > 0) {
         closers[closer_count].pid = pid;
         closers[closer_count++].owner = entry->owner;
@@ -271,6 +260,7 @@ static void heed(const struct wd_closer_message *message, int socket) {
         for (size_t index = 0; index < kept_count; index++)
             if (kept[index].is_left_over) kept[index].is_released = true;
         break;
+    case WD_CLOSER_END: wd_end_after_children(WD_SOURCE_PATIENCE);
     }
 }
 
@@ -322,9 +312,11 @@ static _Noreturn void serve_keeper(void) {
         struct pollfd entry = {.fd = KEPT, .events = POLLIN};
         ppoll(&entry, 1, waits ? &soon : NULL, &while_waiting);
     }
+    /* What came last before the end may have released some. */
+    release_waiting();
     struct pollfd daemon = {.fd = DAEMON, .events = POLLIN};
     if (kept_count > 0) poll(&daemon, 1, LINGERING);
-    _exit(0);
+    wd_end_after_children(WD_SOURCE_PATIENCE);
 }
 
 /* -- The source -- */
@@ -341,7 +333,7 @@ static int receive_keeper_end(void) {
     ssize_t length;
     do length = recvmsg(KEPT, &header, MSG_CMSG_CLOEXEC);
     while (length < 0 && errno == EINTR);
-    if (length != 1) _exit(0);
+    if (length != 1) wd_end_after_children(LINGERING + 2 * WD_CLOSER_PATIENCE);
     struct cmsghdr *rights = CMSG_FIRSTHDR(&header);
     int end = -1;
     if (rights != NULL && rights->cmsg_type == SCM_RIGHTS) memcpy(&end, CMSG_DATA(rights), sizeof end);
@@ -365,16 +357,9 @@ pid_t wd_fork_closer_source(int link) {
     pid_t parent = getpid();
     pid_t child = fork();
     if (child != 0) return child;
-    setsid();
-    close_others(link);
+    wd_become_source(link);
     /* The lowest free number, DAEMON. */
     if (syscall(SYS_pidfd_open, parent, 0) != DAEMON || getppid() != parent) _exit(70);
-    for (int number = 1; number < NSIG; number++) signal(number, SIG_DFL);
-    for (int index = 0; index < 3; index++) signal((int[]){SIGTERM, SIGINT, SIGHUP}[index], SIG_IGN);
-    signal(SIGCHLD, SIG_IGN);
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
     struct rlimit files;
     if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
         files.rlim_cur = files.rlim_max;

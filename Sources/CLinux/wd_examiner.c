@@ -19,19 +19,10 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "wd_close_range.h"
 #include "wd_copier.h"
 #include "wd_scheduling.h"
 #include "wd_seccomp.h"
-
-enum { KEPT = 3 };
-
-static void close_others(int kept) {
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (kept != KEPT) dup2(kept, KEPT);
-    for (int stream = 0; stream < 3 && null >= 0; stream++) dup2(null, stream);
-    wd_close_range(KEPT + 1, ~0U);
-}
+#include "wd_source.h"
 
 static bool is_permitted(int capability) {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -89,21 +80,19 @@ pid_t wd_fork_examiner_source(int kept, uid_t user) {
     pid_t parent = getpid();
     pid_t child = fork();
     if (child != 0) return child;
-    setsid();
-    close_others(kept);
-    for (int number = 1; number < NSIG; number++) signal(number, SIG_DFL);
-    for (int index = 0; index < 3; index++) signal((int[]){SIGTERM, SIGINT, SIGHUP}[index], SIG_IGN);
-    /* If a process ignores SIGCHLD, its children leave no zombies: sigaction(2). */
-    signal(SIGCHLD, SIG_IGN);
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
+    wd_become_source(kept);
     take_precedence();
     drop_rights(user);
     /* Changing the user clears it: prctl(2). */
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(70);
+    wd_die_with(parent);
     return 0;
+}
+
+void wd_end_examiner_source(void) {
+    /* Its process group is the source and what it has forked. */
+    signal(SIGUSR1, SIG_IGN);
+    kill(0, SIGUSR1);
+    wd_end_after_children(WD_SOURCE_PATIENCE);
 }
 
 /* The calls that the C library and the Swift runtime need in a single-threaded process, and those that read. All others
@@ -144,11 +133,10 @@ static pid_t fork_reader(int kept) {
     pid_t parent = getpid();
     pid_t child = fork();
     if (child != 0) return child;
-    dup2(kept, KEPT);
+    dup2(kept, WD_SOURCE_LINK);
     close(kept);
     signal(SIGCHLD, SIG_DFL);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(70);
+    wd_die_with(parent);
     return 0;
 }
 
@@ -165,7 +153,7 @@ pid_t wd_fork_copier(int kept) {
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     bool is_urgent = extend_precedence();
     allow_reading();
-    wd_copy_serve(KEPT, is_urgent);
+    wd_copy_serve(WD_SOURCE_LINK, is_urgent);
 }
 
 void wd_die_after(unsigned milliseconds) {

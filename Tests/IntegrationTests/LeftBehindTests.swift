@@ -37,36 +37,64 @@ extension EndToEnd {
             #expect(ending.summary?.exit?.code == 3)
         }
 
-        @Test("watchdogd leaves no process of its own to whoever reaps orphans")
-        func ownProcesses() throws {
-            let scratch = try Scratch()
+        /// A program that runs another, sends it a signal once a path exists unless that is "", and says what is left to whoever
+        /// reaps orphans.
+        private func reaper(signal: String = "", when path: String = "") -> [String] {
             // prctl(2): PR_SET_CHILD_SUBREAPER is 36.
-            let reaper = python(
+            python(
                 """
                 import ctypes, subprocess
                 assert ctypes.CDLL(None).prctl(36, 1, 0, 0, 0) == 0
-                print(subprocess.run(sys.argv[1:]).returncode)
+                path, number = sys.argv[1:3]
+                process = subprocess.Popen(sys.argv[3:])
+                while path and not os.path.exists(path): time.sleep(0.01)
+                if path: process.send_signal(getattr(signal, number))
+                print(process.wait())
                 try:
                     left = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
                     print(left, open("/proc/%d/stat" % left.si_pid).read() if left else "running")
                 except ChildProcessError:
                     print("none")
-                """)
+                """, path, signal)
+        }
+
+        @Test("watchdogd leaves no process of its own to whoever reaps orphans")
+        func ownProcesses() throws {
+            let scratch = try Scratch()
             for (options, command, code) in [
                 ([], ["true"], 0), ([], ["sh", "-c", "kill -SEGV $$"], 139),
                 // The report of a hang is written by a process of another launcher.
                 (["--readiness", "notify", "--launch", "200ms"], ["sleep", "1000"], 137),
             ] as [([String], [String], Int)] {
                 let run = [product("watchdogd"), "run", "--reports", scratch.path] + options + ["--"]
-                let answer = try Program(reaper + run + command)
+                let answer = try Program(reaper() + run + command)
                 #expect(try answer.end().code == 0)
                 #expect(answer.text(.output) == "\(code)\nnone\n", "\(answer.text(.errors))")
             }
             let idle = try Program(["sleep", "1000"])
             defer { withExtendedLifetime((scratch, idle)) {} }
-            let sample = try Program(reaper + [product("watchdogd"), "sample", "--for", "50ms", "\(idle.pid)"])
-            #expect(try sample.end().code == 0)
-            #expect(sample.text(.output).hasSuffix("\nnone\n"), "\(sample.text(.errors))")
+            let probing = ["--probe", "tcp:127.0.0.1:1", "--reports", scratch.path]
+            for command in [["sample"], ["observe"] + probing] {
+                let other = try Program(
+                    reaper() + [product("watchdogd")] + command + ["--for", "50ms", "\(idle.pid)"])
+                #expect(try other.end().code == 0)
+                #expect(other.text(.output).hasSuffix("0\nnone\n"), "\(command) \(other.text(.errors))")
+            }
+        }
+
+        @Test("Nor does the daemon, whether it ends its apps or leaves them", arguments: ["SIGTERM", "SIGUSR1"])
+        func daemon(signal: String) throws {
+            let scratch = try Scratch()
+            _ = try scratch.makeDirectory("apps")
+            var environment = testEnvironment()
+            environment["XDG_RUNTIME_DIR"] = try scratch.makeDirectory("runtime", mode: 0o700)
+            let daemon = try Program(
+                reaper(signal: signal, when: scratch["control"]) + [
+                    product("watchdogd"), "serve", "--user", "--config", scratch["apps"], "--control",
+                    scratch["control"], "--reports", scratch["reports"], "--history", scratch["history.db"],
+                ], environment: environment)
+            #expect(try daemon.end().code == 0)
+            #expect(daemon.text(.output) == "0\nnone\n", "\(daemon.text(.errors))")
         }
 
         @Test("It is killed after the terminate allowance")

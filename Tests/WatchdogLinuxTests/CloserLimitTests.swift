@@ -40,7 +40,7 @@ private final class Crowd {
         self.owners = owners
         loop = try EventLoop()
         let source = try CloserSource.start()
-        process = source.process
+        process = try #require(source.process).pid
         closer = try Closer(source, on: loop)
         for _ in owners {
             var pair: [Int32] = [-1, -1]
@@ -216,7 +216,7 @@ struct LookBehindTests {
     func regain() throws {
         let loop = try EventLoop()
         var source: CloserSource? = try CloserSource.start()
-        let process = try #require(source?.process)
+        let process = try #require(source?.process).pid
         var closer = try source.map { try Closer($0, on: loop) }
         source = nil
         var ends: [Int32] = [-1, -1]
@@ -246,6 +246,7 @@ struct LookBehindTests {
         #expect(kill(keeper, SIGCONT) == 0)
         #expect(eventually { closer?.regain(ticket) == true })
         #expect(isOut)
+        closer?.end()
         closer = nil
         var status: Int32 = 0
         #expect(waitpid(process, &status, 0) == process)

@@ -25,7 +25,7 @@ struct CloserTests {
         init(owner: UInt32 = 1) throws {
             loop = try EventLoop()
             let source = try CloserSource.start()
-            process = source.process
+            process = try #require(source.process).pid
             closer = try Closer(source, on: loop)
             var ends: [Int32] = [-1, -1]
             try #require(wd_socket_pair(&ends) == 0)

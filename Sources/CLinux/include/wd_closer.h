@@ -38,6 +38,7 @@ enum wd_closer_kind {
     WD_CLOSER_SETTLE,   /* to the keeper: closes the copies that are still left over, which may be the last ones */
     WD_CLOSER_TAKEN,    /* from the keeper: the message is removed; what came with it is being closed */
     WD_CLOSER_DECLINED, /* from the keeper: the message stays, because no process may or can be created for it now */
+    WD_CLOSER_END,      /* to the keeper: the other side has no copies anymore; the keeper ends, with all of its own */
 };
 
 struct wd_closer_message {
@@ -48,9 +49,10 @@ struct wd_closer_message {
 
 /* Forks the source, which forks a keeper for each descriptor of a sequenced-packet socket that it receives through `link`.
  * The child has no descriptor but that and /dev/null, no capability, cannot be traced, permits itself only the system calls
- * that it needs, and ends with the other end of `link`. A keeper ends with the other end of its socket, but only after the
- * calling process has ended, or ten seconds later if it has not: until then, that process is closing its own copies. A
- * keeper without copies ends at once. Returns the child's ID, or -1 with errno. */
+ * that it needs. Once the other end of `link` is closed, it ends with its last keeper. A keeper ends with the other end of its
+ * socket, but only after the calling process has ended, or ten seconds later if it has not: until then, that process is
+ * closing its own copies. A keeper without copies, or after WD_CLOSER_END, ends at once. It first waits for the processes that
+ * close, for at most half a second. Returns the child's ID, or -1 with errno. */
 pid_t wd_fork_closer_source(int link);
 
 /* Receives an answer without waiting: 1, 0 if there is none, or -1 if the keeper is gone. */

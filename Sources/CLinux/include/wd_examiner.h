@@ -17,6 +17,9 @@
  * Returns like fork(2). */
 pid_t wd_fork_examiner_source(int kept, uid_t user);
 
+/* Kills all examiners and copiers, and ends once they have ended; one that does not end is left. Called in the source. */
+_Noreturn void wd_end_examiner_source(void);
+
 /* Forks an examiner; called in the source. The child has `kept` as 3 and permits itself only system calls that read.
  * Returns like fork(2). */
 pid_t wd_fork_examiner(int kept);

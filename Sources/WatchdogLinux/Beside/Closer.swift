@@ -83,7 +83,7 @@ public final class Closer {
     public var handedOver: (text: String, descriptors: [Int32])? {
         guard let keeper else { return nil }
         let descriptors = [source.link.number, keeper.number]
-        let text = "\(WD_CLOSER_PROTOCOL) \(descriptors[0]) \(descriptors[1]) \(source.process)"
+        let text = "\(WD_CLOSER_PROTOCOL) \(descriptors[0]) \(descriptors[1]) \(source.process?.pid ?? -1)"
         return (text, descriptors)
     }
 
@@ -94,6 +94,21 @@ public final class Closer {
     public func settle() {
         guard source.keeper != nil else { return }
         send(.init(message: message(WD_CLOSER_SETTLE, 0, 0), socket: nil))
+    }
+
+    /// Gives up all sockets, so that the keeper can end before this process does; keep nothing afterwards.
+    ///
+    /// Whoever still has one of the sockets has `/dev/null` instead. A keeper that has not got all of them yet stays until
+    /// this process has ended.
+    public func end() {
+        sendRequests()
+        guard requests.isEmpty, keeper != nil,
+            let null = try? OwnedDescriptor(opening: "/dev/null", flags: O_RDWR)
+        else { return }
+        // Never the last copies: the keeper has others. No program is executed anymore that would inherit what dup2 makes.
+        for socket in sockets.values.map(\.socket) + departing.map(\.socket) { dup2(null.number, socket.number) }
+        (sockets, departing) = ([:], [])
+        send(.init(message: message(WD_CLOSER_END, 0, 0), socket: nil))
     }
 
     // MARK: - Sockets

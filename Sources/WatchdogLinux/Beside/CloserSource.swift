@@ -7,8 +7,8 @@ import Glibc
 public struct CloserSource: Sendable {
     /// The socket through which processes are requested; the source ends with its last reference.
     let link: OwnedDescriptor
-    /// The process, a child of this one.
-    public let process: Int32
+    /// The process, a child of this one; nil if the program that this process executed before has lost it.
+    let process: Pidfd?
     /// The keeper of the program that this process executed before; nil if there is none.
     let keeper: OwnedDescriptor?
 
@@ -19,10 +19,10 @@ public struct CloserSource: Sendable {
         let ours = OwnedDescriptor(taking: ends[0])
         let theirs = OwnedDescriptor(taking: ends[1])
         let process = try check("create the process that closes") { wd_fork_closer_source(theirs.number) }
-        return CloserSource(link: ours, process: process, keeper: nil)
+        return CloserSource(link: ours, process: try Pidfd(opening: process), keeper: nil)
     }
 
-    private init(link: OwnedDescriptor, process: Int32, keeper: OwnedDescriptor?) {
+    private init(link: OwnedDescriptor, process: Pidfd?, keeper: OwnedDescriptor?) {
         (self.link, self.process, self.keeper) = (link, process, keeper)
     }
 
@@ -35,32 +35,11 @@ public struct CloserSource: Sendable {
             let keeper = numbers[2], let process = numbers[3], link > STDERR_FILENO, keeper > STDERR_FILENO,
             link != keeper, fcntl(link, F_SETFD, FD_CLOEXEC) == 0, fcntl(keeper, F_SETFD, FD_CLOEXEC) == 0
         else { return nil }
-        self.init(link: OwnedDescriptor(taking: link), process: process, keeper: OwnedDescriptor(taking: keeper))
-    }
-}
-
-/// The processes that are forked from this one before it has threads and memory.
-public struct ProcessSources: Sendable {
-    /// See ``ExaminerSource``.
-    public let examiner: ExaminerSource?
-    /// See ``Closer``; nil only where no stranger can pass anything.
-    public let closer: CloserSource?
-
-    /// Collects sources.
-    public init(examiner: ExaminerSource? = nil, closer: CloserSource? = nil) {
-        self.examiner = examiner
-        self.closer = closer
-    }
-
-    /// Forks both; call it on the main thread before any other thread exists.
-    ///
-    /// - Parameter closer: what the program left that this process executed before.
-    public static func start(after closer: CloserSource? = nil) throws(LinuxError) -> ProcessSources {
-        // One after another: neither may inherit the other's end.
-        guard let examiner = ExaminerSource.start() else {
-            throw LinuxError("create the process that reads memory", .current)
-        }
-        if let closer { return ProcessSources(examiner: examiner, closer: closer) }
-        return ProcessSources(examiner: examiner, closer: try CloserSource.start())
+        let source = try? Pidfd(opening: process)
+        // The earlier program may have reaped it, and its ID may be that of an app.
+        let isOurs = ProcessStat.read(process).map { $0.name == "wd-closer" && $0.parent == getpid() } ?? false
+        self.init(
+            link: OwnedDescriptor(taking: link), process: isOurs ? source : nil,
+            keeper: OwnedDescriptor(taking: keeper))
     }
 }

@@ -21,11 +21,14 @@ enum ForkedReader: UInt8 {
 public final class ExaminerSource: Sendable {
     /// Through which an ``Examiner`` and ``Copiers`` request their processes.
     let descriptor: OwnedDescriptor
+    /// The process, a child of this one.
+    let process: Pidfd
     /// Reserved as long as there are such processes.
     private let user: ReservedUser?
 
-    private init(_ descriptor: OwnedDescriptor, _ user: ReservedUser?) {
+    private init(_ descriptor: OwnedDescriptor, _ process: Pidfd, _ user: ReservedUser?) {
         self.descriptor = descriptor
+        self.process = process
         self.user = user
     }
 
@@ -39,11 +42,10 @@ public final class ExaminerSource: Sendable {
         let ours = OwnedDescriptor(taking: ends[0])
         let theirs = OwnedDescriptor(taking: ends[1])
         let user = ReservedUser.exclusive()
-        switch wd_fork_examiner_source(theirs.number, user?.credentials.user ?? 0) {
-        case 0: serve()
-        case -1: return nil
-        default: return ExaminerSource(ours, user)
-        }
+        let process = wd_fork_examiner_source(theirs.number, user?.credentials.user ?? 0)
+        if process == 0 { serve() }
+        guard process > 0, let process = try? Pidfd(opening: process) else { return nil }
+        return ExaminerSource(ours, process, user)
     }
 
     /// The only descriptor that the forked processes keep.
@@ -61,7 +63,7 @@ public final class ExaminerSource: Sendable {
                 guard errno == EAGAIN else { _exit(0) }
                 continue
             }
-            guard !message.end else { _exit(0) }
+            guard !message.end else { wd_end_examiner_source() }
             for number in numbers.prefix(message.descriptor_count) {
                 switch ForkedReader(rawValue: byte) {
                 case .examiner: if wd_fork_examiner(number) == 0 { ExaminerProcess.serve(socket) }

@@ -73,6 +73,35 @@ public struct Pidfd: Sendable {
         }
     }
 
+    /// Waits until the process has exited.
+    ///
+    /// - Returns: false if it has not by then.
+    func waitUntilExited(by end: Instant) -> Bool {
+        var entry = pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0)
+        while true {
+            let left = max((end - .now()).nanoseconds, 0)
+            // Rounded up: the last round waits for what is left.
+            let count = poll(&entry, 1, Int32(clamping: (left + 999_999) / 1_000_000))
+            guard count <= 0, left > 0, count == 0 || Errno.current == .interrupted else { return count > 0 }
+        }
+    }
+
+    /// Waits until a child has exited, kills it if it has not by then, and reaps it.
+    ///
+    /// A killed process exits within milliseconds. One that the kernel does not let go is left.
+    ///
+    /// - Returns: false if it is left.
+    @discardableResult
+    func end(by limit: Instant) -> Bool {
+        if !waitUntilExited(by: limit) {
+            try? send(SIGKILL)
+            guard waitUntilExited(by: .now() + .milliseconds(100)) else { return false }
+        }
+        // An error: somebody else has reaped it.
+        _ = wd_reap_pidfd(descriptor.number, false)
+        return true
+    }
+
     /// Reaps the process if it has exited; nil while it is alive.
     ///
     /// Never waits. A process that is not a child, such as an adopted one, cannot be reaped; its status is available

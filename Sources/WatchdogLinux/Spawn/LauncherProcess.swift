@@ -44,6 +44,11 @@ public final class LauncherProcess: Sendable {
     /// - Parameter lead: whole seconds; less than a second is dropped.
     public static func leadClocks(by lead: Duration) { wd_launcher_lead_clocks(lead.components.seconds) }
 
+    /// Kills the launcher, whose programs go on, and reaps it; nothing can be launched afterwards.
+    ///
+    /// It would exit by itself, but later than this process: as a child of whoever reaps orphans.
+    public func end() { process.end(by: .now()) }
+
     func send(_ request: wd_launcher_request, _ descriptors: [Int32]) throws(LinuxError) -> Sending {
         var request = request
         guard wd_launcher_send(socket.number, &request, descriptors, descriptors.count) != 0 else { return .sent }

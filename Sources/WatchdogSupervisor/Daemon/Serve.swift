@@ -34,6 +34,7 @@ public struct Serve {
         if let obstacle = Machine.obstacle { throw RunError.systemFailure(obstacle) }
         // Fork before there is a second thread or much memory to copy.
         let sources = try ProcessSources.forked(after: Reexecution.takeCloser())
+        defer { sources.end() }
         // Block before the first thread starts: the kernel delivers a signal to any thread that does not block it.
         SignalSource.block(Self.signals + [SIGCHLD, SIGTTOU])
         for ignored in [SIGPIPE, SIGXFSZ] { signal(ignored, SIG_IGN) }
@@ -55,6 +56,7 @@ public struct Serve {
             try Subreaper.become()
             // Start the launcher first: programs inherit its limit on open files.
             let launcher = try LauncherProcess(precedence: true)
+            defer { launcher.end() }
             OpenFileLimit.raise()
             OpenFileLimit.lengthenTable()
             return try serve(consume listing, store, socket, listener, passed, launcher, sources)
@@ -128,7 +130,7 @@ public struct Serve {
         defer { daemon.lastFailure?.finish() }
         defer { daemon.history?.stop() }
         defer { host.stop(leaving: daemon.handover.isLeaving) }
-        defer { if !daemon.handover.isLeaving { Strays.end(except: sources.closer?.process) } }
+        defer { if !daemon.handover.isLeaving { Strays.end(except: sources.processes) } }
         survival.onProblem = { [unowned daemon] in daemon.announcer.say($0) }
         notifier?.onProblem = { [unowned survival] in survival.tell("\($0)") }
         defer { notifier?.finish() }

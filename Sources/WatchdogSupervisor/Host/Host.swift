@@ -170,11 +170,12 @@ final class Host {
         settling?.arm(at: loop.now + Self.settlingTime)
     }
 
-    /// Removes what was created in the file system.
+    /// Removes what was created in the file system, and gives up all sockets that the closer keeps.
     ///
     /// - Parameter leaves: whether the apps keep running for the next watchdogd; then everything stays.
     func stop(leaving leaves: Bool = false) {
         hooks.stop()
+        closer?.end()
         guard !leaves else { return }
         survival?.forgetApps()
         runtimeDirectory.remove()

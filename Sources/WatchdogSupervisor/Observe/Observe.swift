@@ -30,6 +30,7 @@ public struct Observe {
         StandardError.use(configuration.logFormat, app: nil)
         if let obstacle = Machine.obstacle { throw RunError.systemFailure(obstacle) }
         let sources = try ProcessSources.forked()
+        defer { sources.end() }
         SignalSource.block(Self.signals + [SIGCHLD])
         signal(SIGPIPE, SIG_IGN)
         signal(SIGXFSZ, SIG_IGN)
@@ -37,7 +38,9 @@ public struct Observe {
         let store = try ReportStore.prepared(
             at: configuration.reportsDirectory, prints: configuration.printsReports)
         do {
-            return try observe(store, LauncherProcess(precedence: true), sources)
+            let launcher = try LauncherProcess(precedence: true)
+            defer { launcher.end() }
+            return try observe(store, launcher, sources)
         } catch let error as LinuxError {
             throw RunError.internalFailure("\(error)")
         } catch let error as SnapshotError {

@@ -40,6 +40,7 @@ public struct Run {
         let surroundings = try FaultSurroundings(configuration.preparedFaults)
         // Fork before there is a second thread or much memory to copy.
         let sources = try ProcessSources.forked()
+        defer { sources.end() }
         // Block before the first thread starts: the kernel delivers a signal to any thread that does not block it.
         // One of them is SIGTTOU: while the program has the terminal, our own output would stop us under `stty tostop`:
         // termios(3).
@@ -92,7 +93,7 @@ public struct Run {
             loop: loop, store: launch.store, launcher: launcher, log: log, sources: sources,
             printsReports: configuration.printsReports, recordsStartups: configuration.recordsStartup)
         defer { host.stop() }
-        defer { Strays.end(except: sources.closer?.process) }
+        defer { Strays.end(except: sources.processes) }
         var launch = launch
         let limits = try FaultLimits(configuration.preparedFaults, of: &launch, on: host)
         let app = try AppLaunch(launch, on: host, terminal: configuration.readsKeys ? nil : ForegroundTerminal())
