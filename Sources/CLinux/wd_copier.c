@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "wd_examiner.h"
+#include "wd_socket.h"
 
 struct answer {
     int32_t error; /* an errno, or 0 */
@@ -63,25 +64,6 @@ int wd_copy_limit(int socket, unsigned milliseconds) {
     return setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
 }
 
-static int send_request(int socket, const struct wd_copy_request *request, int file) {
-    union rights control = {0};
-    struct iovec vector = {
-        .iov_base = (void *)request, .iov_len = request_head + request->count * sizeof request->ranges[0]};
-    struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1};
-    if (file >= 0) {
-        message.msg_control = &control;
-        message.msg_controllen = sizeof control;
-        struct cmsghdr *rights = CMSG_FIRSTHDR(&message);
-        *rights = (struct cmsghdr){
-            .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof file)};
-        memcpy(CMSG_DATA(rights), &file, sizeof file);
-    }
-    ssize_t sent;
-    do sent = sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
-    while (sent < 0 && errno == EINTR);
-    return sent < 0 ? -1 : 0;
-}
-
 ssize_t wd_copy(int socket, enum wd_copy_source source, pid_t process, int file, const struct iovec *ranges, size_t count,
                 void *buffer, unsigned limit) {
     struct wd_copy_request request;
@@ -102,7 +84,8 @@ ssize_t wd_copy(int socket, enum wd_copy_source source, pid_t process, int file,
     struct answer answer;
     struct iovec parts[] = {{.iov_base = &answer, .iov_len = sizeof answer}, {.iov_base = buffer, .iov_len = room}};
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
-    ssize_t length = send_request(socket, &request, file);
+    size_t request_length = request_head + count * sizeof request.ranges[0];
+    ssize_t length = wd_socket_send_with(socket, &request, request_length, &file, file >= 0);
     if (length == 0) length = receive(socket, &message, is_real_time() ? answer_moment : 0, 0);
     if (length < (ssize_t)sizeof answer) {
         errno = length < 0 && errno == EAGAIN ? ETIMEDOUT : EPIPE;

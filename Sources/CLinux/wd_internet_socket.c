@@ -126,8 +126,6 @@ static bool take_connecting(const void *message, size_t length, void *context) {
 }
 
 int wd_internet_socket_find_peer(struct wd_internet_socket *found) {
-    int netlink = wd_sock_diag_open();
-    if (netlink < 0) return -1;
     struct inet_diag_req_v2 request = {
         .sdiag_family = found->local.length == 4 ? AF_INET : AF_INET6,
         .sdiag_protocol = IPPROTO_TCP,
@@ -141,12 +139,7 @@ int wd_internet_socket_find_peer(struct wd_internet_socket *found) {
         .context = found,
     };
     found->has_peer = false;
-    int result = wd_sock_diag_ask(netlink, true, &request, sizeof request, &answer);
-    int error = result == 0 ? ENOENT : errno;
-    close(netlink);
-    if (found->has_peer) return 0;
-    errno = error;
-    return -1;
+    return wd_sock_diag_find(true, &request, sizeof request, &answer, &found->has_peer);
 }
 
 struct other_end {
@@ -169,8 +162,6 @@ static bool take_other_end(const void *message, size_t length, void *context) {
 }
 
 int wd_internet_socket_find_other_end(const struct wd_internet_socket *socket, uint32_t *inode) {
-    int netlink = wd_sock_diag_open();
-    if (netlink < 0) return -1;
     struct inet_diag_req_v2 request = {
         .sdiag_family = socket->local.length == 4 ? AF_INET : AF_INET6,
         .sdiag_protocol = IPPROTO_TCP,
@@ -188,13 +179,9 @@ int wd_internet_socket_find_other_end(const struct wd_internet_socket *socket, u
         .take = take_other_end,
         .context = &end,
     };
-    int result = wd_sock_diag_ask(netlink, false, &request, sizeof request, &answer);
-    int error = result == 0 ? ENOENT : errno;
-    close(netlink);
+    int result = wd_sock_diag_find(false, &request, sizeof request, &answer, &end.is_found);
     *inode = end.inode;
-    if (end.is_found) return 0;
-    errno = error;
-    return -1;
+    return result;
 }
 
 struct listener {

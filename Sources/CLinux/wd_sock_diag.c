@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 /* What to do after a message. */
 enum step { FAILED = -1, ENDED = 0, MORE = 1 };
@@ -107,4 +108,15 @@ int wd_sock_diag_ask(int netlink, bool all, const void *request, size_t length,
     } while (sent < 0 && errno == EINTR);
     if (sent < 0) return -1;
     return wd_sock_diag_read(netlink, header.nlmsg_seq, answer);
+}
+
+int wd_sock_diag_find(bool all, const void *request, size_t length, const struct wd_sock_diag_answer *answer,
+                      const bool *is_found) {
+    int netlink = wd_sock_diag_open();
+    if (netlink < 0) return -1;
+    int error = wd_sock_diag_ask(netlink, all, request, length, answer) == 0 ? ENOENT : errno;
+    close(netlink);
+    if (*is_found) return 0;
+    errno = error;
+    return -1;
 }

@@ -213,8 +213,6 @@ static bool take_socket(const void *answer, size_t length, void *context) {
 
 int wd_unix_socket_query(uint32_t inode, struct wd_unix_socket *result) {
     memset(result, 0, sizeof *result);
-    int netlink = wd_sock_diag_open();
-    if (netlink < 0) return -1;
     struct unix_diag_req request = {
         .sdiag_family = AF_UNIX,
         .udiag_ino = inode,
@@ -228,12 +226,7 @@ int wd_unix_socket_query(uint32_t inode, struct wd_unix_socket *result) {
         .take = take_socket,
         .context = &search,
     };
-    int outcome = wd_sock_diag_ask(netlink, false, &request, sizeof request, &answer);
-    int error = outcome == 0 ? EPROTO : errno;
-    close(netlink);
-    if (search.is_found) return 0;
-    errno = error;
-    return -1;
+    return wd_sock_diag_find(false, &request, sizeof request, &answer, &search.is_found);
 }
 
 int wd_unix_socket_peer_process(pid_t process, int number, pid_t *peer) {

@@ -73,22 +73,46 @@ static ssize_t copy_permitted(struct wd_snapshot_arena *arena, const struct iove
     return got;
 }
 
-size_t wd_resident_length(struct wd_snapshot_arena *arena, uint64_t start, size_t length) {
+static int open_pagemap(const struct wd_snapshot_arena *arena) {
+    char name[32];
+    snprintf(name, sizeof name, "%d/pagemap", arena->memory_tid);
+    return openat(arena->task_directory, name, O_RDONLY | O_CLOEXEC);
+}
+
+static size_t resident_length(int pagemap, uint64_t start, size_t length) {
     static const uint64_t present = UINT64_C(1) << 63; /* proc_pid_pagemap(5) */
     uint64_t entries[largest_pages], first = start / page;
     size_t count = length == 0 ? 0 : (size_t)((start + length - 1) / page - first) + 1;
     if (count > largest_pages) count = largest_pages;
-    char name[32];
-    snprintf(name, sizeof name, "%d/pagemap", arena->memory_tid);
-    int file = openat(arena->task_directory, name, O_RDONLY | O_CLOEXEC);
-    ssize_t got = file < 0 ? -1 : pread(file, entries, count * sizeof *entries, (off_t)(first * sizeof *entries));
-    if (file >= 0) close(file);
+    ssize_t got = pread(pagemap, entries, count * sizeof *entries, (off_t)(first * sizeof *entries));
     if (got < 0) return length;
     size_t pages = 0;
     while (pages < (size_t)got / sizeof *entries && (entries[pages] & present) != 0) pages++;
     uint64_t end = (first + pages) * page;
     if (end <= start) return 0;
     return end - start < length ? (size_t)(end - start) : length;
+}
+
+size_t wd_resident_length(struct wd_snapshot_arena *arena, uint64_t start, size_t length) {
+    int pagemap = open_pagemap(arena);
+    size_t resident = resident_length(pagemap, start, length);
+    if (pagemap >= 0) close(pagemap);
+    return resident;
+}
+
+/* The first range that is not in memory as a whole, and the first page of it that is not; `count` if there is none. */
+static size_t find_absent(const struct wd_snapshot_arena *arena, const struct iovec *ranges, size_t count,
+                          uint64_t *address) {
+    int pagemap = open_pagemap(arena);
+    size_t i = 0;
+    for (; i < count; i++) {
+        uint64_t start = (uintptr_t)ranges[i].iov_base;
+        size_t resident = resident_length(pagemap, start, ranges[i].iov_len);
+        *address = start + resident;
+        if (resident < ranges[i].iov_len) break;
+    }
+    if (pagemap >= 0) close(pagemap);
+    return i;
 }
 
 static uint64_t page_of(uint64_t address) { return address & ~(page - 1); }
@@ -111,14 +135,8 @@ static void note_silence(struct wd_snapshot_arena *arena, const struct iovec *ra
     }
     arena->only_resident = true;
     arena->has_left_out = true;
-    uint64_t silent = (uintptr_t)ranges[0].iov_base;
-    for (size_t i = 0; i < count; i++) {
-        uint64_t start = (uintptr_t)ranges[i].iov_base;
-        size_t resident = wd_resident_length(arena, start, ranges[i].iov_len);
-        if (resident == ranges[i].iov_len) continue;
-        silent = start + resident;
-        break;
-    }
+    uint64_t silent;
+    if (find_absent(arena, ranges, count, &silent) == count) silent = (uintptr_t)ranges[0].iov_base;
     char note[64];
     snprintf(note, sizeof note, "the page at 0x%llx did not answer", (unsigned long long)page_of(silent));
     wd_note_truncation(arena, note);
@@ -126,14 +144,10 @@ static void note_silence(struct wd_snapshot_arena *arena, const struct iovec *ra
 
 /* The number of ranges that are in memory from the first one on. */
 static size_t count_resident(struct wd_snapshot_arena *arena, const struct iovec *ranges, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        uint64_t start = (uintptr_t)ranges[i].iov_base;
-        size_t resident = wd_resident_length(arena, start, ranges[i].iov_len);
-        if (resident == ranges[i].iov_len) continue;
-        wd_note_left_out(arena, start + resident);
-        return i;
-    }
-    return count;
+    uint64_t absent;
+    size_t resident = find_absent(arena, ranges, count, &absent);
+    if (resident < count) wd_note_left_out(arena, absent);
+    return resident;
 }
 
 /* Copies up to the first page that is not mapped. Needs no stop, only PTRACE_MODE_ATTACH permission. */

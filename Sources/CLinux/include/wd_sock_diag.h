@@ -48,3 +48,8 @@ int wd_sock_diag_ask(int netlink, bool all, const void *request, size_t length,
 /* Reads the answer to the question with this sequence number, and skips older answers that were not read to their end.
  * Returns as wd_sock_diag_ask does. */
 int wd_sock_diag_read(int netlink, uint32_t sequence, const struct wd_sock_diag_answer *answer);
+
+/* Asks with a socket of its own. *is_found is set by what takes the answer. Returns 0 if it is true in the end, whatever came
+ * after it; otherwise -1 with errno as wd_sock_diag_ask, or ENOENT if the whole answer was taken. */
+int wd_sock_diag_find(bool all, const void *request, size_t length, const struct wd_sock_diag_answer *answer,
+                      const bool *is_found);
