@@ -309,6 +309,40 @@ struct StoreTests {
         store = try HistoryStore(path: scratch.file)
         #expect(try store.regression(of: "redis", on: "alpha") == nil)
     }
+
+    @Test(
+        "A full disk refuses an entry and damages nothing; when there is room, entries are taken again",
+        .enabled(if: geteuid() == 0, "mounts a small disk"))
+    func fullDisk() throws {
+        let scratch = Scratch()
+        guard mount("tmpfs", scratch.path, "tmpfs", 0, "size=512k") == 0 else {
+            return print("skipped: no tmpfs may be mounted")
+        }
+        defer { umount2(scratch.path, 2) }
+        let store = try HistoryStore(path: scratch.file)
+        func add(_ second: Int) throws { try store.add([.launch(.sample(at: .seconds(second)))]) }
+        func count() throws -> Int? {
+            try HistoryReader(path: scratch.file).launches(of: nil, by: .app).total?.count
+        }
+        try add(0)
+        let filler = try OwnedDescriptor(opening: "\(scratch.path)/filler", flags: O_WRONLY | O_CREAT)
+        let bytes = [UInt8](repeating: 1, count: 4_096)
+        while write(filler.number, bytes, bytes.count) > 0 {}
+        #expect(errno == ENOSPC)
+        var added = 1
+        let refusal = #expect(throws: HistoryError.self) {
+            for second in 1..<10_000 {
+                try add(second)
+                added += 1
+            }
+        }
+        #expect(refusal.map { "\($0)".contains("full") } == true, "\(String(describing: refusal))")
+        #expect(try count() == added)
+        #expect(unlink("\(scratch.path)/filler") == 0)
+        #expect(ftruncate(filler.number, 0) == 0)
+        try add(10_000)
+        #expect(try count() == added + 1)
+    }
 }
 
 @Suite("Debian packages")

@@ -26,11 +26,17 @@ final class LaunchStartup {
         lane = ["startup", tenant.app].hashValue
     }
 
+    /// The launcher passes what the process waits for as a descriptor, which is lost where the table has no room for it.
+    private static let notHeld = "it began before it could be recorded, as when too many files are open"
+
     /// What to do with the process before its first step; nil if nothing can be recorded.
     var beginning: ((HeldProcess) -> Void)? {
         guard let events = host.perfEvents else { return nil }
         refusal = events.refusal
-        return refusal == nil ? { [weak self] in self?.begin($0) } : nil
+        guard refusal == nil else { return nil }
+        // Unless it is called.
+        refusal = Self.notHeld
+        return { [weak self] in self?.begin($0) }
     }
 
     private func begin(_ process: HeldProcess) {
@@ -40,6 +46,7 @@ final class LaunchStartup {
             source = try host.watch(recorder.descriptor, priority: .idle) { [unowned self] in drain() }
             host.work.run(in: lane, within: .seconds(6), recorder.setting) { _ in }
             self.recorder = recorder
+            refusal = nil
         } catch {
             refusal = "\(error)"
         }
