@@ -162,7 +162,7 @@ struct SilenceTests {
         expect(life, nil)
     }
 
-    @Test("a stop is told of an app that nothing watches, and while it launches")
+    @Test("a stopped app is reported as stopped even if nothing watches it, and while it launches")
     func stoppedUnwatched() {
         var idle = Timeline(.app { $0.readiness = .none })
         idle.at(.seconds(1), .stopped)

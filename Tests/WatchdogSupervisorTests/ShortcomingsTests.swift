@@ -21,12 +21,11 @@ struct ShortcomingsTests {
         }
     }
 
-    @Test("is said in one line if nothing is in a cgroup, with the reason, what follows, and what would change it")
+    @Test("is said in one line if nothing is in a cgroup, with the reason and what follows")
     func cgroups() {
         let words = Shortcomings.withoutCgroups(because: "no cgroup2 file system is mounted")
         #expect(words.hasPrefix("no cgroup: no cgroup2 file system is mounted; "))
-        #expect(!words.contains("\n"))
-        for part in ["may escape a kill", "as root", "Delegate=yes"] { #expect(words.contains(part), "\(part)") }
+        #expect(words.hasSuffix("may escape a kill") && !words.contains("\n"))
     }
 
     @Test("is what this machine's files say")

@@ -46,8 +46,9 @@ public enum ControlInterface {
         )
 
         # What keeps an app from answering. Reasons: stopped: by a signal; frozen, traced: by somebody; dumping-core: by the
-        # kernel; probes: so many of the latest failed, and neededProbes are a hang; ping: the main loop has not answered, or not
-        # done what it was told; push: most of the time for the next WATCHDOG=1 has passed, or all of it, unless isInTime.
+        # kernel; probes: the latest failedProbes probes failed; neededProbes in a row are a hang; ping: the main loop has not
+        # answered, or not done what it was told; push: most of the time for the next WATCHDOG=1 has passed, or all of it, unless
+        # isInTime.
         type Silence (
           reason: string,
           sinceUSec: int,

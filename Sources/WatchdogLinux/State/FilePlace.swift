@@ -51,8 +51,8 @@ public struct FilePlace: Sendable {
 
     // MARK: - Replacing
 
-    // A process id is no name of its own: the first process of every container has the same one, and an earlier one may
-    // have been killed while it wrote.
+    // A process id is not unique: the first process of every container has the same one, and an earlier one may have been
+    // killed while it wrote.
     var temporaryName: String { "\(name).\(String(UInt64.random(in: .min ... .max), radix: 36)).tmp" }
 
     func create(_ temporary: String) throws(LinuxError) -> OwnedDescriptor {

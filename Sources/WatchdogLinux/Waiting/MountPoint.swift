@@ -6,7 +6,7 @@ struct MountPoint: Hashable {
     let directory: String
     /// The type of its file system, such as `nfs4` or `fuse.sshfs`.
     let type: String
-    /// The address of its server, such as `files:/export` or `//files/share`; nil where the source is no address.
+    /// The address of its server, such as `files:/export` or `//files/share`; nil if the source is not an address.
     let server: String?
     /// The number of its device in the form of `fuse_connection`, proc_pid_fdinfo(5): without a major number, the minor one.
     let device: UInt32?
@@ -39,7 +39,7 @@ struct MountPoint: Hashable {
         server = dash + 2 < rest.count ? Self.server(String(decoding: rest[dash + 2].prefix(256), as: UTF8.self)) : nil
     }
 
-    /// Without the user, who may have a password; nil for what is no address, or has blanks, which the kernel escapes.
+    /// Without the user, who may have a password; nil if it is not an address or contains blanks, which the kernel escapes.
     private static func server(_ source: String) -> String? {
         guard source.contains(":") || source.hasPrefix("//"), !source.contains("\\"), source.utf8.count < 256 else {
             return nil

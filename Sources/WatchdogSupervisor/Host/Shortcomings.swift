@@ -19,13 +19,11 @@ struct Shortcomings: Hashable, Sendable {
             + "reports have no stacks"
     }
 
-    /// What `run` and `serve` say at their start where nothing is in a cgroup, in one line.
+    /// What `run` and `serve` say at their start where nothing is in a cgroup, in one line; docs/faq.md says what helps.
     ///
     /// - Parameter refusal: why there is no cgroup.
     static func withoutCgroups(because refusal: String) -> String {
-        "no cgroup: \(refusal); processes are found by descent, session and the launch's mark in their environment, so one "
-            + "that detaches and clears its environment may escape a kill (as root with a writable cgroup2, or in a unit "
-            + "with Delegate=yes, none can)"
+        "no cgroup: \(refusal); a process that detaches and clears its environment may escape a kill"
     }
 
     /// What this process finds.
