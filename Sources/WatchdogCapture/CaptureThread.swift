@@ -127,9 +127,12 @@ public final class CaptureThread: Sendable {
     ///
     /// - Parameters:
     ///   - processes: the processes.
-    ///   - tenant: the app whose wait leads there; it pays for what does not return.
+    ///   - tenant: the app whose wait leads there. For what does not return, each user pays.
     public func look(at processes: [ProcessStat], for tenant: Tenant) -> TrailCapture {
-        TrailCapture(processes, for: tenant, configuration.scheduling, treeSeats, copiers)
+        let groups = Dictionary(grouping: processes) { ProcessStatus.read($0.id)?.user ?? tenant.user }
+        return TrailCapture(
+            groups.map { user, processes in (Tenant(app: tenant.app, user: user), processes) },
+            configuration.scheduling, treeSeats, copiers)
     }
 
     private func enqueue(_ job: Job) -> CaptureRefusal? {

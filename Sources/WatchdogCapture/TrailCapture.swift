@@ -12,32 +12,40 @@ public final class TrailCapture: Sendable {
     /// How long everything may take.
     static let time = Duration.milliseconds(400)
 
-    private let capture: TreeCapture
+    private let captures: [TreeCapture]
     private let isOver = PosixSemaphore()
 
+    /// - Parameter groups: the processes of each tenant.
     init(
-        _ processes: [ProcessStat], for tenant: Tenant, _ scheduling: CaptureThreadConfiguration.Scheduling,
+        _ groups: [(tenant: Tenant, processes: [ProcessStat])], _ scheduling: CaptureThreadConfiguration.Scheduling,
         _ seats: ThreadSeats, _ copiers: Copiers
     ) {
-        var request = TreeCapture.Request(
-            members: .listed(processes), main: 0, preferred: processes.map(\.id), tenant: tenant)
-        request.stopsRunning = false
         var limits = TreeLimits()
         limits.time = Self.time
-        let capture = TreeCapture(request, scheduling, seats, copiers, limits: limits)
-        self.capture = capture
-        let isOver = isOver
-        let thread = try? CaptureWorker.start {
-            capture.run()
-            isOver.signal()
+        captures = groups.map { tenant, processes in
+            var request = TreeCapture.Request(
+                members: .listed(processes), main: 0, preferred: processes.map(\.id), tenant: tenant)
+            request.stopsRunning = false
+            return TreeCapture(request, scheduling, seats, copiers, limits: limits)
         }
-        thread?.detach()
-        if thread == nil { isOver.signal() }
+        for capture in captures {
+            let isOver = isOver
+            let thread = try? CaptureWorker.start {
+                capture.run()
+                isOver.signal()
+            }
+            thread?.detach()
+            if thread == nil { isOver.signal() }
+        }
     }
 
     /// Waits for the stacks, at most as long as ``time``, and takes them; to be called once, never on the loop.
     public func end() -> TreeSnapshot {
-        isOver.wait()
-        return capture.end()
+        for _ in captures { isOver.wait() }
+        return captures.reduce(into: TreeSnapshot()) { all, capture in
+            let snapshot = capture.end()
+            all.members += snapshot.members
+            all.notes += snapshot.notes
+        }
     }
 }

@@ -79,8 +79,9 @@ struct TrailTests {
     @Test("a file system that does not answer leads to the process that serves it")
     func fileServer() throws {
         guard let system = try SilentFileSystem(withoutAnswerTo: "open") else { return }
-        defer { system.end() }
         let reader = try TrailSubject("open(sys.argv[1])", system.file)
+        // A reader dies only when its request has failed.
+        defer { withExtendedLifetime(reader) { system.end() } }
         let trail = reader.trail { !$0.hops.isEmpty }
         #expect(trail.hops.map(\.link) == [.fileServer])
         #expect(trail.hops.first?.name == "silent-fuse")

@@ -7,20 +7,27 @@ import CLinux
 /// process_vm_readv(2) takes the process's mmap_lock and may fault in its pages. A thread that holds the lock while it
 /// waits for a file system, or for its own userfaultfd(2), would make the reader wait just as long.
 final class MemoryAccess {
+    /// Whose memory may be read; nil for everybody's.
+    private let user: UInt32?
     private var isSafe: [Int32: Bool] = [:]
+
+    init(of user: UInt32? = nil) { self.user = user }
 
     /// True if no thread of the process waits for a userfaultfd or sleeps uninterruptibly, except for a file server;
     /// checked once per process.
     func isSafe(_ process: Int32, _ budget: WorkBudget) -> Bool {
         if let known = isSafe[process] { return known }
-        let answer = Procfs.threads(of: process).allSatisfy { thread in
-            guard !budget.isSpent, let stat = ProcessStat.read(process, thread: thread) else { return false }
-            switch stat.state {
-            case .sleeping: return WaitChannel.read(process, thread: thread)?.contains("userfault") != true
-            case .uninterruptible: return Self.isWaitingForServer(process, thread)
-            default: return true
+        let isPermitted = user.map { $0 == ProcessStatus.read(process)?.user } ?? true
+        let answer =
+            isPermitted
+            && Procfs.threads(of: process).allSatisfy { thread in
+                guard !budget.isSpent, let stat = ProcessStat.read(process, thread: thread) else { return false }
+                switch stat.state {
+                case .sleeping: return WaitChannel.read(process, thread: thread)?.contains("userfault") != true
+                case .uninterruptible: return Self.isWaitingForServer(process, thread)
+                default: return true
+                }
             }
-        }
         isSafe[process] = answer
         return answer
     }

@@ -37,10 +37,14 @@ extension WaitLook {
     ///   - process: the process whose thread waits; its user's rights decide what is told of others.
     ///   - thread: the thread.
     public func trail(process: Int32, thread: Int32) -> WaitTrail {
+        guard let rights = TraceRights(process) else { return WaitTrail() }
+        return readingMemory(of: rights.users[1]).trail(from: Place(process: process, thread: thread), rights)
+    }
+
+    private func trail(from start: Place, _ rights: TraceRights) -> WaitTrail {
         var trail = WaitTrail()
-        guard let rights = TraceRights(process) else { return trail }
         let files = OpenFiles()
-        var places = [Place(process: process, thread: thread)]
+        var places = [start]
         while let place = places.last, let exit = exit(from: place, files) {
             if let index = places.firstIndex(where: { $0.process == exit.process }) {
                 trail.cycleStart = index
@@ -76,9 +80,9 @@ extension WaitLook {
             }
             if let exit = shared(call, place) ?? served(call, finding, place, files) { return exit }
             let ends = awaited(by: call, place).map { farEnd(of: $0.number, $0.purpose, place.process, files) }
-            let exits = Set(ends.compactMap(\.leaving))
+            let exits = ends.compactMap(\.leaving)
             // A server, or a client of several: nobody in particular is waited for.
-            return exits.count == 1 && !ends.contains(.listening) ? exits.first : nil
+            return Set(exits.map(\.process)).count == 1 && !ends.contains(.listening) ? exits.first : nil
         }
         return nil
     }

@@ -53,7 +53,7 @@ public struct WaitLook {
     private let members: Family
     /// Whether only the app's own processes count as holders of file locks.
     let isWithinApp: Bool
-    private let access = MemoryAccess()
+    private var access = MemoryAccess()
     private let copying: Copying?
 
     /// Prepares an examination.
@@ -73,6 +73,13 @@ public struct WaitLook {
         self.budget = WorkBudget(budget, reserve: Self.reserve)
         self.isWithinApp = isWithinApp
         members = Family(family)
+    }
+
+    /// The same look, which reads no memory but this user's: others could keep it from returning at the app's expense.
+    func readingMemory(of user: UInt32) -> WaitLook {
+        var look = self
+        look.access = MemoryAccess(of: user)
+        return look
     }
 
     /// The app's processes.
