@@ -67,7 +67,7 @@ extension Duration {
 }
 
 extension Duration {
-    /// The duration with about three significant digits: `52 ms`, `2.35 s`, `20 s`, `2min 5s`.
+    /// A measured duration with about three significant digits: `52 ms`, `2.35 s`, `20.00 s`, `2 min 5 s`, `3 d 4 h`.
     package var brief: String {
         let nanoseconds = max(0, nanoseconds)
         switch nanoseconds {
@@ -75,8 +75,26 @@ extension Duration {
         case ..<9_995_000: return Self.decimal((nanoseconds + 5_000) / 10_000, places: 2) + " ms"
         case ..<999_500_000: return "\((nanoseconds + 500_000) / 1_000_000) ms"
         case ..<120_000_000_000: return Self.decimal((nanoseconds + 5_000_000) / 10_000_000, places: 2) + " s"
-        default: return TimeSpan.format(.seconds(nanoseconds / 1_000_000_000))
+        default: return rough
         }
+    }
+
+    /// The largest unit: `3 d`, `2 h`, `5 min`, `12 s`.
+    package var coarse: String { units(most: 1) }
+
+    /// The two largest units: `3 d 4 h`, `2 h 5 min`, `12 s`.
+    package var rough: String { units(most: 2) }
+
+    private func units(most: Int) -> String {
+        var seconds = max(0, nanoseconds) / 1_000_000_000
+        var parts: [String] = []
+        for (name, length) in [("d", Int64(86_400)), ("h", 3_600), ("min", 60), ("s", 1)] {
+            let count = seconds / length
+            seconds %= length
+            if count > 0 || !parts.isEmpty { parts.append(count > 0 ? "\(count) \(name)" : "") }
+        }
+        let text = parts.prefix(most).filter { !$0.isEmpty }.joined(separator: " ")
+        return text.isEmpty ? "0 s" : text
     }
 
     private static func decimal(_ value: Int64, places: Int) -> String {

@@ -111,28 +111,32 @@ public enum TimeSpan {
         return (whole, fraction, scale)
     }
 
-    /// A duration for people, in the form of ``format(_:)``, with `µs`.
+    /// A duration for people, to the microsecond: `1 min 30 s`, `2.5 s`, `250 ms`, `52 µs`.
+    ///
+    /// For settings and limits, which are exact; ``Swift/Duration/brief`` is for what was measured.
     public static func text(_ duration: Duration) -> String {
-        let text = format(duration)
-        return text.hasSuffix("us") ? "\(text.dropLast(2))\u{b5}s" : text
+        parts(duration).map { "\($0) \($1 == "us" ? "\u{b5}s" : $1)" }.joined(separator: " ")
     }
 
     /// Formats a duration so that ``parse(_:)`` can read it back, to the microsecond: `1min 30s`, `2.5s`, `250ms`.
     ///
     /// It is ASCII, because it is also written to files of other programs.
     public static func format(_ duration: Duration) -> String {
+        parts(duration).map { $0 + $1 }.joined(separator: " ")
+    }
+
+    private static func parts(_ duration: Duration) -> [(number: String, unit: String)] {
         let microseconds = max(0, duration.nanoseconds) / 1_000
-        if microseconds < 1_000 { return "\(microseconds)us" }
-        if microseconds < 1_000_000 { return decimal(microseconds, per: 1_000) + "ms" }
+        if microseconds < 1_000 { return [("\(microseconds)", "us")] }
+        if microseconds < 1_000_000 { return [(decimal(microseconds, per: 1_000), "ms")] }
         let minutes = microseconds / 60_000_000
         let rest = microseconds % 60_000_000
-        let seconds = decimal(rest, per: 1_000_000) + "s"
-        if minutes == 0 { return seconds }
         let hours = minutes / 60
-        let parts = [
-            hours > 0 ? "\(hours)h" : "", minutes % 60 > 0 ? "\(minutes % 60)min" : "", rest > 0 ? seconds : "",
-        ]
-        return parts.filter { !$0.isEmpty }.joined(separator: " ")
+        var parts: [(number: String, unit: String)] = []
+        if hours > 0 { parts.append(("\(hours)", "h")) }
+        if minutes % 60 > 0 { parts.append(("\(minutes % 60)", "min")) }
+        if rest > 0 || minutes == 0 { parts.append((decimal(rest, per: 1_000_000), "s")) }
+        return parts
     }
 
     private static func decimal(_ value: Int64, per unit: Int64) -> String {

@@ -17,7 +17,7 @@ extension ConformanceSession {
         let program = try launch()
         defer { finish(program) }
         guard try program.wait(plan.launchLimit, until: { $0.hello != nil }), let hello = program.conduct.hello else {
-            let reason = instead(program, "it said nothing within \(plan.launchLimit.brief)")
+            let reason = instead(program, "it said nothing within \(TimeSpan.text(plan.launchLimit))")
             record(.hello, .failed(program.conduct.heard.isEmpty ? reason : "it did not send HELLO first: \(reason)"))
             return skip(Self.needingChannel, because: "it did not send HELLO")
         }
@@ -27,7 +27,8 @@ extension ConformanceSession {
         record(
             .hello, isFirst ? .passed(text.joined(separator: ", ")) : .failed("it said something else before HELLO"))
         guard try program.wait(plan.launchLimit, until: { $0.isReady }) else {
-            record(.ready, .failed(instead(program, "it did not send READY=1 within \(plan.launchLimit.brief)")))
+            record(
+                .ready, .failed(instead(program, "it did not send READY=1 within \(TimeSpan.text(plan.launchLimit))")))
             return skip(Self.needingChannel, because: "it has not become ready")
         }
         record(.ready, .passed(""))
@@ -50,7 +51,7 @@ extension ConformanceSession {
                 record(
                     .ping,
                     .failed(
-                        instead(program, "no PONG=\(number) within \(plan.answerLimit.brief)")
+                        instead(program, "no PONG=\(number) within \(TimeSpan.text(plan.answerLimit))")
                             + (answers.isEmpty ? "" : "; its last answers: \(answers)")))
                 return skip([.newestPing], because: "it does not answer pings")
             }

@@ -17,7 +17,8 @@ extension ConformanceSession {
         defer { finish(program) }
         program.say("TERMINATE=1")
         guard let exit = try program.waitForExit(plan.terminationLimit) else {
-            return record(.termination, .failed("it is still running \(plan.terminationLimit.brief) after TERMINATE=1"))
+            return record(
+                .termination, .failed("it is still running \(TimeSpan.text(plan.terminationLimit)) after TERMINATE=1"))
         }
         record(.termination, exit == .exited(code: 0) ? .passed("") : .failed("it ended: \(Self.text(exit))"))
     }
@@ -60,7 +61,8 @@ extension ConformanceSession {
             try? program.process.send(SIGTERM)
             guard try program.waitForExit(plan.terminationLimit) != nil else {
                 return record(
-                    requirement, .failed("\(setting)it is still running \(plan.terminationLimit.brief) after SIGTERM"))
+                    requirement,
+                    .failed("\(setting)it is still running \(TimeSpan.text(plan.terminationLimit)) after SIGTERM"))
             }
         }
         if isLast { record(requirement, .passed("")) }
@@ -112,6 +114,6 @@ extension ConformanceSession {
             .serviceManager,
             longest <= interval
                 ? .passed("WATCHDOG=1 every \(longest.brief)")
-                : .failed("\(longest.brief) without WATCHDOG=1, where WATCHDOG_USEC allows \(interval.brief)"))
+                : .failed("\(longest.brief) without WATCHDOG=1, where WATCHDOG_USEC allows \(TimeSpan.text(interval))"))
     }
 }

@@ -52,14 +52,16 @@ extension ConformanceSession {
             isDone
                 ? .passed("")
                 : .failed(
-                    instead(program, "no STATE_DONE=\(id) within \(plan.answerLimit.brief) of STATE=\(state.rawValue)"))
+                    instead(
+                        program,
+                        "no STATE_DONE=\(id) within \(TimeSpan.text(plan.answerLimit)) of STATE=\(state.rawValue)"))
         )
     }
 
     private func tryEvents(_ program: TriedProgram) throws(ConformanceError) {
         for id in UInt64(1)...5 { program.say(Self.event("conformance", id: id, payload: "event \(id)")) }
         guard try program.wait(plan.answerLimit, until: { $0.eventDone(5) != nil }) else {
-            record(.events, .failed(instead(program, "no EVENT_DONE=5 within \(plan.answerLimit.brief)")))
+            record(.events, .failed(instead(program, "no EVENT_DONE=5 within \(TimeSpan.text(plan.answerLimit))")))
             return skip([.busy], because: "it does not handle events")
         }
         record(.events, .passed(""))

@@ -45,7 +45,7 @@ struct HistoryOptions: ParsableArguments {
             throw ValidationError("--history-size \(historySize) is out of range; use a number from 1 to 1000000")
         }
         guard try Self.span(historyAge, of: "--history-age") >= .seconds(86_400) else {
-            throw ValidationError("--history-age \(historyAge) is too short; use at least 1d")
+            throw ValidationError("--history-age \(historyAge) is too short; use at least 1 d")
         }
     }
 

@@ -49,7 +49,7 @@ struct InitCommand: ParsableCommand {
             throw ValidationError("a command is missing; write watchdogd init [options] -- COMMAND [ARGS...]")
         }
         guard (.milliseconds(100)...(.seconds(3_600))).contains(within) else {
-            throw ValidationError("--within must be from 100ms to 1h")
+            throw ValidationError("--within must be from 100 ms to 1 h")
         }
         guard output != "" else { throw ValidationError("--output is empty; name a file") }
         if let output, !output.hasSuffix(AppName.fileSuffix) {

@@ -74,7 +74,7 @@ struct RecordLaunchCommand: ParsableCommand {
             throw ValidationError("--constructors cannot be recorded on rung \(rung.rawValue); use rung A or B")
         }
         guard timeLimit <= .seconds(86_400) else {
-            throw ValidationError("--time-limit is out of range; use at most 1d")
+            throw ValidationError("--time-limit is out of range; use at most 1 d")
         }
     }
 

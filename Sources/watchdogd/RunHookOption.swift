@@ -35,7 +35,7 @@ struct RunHookOption: ParsableArguments {
             }
         }
         if let onIncidentTimeout, onIncidentTimeout > IncidentHook.longestTimeout {
-            throw ValidationError("--on-incident-timeout is out of range; use at most 1h")
+            throw ValidationError("--on-incident-timeout is out of range; use at most 1 h")
         }
     }
 

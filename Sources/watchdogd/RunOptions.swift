@@ -15,7 +15,7 @@ enum RunOptions {
         } catch {
             throw ValidationError(error.description)
         }
-        guard duration >= .milliseconds(1) else { throw ValidationError("use at least 1ms") }
+        guard duration >= .milliseconds(1) else { throw ValidationError("use at least 1 ms") }
         return duration
     }
 
@@ -59,7 +59,7 @@ enum RunOptions {
         if text == "off" { return .off }
         let threshold = try span(text)
         guard threshold >= .milliseconds(250) else {
-            throw ValidationError("use at least 250ms, or off")
+            throw ValidationError("use at least 250 ms, or off")
         }
         return .from(threshold)
     }

@@ -46,7 +46,7 @@ struct SampleCommand: ParsableCommand {
         if let process = Int32(name), process <= 0 {
             throw ValidationError("\(process) is not a process ID; use a number above 0")
         }
-        guard duration <= .seconds(600) else { throw ValidationError("--for is out of range; use at most 10min") }
+        guard duration <= .seconds(600) else { throw ValidationError("--for is out of range; use at most 10 min") }
         guard duration >= interval else { throw ValidationError("--interval is longer than --for; use a shorter one") }
     }
 

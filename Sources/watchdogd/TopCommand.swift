@@ -29,7 +29,7 @@ struct TopCommand: ParsableCommand {
 
     func validate() throws {
         guard (.milliseconds(100)...(.seconds(3_600))).contains(interval) else {
-            throw ValidationError("--interval is out of range; use 100ms to 1h")
+            throw ValidationError("--interval is out of range; use 100 ms to 1 h")
         }
         if let count, !(1...1_000_000).contains(count) {
             throw ValidationError("--count \(count) is out of range; use 1 to 1000000")

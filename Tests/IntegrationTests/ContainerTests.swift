@@ -180,7 +180,7 @@ extension EndToEnd {
             let ending = try supervise(["--terminate", "1s"] + options, shell("exit 3"), environment: variables)
             #expect(ending.exitCode == 3)
             let warning =
-                "watchdogd: the grace period (3s) is not longer than the terminate allowance (1s) and a capture (2s) "
+                "watchdogd: the grace period (3 s) is not longer than the terminate allowance (1 s) and a capture (2 s) "
                 + "together: a program that does not end in time is killed without a crash log"
             #expect(ending.errors.filter { $0.contains("grace period") } == (warns ? [warning] : []))
         }

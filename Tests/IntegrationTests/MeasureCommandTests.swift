@@ -199,7 +199,7 @@ extension EndToEnd {
             #expect(early.errors == "watchdogd: /bin/true exited with code 0, before READY=1\n")
             let late = try measure(["--until", "ready", "--time-limit", "200ms", "--", "/bin/sleep", "60"])
             #expect(late.code == 70)
-            #expect(late.errors.hasPrefix("watchdogd: /bin/sleep did not send READY=1 within 200ms; "))
+            #expect(late.errors.hasPrefix("watchdogd: /bin/sleep did not send READY=1 within 200 ms; "))
         }
 
         @Test(

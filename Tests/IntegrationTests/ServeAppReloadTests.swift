@@ -128,7 +128,7 @@ extension EndToEnd {
             let answer = try service.command("reload", "app")
             #expect(answer.code == 1)
             #expect(
-                answer.errors.contains("it did not send READY=1 within 3.00 s after RELOADING=1"), "\(answer.errors)")
+                answer.errors.contains("it did not send READY=1 within 3 s after RELOADING=1"), "\(answer.errors)")
             #expect(try service.app("app").pid == pid)
             #expect(try service.end() == 0)
         }

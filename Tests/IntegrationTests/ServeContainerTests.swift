@@ -123,7 +123,7 @@ extension EndToEnd {
             let answer = try service.command("reload").output.split(whereSeparator: \.isWhitespace)
                 .joined(separator: " ")
             #expect(try service.end() == 0)
-            let warning = "one.app:6:1: warning: Terminate: the grace period (3s) is not longer than the terminate"
+            let warning = "one.app:6:1: warning: Terminate: the grace period (3 s) is not longer than the terminate"
             let told = service.program.text(.errors).split(separator: "\n").filter { $0.contains("grace period") }
             #expect(told.count == (warns ? 1 : 0), "\(told)")
             #expect(told.allSatisfy { $0.contains(warning) }, "\(told)")

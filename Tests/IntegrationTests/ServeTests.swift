@@ -127,7 +127,7 @@ extension EndToEnd {
             let service = try Service(apps)
             try service.wait(for: "hangs") { $0.state == .stopped && $0.lastIncident?.event == "scene-update" }
             // The lines of the others do not crowd it out.
-            try service.program.line("] killed: did not answer within 1.00 s", on: .errors)
+            try service.program.line("] killed: did not answer within 1 s", on: .errors)
             for name in apps.keys where name != "hangs" {
                 #expect(try service.client.terminate(AppRequest(name, waits: true)).isGone)
             }
@@ -148,9 +148,9 @@ extension EndToEnd {
             let status = try service.command("status", "loop")
             #expect(status.output.contains("failed since"))
             #expect(status.output.contains("Relaunch: watchdogd launch loop\n"))
-            #expect(status.output.contains("Limit: 2 restarts within 10min, the limit of [Restart] Limit="))
+            #expect(status.output.contains("Limit: 2 restarts within 10 min, the limit of [Restart] Limit="))
             #expect(try service.end() == 0)
-            let told = "failed too often (exit): 2 restarts within 10min, the limit of [Restart] Limit=; it stays"
+            let told = "failed too often (exit): 2 restarts within 10 min, the limit of [Restart] Limit=; it stays"
             #expect(service.program.text(.errors).contains(told), "\(service.program.text(.errors))")
         }
 

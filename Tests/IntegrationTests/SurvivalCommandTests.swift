@@ -63,7 +63,7 @@ extension EndToEnd {
             try succession.succeed(binary)
             #expect(sleepers("1235", succession) == command)
             #expect(throws: (any Error).self) { try succession.client.reload(AppRequest("app")) }
-            try succession.program.line("/bin/sh did not end within 5.00 s, and was killed", on: .errors)
+            try succession.program.line("/bin/sh did not end within 5 s, and was killed", on: .errors)
             #expect(Instant.now() - begun >= .seconds(5))
             #expect(eventually { succession.processes == [pid].compactMap(\.self) })
             #expect(try succession.app("app").pid == pid)

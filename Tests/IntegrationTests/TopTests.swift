@@ -23,7 +23,7 @@ extension EndToEnd {
             let line = try #require(lines.first { $0.hasPrefix("healthy") }, "\(answer.output)")
             let cells = line.split(separator: " ")
             // CPU, memory and threads are read from this machine.
-            #expect(Double(cells[3]) != nil && "KM".contains(cells[4].last ?? "-") && Int(cells[5]) ?? 0 > 0, "\(line)")
+            #expect(Double(cells[4]) != nil && "KM".contains(cells[5].last ?? "-") && Int(cells[6]) ?? 0 > 0, "\(line)")
             #expect(lines.contains("1 app: 1 running"))
             #expect(!answer.output.contains("\u{1b}"))
             #expect(try service.end() == 0)

@@ -71,11 +71,12 @@ struct TimeSpanTests {
         #expect(TimeSpan.format(duration) == text)
     }
 
-    @Test("are shown to people with a micro sign, which is read back too")
+    @Test("are shown to people with spaces and a micro sign, which are read back too")
     func shown() throws {
-        #expect(TimeSpan.text(.microseconds(928)) == "928\u{b5}s")
-        #expect(TimeSpan.text(.milliseconds(250)) == "250ms")
-        #expect(TimeSpan.text(.seconds(90)) == "1min 30s")
+        #expect(TimeSpan.text(.microseconds(928)) == "928 \u{b5}s")
+        #expect(TimeSpan.text(.milliseconds(250)) == "250 ms")
+        #expect(TimeSpan.text(.seconds(90)) == "1 min 30 s")
+        #expect(TimeSpan.text(.zero) == "0 \u{b5}s" && TimeSpan.text(.milliseconds(3_602_500)) == "1 h 2.5 s")
         #expect(try TimeSpan.parse(TimeSpan.text(.microseconds(928))) == .microseconds(928))
     }
 

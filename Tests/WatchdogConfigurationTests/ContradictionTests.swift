@@ -29,7 +29,7 @@ struct ContradictionTests {
             ("[Watchdog]\nOnIncident=x\nOnIncidentTimeout=1h", []),
             (
                 "[Watchdog]\nOnIncident=x\nOnIncidentTimeout=3601s",
-                ["5:19: error: OnIncidentTimeout: longer than 1h, the longest limit of a command"]
+                ["5:19: error: OnIncidentTimeout: longer than 1 h, the longest limit of a command"]
             ),
             (
                 "[Watchdog]\nOnIncident=x\nOnIncidentFor=all\nHangReports=off",
@@ -53,8 +53,8 @@ struct ContradictionTests {
                 "[Watchdog]\nExtensionCap=0s\nAllowBlindExtension=yes",
                 ["5:1: warning: AllowBlindExtension: no effect, because ExtensionCap= allows none"]
             ),
-            ("[Restart]\nDelay=10s\nMaxDelay=5s", ["5:1: error: MaxDelay: shorter than Delay=, which is 10s"]),
-            ("[Restart]\nDelay=2min", ["4:1: error: Delay: longer than MaxDelay=, which is 1min"]),
+            ("[Restart]\nDelay=10s\nMaxDelay=5s", ["5:1: error: MaxDelay: shorter than Delay=, which is 10 s"]),
+            ("[Restart]\nDelay=2min", ["4:1: error: Delay: longer than MaxDelay=, which is 1 min"]),
             (
                 "[Restart]\nPolicy=never\nDelay=5s\nLimitHang=3",
                 [

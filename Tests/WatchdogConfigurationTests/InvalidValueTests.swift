@@ -61,8 +61,8 @@ struct InvalidValueTests {
         "In [Watchdog]",
         arguments: [
             ("Launch=20", #""20" has no unit; write 20s or 20ms"#),
-            ("Launch=0s", #""0s" is too short: use at least 1ms"#),
-            ("Update=999us", #""999us" is too short: use at least 1ms"#),
+            ("Launch=0s", #""0s" is too short: use at least 1 ms"#),
+            ("Update=999us", #""999us" is too short: use at least 1 ms"#),
             ("Terminate=infinity", "a time span cannot be infinite; write for example 1h or 30d"),
             ("Ping=1 fortnight", #"unknown unit "fortnight"; use ns, µs, ms, s, min, h or d"#),
             ("Launch=101y", #"unknown unit "y"; use ns, µs, ms, s, min, h or d"#),
@@ -98,7 +98,7 @@ struct InvalidValueTests {
             ("ProbeStatus=,", #""," is not a list of status codes; write for example 200-299 or 200 204"#),
             ("Enforce=maim", #""maim" is not one of kill, report or restart-unit"#),
             ("ExtensionCap=-1s", #""-1s" is not a time span; write for example 20s, 1min 30s or 250ms"#),
-            ("KeepReports=1s", #""1s" is too short: use at least 1min"#),
+            ("KeepReports=1s", #""1s" is too short: use at least 1 min"#),
             ("TimeScale=0", #""0" is not a number from 0.001 to 1000"#),
             ("TimeScale=1e3", #""1e3" is not a number from 0.001 to 1000"#),
             ("TimeScale=nan", #""nan" is not a number from 0.001 to 1000"#),
@@ -115,10 +115,10 @@ struct InvalidValueTests {
             ("Factor=0.5", #""0.5" is not a number from 1 to 100"#),
             ("Factor=2x", #""2x" is not a number from 1 to 100"#),
             ("MaxDelay=infinity", "a time span cannot be infinite; write for example 1h or 30d"),
-            ("Reset=0s", #""0s" is too short: use at least 1ms"#),
+            ("Reset=0s", #""0s" is too short: use at least 1 ms"#),
             ("Limit=0", #""0" is not a whole number from 1 to 1000000"#),
             ("LimitCrash=-1", #""-1" is not a whole number from 1 to 1000000"#),
-            ("LimitInterval=0s", #""0s" is too short: use at least 1ms"#),
+            ("LimitInterval=0s", #""0s" is too short: use at least 1 ms"#),
             ("AtLimit=reboot", #""reboot" is not one of stop or keep-trying"#),
         ])
     func inRestart(line: String, message: String) throws {

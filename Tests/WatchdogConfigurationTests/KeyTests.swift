@@ -137,7 +137,7 @@ struct KeyTests {
         #expect(try watchdog("Background=3s").lifecycle.expiration == .seconds(3))
         #expect(
             try app(in: "Watchdog", "Background=3s\nExpiration=4s").lines == [
-                "5:1: error: Expiration: longer than Background=, which it is part of: 3s"
+                "5:1: error: Expiration: longer than Background=, which it is part of: 3 s"
             ])
         #expect(
             try app(in: "Watchdog", "LaunchInBackground=yes\nLaunch=3s").lines == [

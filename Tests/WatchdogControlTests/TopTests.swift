@@ -44,14 +44,14 @@ struct TopTests {
         #expect(
             narrow == [
                 "APP*         STATE       UPTIME  CPU%    MEM  PING99 LAST INCIDENT",
-                "postg...main waiting         1h   150  11.0G       - 4s ago: blocked (scene-...",
-                "web          running         1h   3.4    35M   900µs -",
+                "postg...main waiting        1 h   150  11.0G       - 4 s ago: blocked (scene...",
+                "web          running        1 h   3.4    35M  900 µs -",
                 "",
                 "2 apps: 1 waiting, 1 running",
             ])
         let wide = screen.lines(columns: 159, rows: nil, style: style, isUnicode: false)
         #expect(wide[1].contains("postgres-primary@main"))
-        #expect(wide[1].hasSuffix(" 4s ago: blocked (scene-update)"))
+        #expect(wide[1].hasSuffix(" 4 s ago: blocked (scene-update)"))
         #expect(wide[2].contains("     .=#"))
     }
 
@@ -63,7 +63,7 @@ struct TopTests {
         #expect(
             screen.lines(columns: 79, rows: nil, style: style, isUnicode: true) == [
                 "APP* STATE       UPTIME  CPU%    MEM TASKS  PING99 TREND    LAST INCIDENT",
-                "api  running         1h   3.4    35M     3   900µs      ▁▄█ -", "", "1 app: 1 running",
+                "api  running        1 h   3.4    35M     3  900 µs      ▁▄█ -", "", "1 app: 1 running",
             ])
     }
 
@@ -77,8 +77,8 @@ struct TopTests {
         let lines = screen.lines(columns: columns, rows: nil, style: style, isUnicode: true)
         #expect(lines.allSatisfy { $0.count <= columns })
         #expect(
-            lines[1].contains(columns < 199 ? " not answering 4s " : " not answering for 4s (2 of 3 probes failed) "))
-        #expect(lines[1].contains(" 4s ago: blocked"))
+            lines[1].contains(columns < 199 ? " not answering 4 s " : " not answering for 4 s (2 of 3 probes failed) "))
+        #expect(lines[1].contains(" 4 s ago: blocked"))
         #expect(lines.last == "2 apps: 1 running, 1 not answering")
         let colored = screen.lines(
             columns: columns, rows: nil, style: .init(isColored: true, time: style.time), isUnicode: true)

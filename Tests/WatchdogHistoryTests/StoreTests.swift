@@ -303,8 +303,8 @@ struct StoreTests {
         #expect(found.version.buildID == "bb")
         #expect(
             found.text
-                == "launches 50 % more slowly since version bb (redis-server 5:7.0.15-1): CPU time 15ms, with "
-                + "aa (redis-server 5:7.0.15-1) 10ms")
+                == "launches 50 % more slowly since version bb (redis-server 5:7.0.15-1): CPU time 15 ms, with "
+                + "aa (redis-server 5:7.0.15-1) 10 ms")
         #expect(try store.regression(of: "redis", on: "alpha") == nil)
         store = try HistoryStore(path: scratch.file)
         #expect(try store.regression(of: "redis", on: "alpha") == nil)

@@ -112,7 +112,7 @@ struct TextTests {
             .map { Duration.microseconds($0).shown }
         #expect(
             shown == [
-                "0 µs", "999 µs", "1.00 ms", "12.3 ms", "100 ms", "999 ms", "1.00 s", "1.50 s", "60.0 s", "1000 s",
+                "0 µs", "999 µs", "1.00 ms", "12.3 ms", "100 ms", "999 ms", "1.00 s", "1.50 s", "60.0 s", "16 min 40 s",
             ])
     }
 

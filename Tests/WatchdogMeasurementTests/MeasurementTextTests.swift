@@ -42,7 +42,7 @@ struct MeasurementTextTests {
         let lines = MeasurementText(measurement, checks: checks, width: width).text.split(separator: "\n")
         // The reason why a run does not count is never cut.
         #expect(lines.filter { $0.count > width && !$0.hasSuffix("excluded") } == [])
-        #expect(lines.last == "ok      max: the median is 39.00 ms, at most 39ms is allowed" || width == 60)
+        #expect(lines.last == "ok      max: the median is 39.00 ms, at most 39 ms is allowed" || width == 60)
     }
 
     @Test("Names with blanks are quoted, and control characters are not printed")

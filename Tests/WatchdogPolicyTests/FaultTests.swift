@@ -42,7 +42,7 @@ struct FaultParsingTests {
         arguments: [
             ("", "use stop, main-hang, cpu, cpu-quota, memory, io-slow, disk-full, network"),
             ("memroy 64M", "did you mean memory?"), ("earthquake", "use stop, main-hang, cpu"),
-            ("stop", "stop 2s"), ("stop 2", "2s"), ("stop 0s", "at least 1ms"),
+            ("stop", "stop 2s"), ("stop 2", "2s"), ("stop 0s", "at least 1 ms"),
             ("stop 2s for 3s", "one length"), ("stop 2s at", "is not a moment"), ("stop 2s at dawn", "at ready+2s"),
             ("stop 2s at ready+", "time span"), ("stop 2s at ready at launch", "twice"), ("cpu", "cpu 4"),
             ("cpu 0", "1 to 1024"), ("cpu 1025", "1 to 1024"), ("cpu 4 for", "time span"), ("cpu-quota 20", "20%"),

@@ -249,10 +249,10 @@ struct ReplayTests {
         #expect(Set(texts).count == 1)
         #expect(
             texts[0].contains(
-                "2 kills would be new:\n  2023-11-14 22:13:39 UTC  no sign of life for 5s; it came after 6s"))
+                "2 kills would be new:\n  2023-11-14 22:13:39 UTC  no sign of life for 5 s; it came after 6 s"))
         let zoned = SimulationText { _ in LocalZone(utcOffset: 3_600, abbreviation: "CET") }
         let text = zoned.text(try Simulation([trace], under: Self.spec(), margin: 2), margin: 2)
-        #expect(text.contains("\n  2023-11-14 23:13:39 CET  no sign of life for 5s") && !text.contains("UTC"))
+        #expect(text.contains("\n  2023-11-14 23:13:39 CET  no sign of life for 5 s") && !text.contains("UTC"))
         #expect(texts[0].split(separator: "\n").allSatisfy { $0.count <= 79 })
         #expect(texts[0].contains("\nkills with              ×0.5        ×1"))
     }

@@ -31,9 +31,10 @@ struct GracePeriodTests {
         #expect(warnings.count == 2, "\(warnings)")
         #expect(
             warnings.first
-                == "/a/long.app:4:1: warning: Terminate: the grace period (3s) is not longer than the terminate allowance "
-                + "(1s) and a capture (2s) together: a program that does not end in time is killed without a crash log")
-        #expect(warnings.last?.hasPrefix("/a/default.app: warning: Terminate: the grace period (3s)") == true)
+                == "/a/long.app:4:1: warning: Terminate: the grace period (3 s) is not longer than the terminate allowance "
+                + "(1 s) and a capture (2 s) together: a program that does not end in time is killed without a crash log"
+        )
+        #expect(warnings.last?.hasPrefix("/a/default.app: warning: Terminate: the grace period (3 s)") == true)
     }
 
     @Test("A millisecond more is enough, and an unknown grace period is no warning")

@@ -123,7 +123,7 @@ struct LaunchPictureTests {
                photos                            ███████████████████████████▸ 11.80 s
                photo 6                                                 █████▸  2.00 s
         tasks  rows                ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▸ 17.90 s
-          limit  20.00 s not ready before the end
+          limit  20 s    not ready before the end
 
         """
 
@@ -136,8 +136,8 @@ struct LaunchPictureTests {
         beside JSON                         ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒          1.23 s
                photos                             ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▸  1.31 s
           goal   400 ms  first frame took 525 % of it, missed by 1.70 s
-          advice 5.00 s  ready took 46 % of it, met
-          limit  20.00 s ready took 12 % of it, met
+          advice 5 s     ready took 46 % of it, met
+          limit  20 s    ready took 12 % of it, met
           main thread blocked for 87 % of the launch
 
         """
@@ -151,8 +151,8 @@ struct LaunchPictureTests {
         beside JSON                         =========================          1.23 s
                photos                             ==========================>  1.31 s
           goal   400 ms  first frame took 525 % of it, missed by 1.70 s
-          advice 5.00 s  ready took 46 % of it, met
-          limit  20.00 s ready took 12 % of it, met
+          advice 5 s     ready took 46 % of it, met
+          limit  20 s    ready took 12 % of it, met
           main thread blocked for 87 % of the launch
 
         """

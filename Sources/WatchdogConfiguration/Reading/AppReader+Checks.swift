@@ -82,13 +82,13 @@ extension AppReader {
             return
         }
         if restart.maximumDelay < restart.delay {
-            let maximum = TimeSpan.format(restart.maximumDelay)
+            let maximum = TimeSpan.text(restart.maximumDelay)
             let key: ConfigurationKey = settings[.maxDelay] == nil ? .delay : .maxDelay
             report(
                 .error, key,
                 key == .delay
                     ? "longer than MaxDelay=, which is \(maximum)"
-                    : "shorter than Delay=, which is \(TimeSpan.format(restart.delay))")
+                    : "shorter than Delay=, which is \(TimeSpan.text(restart.delay))")
         }
         if restart.policy == .onWatchdog, draft.watchdog.enforcement == .report {
             report(.warning, .policy, "nothing is ever restarted, because Enforce=report kills nothing")

@@ -34,7 +34,7 @@ extension AppReader {
             if settings[.expiration] != nil {
                 report(
                     .error, .expiration,
-                    "longer than Background=, which it is part of: \(TimeSpan.format(lifecycle.background))")
+                    "longer than Background=, which it is part of: \(TimeSpan.text(lifecycle.background))")
             } else {
                 draft.watchdog.lifecycle.expiration = lifecycle.background
             }

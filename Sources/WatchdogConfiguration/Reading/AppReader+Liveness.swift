@@ -50,7 +50,7 @@ extension AppReader {
         let span = try allowance(text)
         guard span <= IncidentHook.longestTimeout else {
             throw ValueError(
-                message: "longer than \(TimeSpan.format(IncidentHook.longestTimeout)), the longest limit of a command",
+                message: "longer than \(TimeSpan.text(IncidentHook.longestTimeout)), the longest limit of a command",
                 length: text.count)
         }
         return span

@@ -38,7 +38,7 @@ enum ValueReader {
             throw ValueError(message: error.description.shown, offset: error.offset, length: text.count - error.offset)
         }
         guard duration >= minimum else {
-            let message = "\(word.quoted()) is too short: use at least \(TimeSpan.format(minimum))"
+            let message = "\(word.quoted()) is too short: use at least \(TimeSpan.text(minimum))"
             throw ValueError(message: message, length: text.count)
         }
         return duration

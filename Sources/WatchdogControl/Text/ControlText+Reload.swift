@@ -34,6 +34,6 @@ extension ControlText {
     /// The confirmation that an app has reloaded its own configuration; empty if the client did not wait.
     public static func reload(_ reply: ReloadAppReply, of app: String, style: Style = Style()) -> String {
         guard let duration = reply.duration?.duration else { return "" }
-        return wrap("\(app.shown) reloaded within \(duration.measured)", indent: 4, style)
+        return wrap("\(app.shown) reloaded within \(duration.brief)", indent: 4, style)
     }
 }

@@ -13,7 +13,7 @@ extension ControlText {
 
     /// The status of the daemon itself.
     public static func status(_ daemon: DaemonReply, style: Style = Style()) -> String {
-        let spans = [daemon.longestTurn, daemon.recentTurn].map { $0.duration.measured }
+        let spans = [daemon.longestTurn, daemon.recentTurn].map { $0.duration.brief }
         return "watchdogd \(daemon.version.shown)\n" + wrapped("PID", "\(daemon.pid)", style)
             + wrapped("Apps", "\(daemon.apps)", style)
             + (daemon.reports.map { wrapped("Reports", $0.shown, style) } ?? "")
@@ -109,7 +109,7 @@ extension ControlText {
         let phases = (launch.phases ?? []).map { ($0, LaunchPhaseName(rawValue: $0.name)) }
         guard phases.contains(where: { $1?.isActivity == true }) else { return nil }
         return phases.prefix(LaunchPhaseName.allCases.count).map { phase, known in
-            "\(known?.fullTitle ?? phase.name.shown) \(phase.duration.duration.measured)"
+            "\(known?.fullTitle ?? phase.name.shown) \(phase.duration.duration.brief)"
         }.joined(separator: ", ")
     }
 
@@ -117,11 +117,11 @@ extension ControlText {
         let moments = [
             ("executed after", launch.request), ("hello", launch.hello), ("first frame", launch.firstFrame),
             ("useful", launch.useful), ("tasks over", launch.extended),
-        ].compactMap { name, span in span.map { "\(name) \($0.duration.measured)" } }
+        ].compactMap { name, span in span.map { "\(name) \($0.duration.brief)" } }
         let tasks = (launch.openTasks ?? []).map(\.shown).joined(separator: ", ")
         let duration = launch.duration.duration
         // A program may be ready before watchdogd hears that it was executed.
-        let time = duration <= .zero ? "at once" : "after \(duration.measured)"
+        let time = duration <= .zero ? "at once" : "after \(duration.brief)"
         return "ready \(time) (\(launch.source.shown))"
             + (moments.isEmpty ? "" : "; " + moments.joined(separator: ", "))
             + (tasks.isEmpty ? "" : "; tasks open: \(tasks)")
@@ -130,7 +130,7 @@ extension ControlText {
     private static func latencies(_ answers: LatencySummary) -> String {
         guard answers.count > 0 else { return "none" }
         let spans = [("p50", answers.median), ("p99", answers.percentile99), ("max", answers.maximum)]
-        let parts = spans.compactMap { name, span in span.map { "\(name) \($0.duration.measured)" } }
+        let parts = spans.compactMap { name, span in span.map { "\(name) \($0.duration.brief)" } }
         return "\(answers.count); \(parts.joined(separator: ", "))"
     }
 
@@ -143,7 +143,7 @@ extension ControlText {
     }
 
     private static func hangs(_ hangs: LatencySummary) -> String {
-        "\(hangs.count)" + (hangs.maximum.map { "; longest \($0.duration.measured)" } ?? "")
+        "\(hangs.count)" + (hangs.maximum.map { "; longest \($0.duration.brief)" } ?? "")
     }
 
     private static func restarts(_ app: AppSummary, _ details: AppDetails) -> String {

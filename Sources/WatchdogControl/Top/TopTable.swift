@@ -68,7 +68,7 @@ struct TopTable {
         var shown = Column.allCases
         let (long, short) = (state(isLong: true), state(isLong: false))
         hasLongStates = left(shown, state: long) - max(name, Self.shortestName) >= min(incident, Self.goodIncident)
-        stateWidth = hasLongStates ? long : min(short, 16)
+        stateWidth = hasLongStates ? long : min(short, 20)
         for column in [Column.tasks, .trend] {
             let room = left(shown, state: stateWidth) - min(name, Self.shortestName)
             guard room < min(incident, Self.shortestIncident) else { break }
@@ -182,14 +182,14 @@ struct TopTable {
 }
 
 extension Duration {
-    /// At most six characters: `250µs`, `2.5ms`, `120ms`, `1.5s`.
+    /// At most seven characters up to a thousand seconds: `250 µs`, `2.5 ms`, `120 ms`, `1.5 s`.
     fileprivate var short: String {
         let microseconds = nanoseconds / 1_000
         switch microseconds {
-        case ..<1_000: return "\(microseconds)µs"
-        case ..<10_000: return "\(microseconds / 1_000).\(microseconds % 1_000 / 100)ms"
-        case ..<1_000_000: return "\(microseconds / 1_000)ms"
-        default: return "\(microseconds / 1_000_000).\(microseconds % 1_000_000 / 100_000)s"
+        case ..<1_000: return "\(microseconds) µs"
+        case ..<10_000: return "\(microseconds / 1_000).\(microseconds % 1_000 / 100) ms"
+        case ..<1_000_000: return "\(microseconds / 1_000) ms"
+        default: return "\(microseconds / 1_000_000).\(microseconds % 1_000_000 / 100_000) s"
         }
     }
 }

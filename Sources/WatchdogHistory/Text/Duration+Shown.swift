@@ -3,14 +3,14 @@
 import WatchdogBase
 
 extension Duration {
-    /// Three digits and a unit, as in `12.3 ms`.
+    /// Three digits and a unit, as in `12.3 ms`; from a thousand seconds on, two units: `16 min 40 s`.
     var shown: String {
         let microseconds = max(0, wholeMicroseconds)
         switch microseconds {
         case ..<1_000: return "\(microseconds) µs"
         case ..<999_500: return Self.threeDigits(microseconds, per: 1_000) + " ms"
         case ..<999_500_000: return Self.threeDigits(microseconds, per: 1_000_000) + " s"
-        default: return "\(microseconds / 1_000_000) s"
+        default: return rough
         }
     }
 

@@ -35,7 +35,7 @@ struct LaunchSetup {
 
     /// The error of a launch that did not reach its end in time.
     var overdue: MeasuringError {
-        let limit = TimeSpan.format(timeLimit)
+        let limit = TimeSpan.text(timeLimit)
         guard let until else {
             return .program(
                 "\(name) did not send READY=1, listen, become idle or exit within \(limit); use --until, or a longer --time-limit"

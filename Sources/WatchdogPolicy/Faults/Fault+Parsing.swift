@@ -162,7 +162,7 @@ extension Fault {
         } catch {
             throw SyntaxError(description: error.description)
         }
-        guard span >= .milliseconds(1) else { throw SyntaxError(description: "use at least 1ms") }
+        guard span >= .milliseconds(1) else { throw SyntaxError(description: "use at least 1 ms") }
         return span
     }
 

@@ -144,7 +144,7 @@ public struct SimulationText: Sendable {
     }
 
     private func line(_ label: String, _ cells: [String]) -> String {
-        label.alignedLeft(18) + cells.map { $0.alignedRight(10) }.joined()
+        label.alignedLeft(18) + cells.map { " " + $0.alignedRight(9) }.joined()
     }
 
     private static func factor(_ value: Double) -> String {
@@ -160,13 +160,12 @@ public struct SimulationText: Sendable {
 }
 
 extension Duration {
-    /// About three digits without a space, so that a table's cell is one word: `1.25s`, `312ms`, `26h10min`.
+    /// About three digits, without zeros at the end: `1.25 s`, `312 ms`, `26 h 10 min`.
     fileprivate var short: String {
         let microseconds = max(0, wholeMicroseconds)
         var unit: Int64 = 1
         if microseconds >= 120_000_000 { unit = 1_000_000 } else { while microseconds / unit >= 1_000 { unit *= 10 } }
         let rounded = (microseconds + unit / 2) / unit * unit
-        let text = TimeSpan.text(.microseconds(rounded))
-        return String(text.filter { $0 != " " })
+        return TimeSpan.text(.microseconds(rounded))
     }
 }

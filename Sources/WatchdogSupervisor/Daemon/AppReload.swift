@@ -194,9 +194,10 @@ final class AppReload {
         case .commandFailed(let index): .failed("ExecReload: \(program.reloadCommands[index].program) \(lastEnd)")
         case .commandTimedOut(let index):
             .failed(
-                "ExecReload: \(program.reloadCommands[index].program) did not end within \(machine.allowance.brief), "
+                "ExecReload: \(program.reloadCommands[index].program) did not end within \(TimeSpan.text(machine.allowance)), "
                     + "and was killed")
-        case .appTimedOut: .failed("it did not send READY=1 within \(machine.allowance.brief) after RELOADING=1")
+        case .appTimedOut:
+            .failed("it did not send READY=1 within \(TimeSpan.text(machine.allowance)) after RELOADING=1")
         }
     }
 }

@@ -41,7 +41,7 @@ final class Preparation {
                 guard let self else { return }
                 switch result {
                 case .success(let status):
-                    let words = status?.words ?? "did not end within \(allowance.brief), and was killed"
+                    let words = status?.words ?? "did not end within \(TimeSpan.text(allowance)), and was killed"
                     ended(command, words, isSuccess: status == .exited(code: 0))
                 case .failure(let error): finish("\(place): \(error)")
                 }

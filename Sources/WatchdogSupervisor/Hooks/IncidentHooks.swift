@@ -142,7 +142,8 @@ final class IncidentHooks {
         guard let hook = running.removeValue(forKey: number) else { return }
         let facts = started.facts
         switch result {
-        case .success where hook.process.hasTimedOut: fail(facts, "killed after \(started.request.limit.brief)")
+        case .success where hook.process.hasTimedOut:
+            fail(facts, "killed after \(TimeSpan.text(started.request.limit))")
         case .success(.exited(code: 0)): break
         case .success(let status): fail(facts, status.words)
         case .failure(let error): fail(facts, "\(error)")

@@ -129,20 +129,29 @@ extension Narration {
         return (["\(name)[\(pid ?? 0)] \(event.words(in: self))"] + lines).joined(separator: "\n  ")
     }
 
+    /// What follows from an incident, before its report is written.
+    ///
+    /// An event of its own has told which probes failed.
+    func announcement(of incident: Incident) -> String {
+        guard case .probesFailed(let missed) = incident.cause else { return reason(of: incident) }
+        let probes = missed.count == 1 ? "1 failed probe is" : "\(missed.count) failed probes in a row are"
+        return "\(probes) enough: capturing its stacks" + (incident.isEnforced ? ", then killing it" : "")
+    }
+
     /// As in "killed: *did not answer within 10 s*".
     func reason(of incident: Incident) -> String {
         switch incident.cause {
         case .exhausted:
-            "\(incident.event.omission) within \(incident.allowance.brief)"
+            "\(incident.event.omission) within \(TimeSpan.text(incident.allowance))"
                 + (incident.awaited.map { ", waiting for \($0)".printable(limit: 200) } ?? "")
         case .triggered: "it asked for this with WATCHDOG=trigger"
         case .probesFailed(let missed): "\(missed)".printable(limit: 400)
-        case .launchCPUTime: "\(incident.event.omission) after \(incident.allowance.brief) of CPU time"
+        case .launchCPUTime: "\(incident.event.omission) after \(TimeSpan.text(incident.allowance)) of CPU time"
         case .backgroundTasks(let tasks, _):
             "\(tasks.count == 1 ? "a background task" : "\(tasks.count) background tasks") open after"
-                + " \(incident.allowance.brief) in the background"
+                + " \(TimeSpan.text(incident.allowance)) in the background"
         case .tooManyTasks(let count, _): "\(count) background tasks open at once"
-        case .backgroundCPUTime: "used \(incident.allowance.brief) of CPU time in the background"
+        case .backgroundCPUTime: "used \(TimeSpan.text(incident.allowance)) of CPU time in the background"
         case .lockedFiles(let files):
             "suspended with \(files.count == 1 ? "a locked file" : "\(files.count) locked files")"
         }

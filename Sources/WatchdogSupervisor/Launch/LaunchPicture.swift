@@ -144,7 +144,7 @@ struct LaunchPicture {
         var lines: [String] = []
         if let useful { lines.append("  useful after \(ascii(useful.brief))") }
         guard end == .ready else {
-            lines.append("  \(pad("limit", 7))\(pad(ascii(limit.brief), 8))not ready before the end")
+            lines.append("  \(pad("limit", 7))\(pad(ascii(TimeSpan.text(limit)), 8))not ready before the end")
             return lines
         }
         let first = firstFrame ?? duration
@@ -158,7 +158,7 @@ struct LaunchPicture {
     private func verdict(_ name: String, _ bound: Duration, _ time: Duration, _ what: String) -> String {
         let percent = Int((Double(time.nanoseconds) / Double(max(1, bound.nanoseconds)) * 100).rounded())
         let outcome = time <= bound ? "met" : "missed by \(ascii((time - bound).brief))"
-        return "  \(pad(name, 7))\(pad(ascii(bound.brief), 8))\(what) took \(percent) % of it, \(outcome)"
+        return "  \(pad(name, 7))\(pad(ascii(TimeSpan.text(bound)), 8))\(what) took \(percent) % of it, \(outcome)"
     }
 
     private func ascii(_ text: String) -> String { isUnicode ? text : text.replacing("µ", with: "u") }

@@ -156,8 +156,8 @@ final class ObservedApp {
 extension ObservedProcess {
     /// What is watched, how, and what follows a hang.
     func words(_ name: String, _ probe: ProbeSettings?, _ unit: ServiceUnit?, restarts: Bool) -> String {
-        let probe = probe.map { "probes \($0.probe.target) every \($0.interval.brief)" }
-        let pushes = unit?.watchdogInterval.map { "expects WATCHDOG=1 every \($0.brief)" }
+        let probe = probe.map { "probes \($0.probe.target) every \(TimeSpan.text($0.interval))" }
+        let pushes = unit?.watchdogInterval.map { "expects WATCHDOG=1 every \(TimeSpan.text($0))" }
         let restart = restarts ? "restarts it after a hang" : nil
         let means = [probe, pushes, restart].compactMap(\.self).joined(separator: ", ")
         return "observing \(name), pid \(process.pid): \(means)"

@@ -152,7 +152,7 @@ final class ScriptRunner {
         guard outcome == nil else { return .failed(mismatch) }
         let end = due ?? loop.now + limit
         due = end
-        return loop.now >= end ? .failed("\(mismatch), after \(limit.brief)") : .waiting(until: end)
+        return loop.now >= end ? .failed("\(mismatch), after \(TimeSpan.text(limit))") : .waiting(until: end)
     }
 
     private func isMet(_ condition: LifecycleScript.Condition) -> Bool {

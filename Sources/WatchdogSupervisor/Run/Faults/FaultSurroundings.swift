@@ -35,7 +35,7 @@ struct FaultSurroundings {
         }
         guard let longest else { return .zero }
         guard longest >= .seconds(1), longest <= .seconds(100 * 365 * 86_400) else {
-            throw RunError.usage("--fault clock: use 1s to 100 years")
+            throw RunError.usage("--fault clock: use 1 s to 100 years")
         }
         return .seconds(longest.components.seconds)
     }
