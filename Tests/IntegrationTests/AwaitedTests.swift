@@ -80,6 +80,68 @@ extension EndToEnd {
             #expect(Blame(for: report).party == .app)
         }
 
+        @Test("Java's threads that wait for each other's locks are probably a deadlock, with both of them")
+        func javaDeadlock() throws {
+            guard isInstalled("javac"), isInstalled("java") else { return }
+            let scratch = try Scratch()
+            _ = try scratch.write(
+                """
+                class Bank {
+                    static final Object a = new Object(), b = new Object();
+                    static final java.util.concurrent.CyclicBarrier both = new java.util.concurrent.CyclicBarrier(2);
+                    static void transfer(Object from, Object to) throws Exception {
+                        synchronized (from) { both.await(); synchronized (to) { System.exit(1); } }
+                    }
+                    public static void main(String[] arguments) throws Exception {
+                        new Thread(() -> { try { transfer(b, a); } catch (Exception e) { } }, "auditor").start();
+                        transfer(a, b);
+                    }
+                }
+                """, to: "Bank.java")
+            let compiler = try Program(["javac", "-d", scratch.path, scratch["Bank.java"]], directory: scratch.path)
+            let status = try compiler.end()
+            try #require(status == .exited(code: 0), "\(compiler.text(.errors))")
+            let report = try report(["java", "-Xshare:auto", "-cp", scratch.path, "Bank"], launch: "8s", in: scratch)
+            let headline = try #require(Explanation(of: report).headline)
+            #expect(
+                headline.contains(
+                    #/^Probably a deadlock: Java's main\(\) in thread \d+ "java" and thread \d+ "auditor" wait for Java locks/#
+                ),
+                "\(headline)")
+            #expect(report.metadata.linux?.culprit == headline)
+            #expect(Blame(for: report).party == .app)
+        }
+
+        @Test("That no goroutine of a Go program can run is said, and how to see where they wait")
+        func goroutines() throws {
+            guard isInstalled("go") else { return }
+            let scratch = try Scratch()
+            let source = try scratch.write(
+                """
+                package main
+
+                import ("net"; "sync")
+
+                func main() {
+                    listener, _ := net.Listen("tcp", "127.0.0.1:0")
+                    go listener.Accept()
+                    var lock sync.Mutex
+                    lock.Lock()
+                    lock.Lock()
+                }
+
+                """, to: "stuck.go")
+            var environment = testEnvironment()
+            environment["GOCACHE"] = scratch["cache"]
+            let compiler = try Program(
+                ["go", "build", "-o", scratch["stuck"], source], environment: environment, directory: scratch.path)
+            let status = try compiler.end()
+            try #require(status == .exited(code: 0), "\(compiler.text(.errors))")
+            let explanation = Explanation(of: try report([scratch["stuck"]], in: scratch))
+            #expect(explanation.headline?.hasPrefix("All goroutines wait: probably for a lock") == true)
+            #expect(explanation.advice.contains("kill -QUIT"))
+        }
+
         @Test("Each of several connections shows its state, and a worker at the other end of one is followed")
         func connections() throws {
             let report = try report(

@@ -82,6 +82,11 @@ public struct Blame: Equatable, Sendable, Codable {
                 self.init(.machine, silence)
                 return
             }
+            let circles: Set<Finding.Kind> = [.pythonDeadlock, .javaDeadlock]
+            if linux.findings?.contains(where: { circles.contains($0.kind) }) == true {
+                self.init(.app, "its threads wait for locks, and none is left that could let go of one")
+                return
+            }
             self.init(.app, "its own code made the call that blocks")
         case .spinning: self.init(.app, "its main thread ran for \(shares) of the time without returning to its loop")
         case .starved:

@@ -44,6 +44,16 @@ enum FindingAdvice {
         case .pythonDeadlock:
             "Let all threads take their locks in the same order, hold one lock at a time, or give acquire() a timeout. Python "
                 + "does not record who holds a lock: that it is a deadlock follows from every thread's waiting."
+        case .javaDeadlock:
+            "Let all threads take their locks in the same order, hold one lock at a time, or use tryLock() with a timeout. "
+                + "jstack PID shows who holds each lock, while the program hangs: --enforce report keeps it alive."
+        case .javaLock:
+            "jstack PID shows each thread's Java calls and who holds each lock, while the program hangs: --enforce report "
+                + "keeps it alive. Give waits a timeout: tryLock(), get(), poll()."
+        case .goroutinesWait:
+            "A goroutine that waits is on no thread's stack. While the program hangs (--enforce report keeps it alive), "
+                + "kill -QUIT PID prints all goroutines and ends it; /debug/pprof/goroutine?debug=2 of net/http/pprof prints "
+                + "them without ending it."
         case .conditionVariable:
             "Nobody holds a condition variable: somebody has to signal it, and has not. Check that the condition is changed "
                 + "under the same mutex, that the signal cannot come before the wait, and that the signaling thread lives."
@@ -56,8 +66,8 @@ enum FindingAdvice {
             "malloc is not safe in signal handlers, nor in a child between fork and exec of a program with threads. Look at the "
                 + "outer frames for a handler; write to a pipe there and do the work on the main loop."
         case .loader:
-            "Loading a library runs its initializers and reads its file. Load libraries before the first screen from a queue, "
-                + "and keep initializers trivial."
+            "Loading a library runs its initializers and reads its file. Load libraries early and from a queue, and keep "
+                + "initializers trivial."
         case .pageIn:
             "The main thread touched memory that was not there and waits for the disk. Look for a slow disk or too little "
                 + "memory; read large files from a queue rather than through a mapping on the main thread."

@@ -24,12 +24,13 @@ struct MissedAdvice {
     init?(_ linux: LinuxDetails, call: String?) {
         guard linux.verdict.kind == .blocked || linux.verdict.kind == .partlyRunning else { return nil }
         let findings = linux.findings ?? []
+        let isGo = findings.contains { $0.kind == .goroutinesWait }
         let missed = linux.missed
         let isServing = missed != nil && call.map(Self.serving.contains) ?? false
         let isInLoop = isServing || findings.contains { $0.kind == .idleEventLoop }
         let failedAtOnce =
             missed?.failure != nil && call.map(Self.waiting.contains) ?? false
-            && findings.allSatisfy { [.idleEventLoop, .otherThread, .otherProcess].contains($0.kind) }
+            && findings.allSatisfy { [.idleEventLoop, .otherThread, .otherProcess, .goroutinesWait].contains($0.kind) }
         if isInLoop, missed?.failure == nil, let other = findings.first(where: { $0.kind == .otherThread }) {
             party = .app
             reason = other.clause
@@ -40,11 +41,16 @@ struct MissedAdvice {
             guard isInLoop else { return nil }
             party = .app
             reason = "its main thread waits in its loop, and nothing in the app woke it to answer"
-            paragraph = FindingAdvice.sentence(for: .idleEventLoop) ?? ""
+            paragraph = FindingAdvice.sentence(for: isGo ? .goroutinesWait : .idleEventLoop) ?? ""
             return
         }
         guard isInLoop || failedAtOnce else { return nil }
         party = .unknown
+        if isGo, missed.failure == nil {
+            reason = "no goroutine runs, and the threads do not show for what they wait"
+            paragraph = FindingAdvice.sentence(for: .goroutinesWait) ?? ""
+            return
+        }
         if missed.kind == .probe, missed.failure == nil {
             reason =
                 "its main thread waits in its loop; the request may be stuck in a worker process or thread"

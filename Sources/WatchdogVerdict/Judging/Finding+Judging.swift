@@ -70,6 +70,13 @@ extension Finding {
                 in: capture, main: main, evidence, samples, tail, computingOnly: awaits == .readiness) : nil
         let process = tree?.finding(
             tail, isAlone: capture.threads.count == 1, hasReturned: samples?.hasReturned(main) ?? false, evidence)
+        if process == nil, other.map(\.isAsleep) ?? true, let idle = Goroutines.finding(in: capture) {
+            // The thread that sleeps is one of the scheduler's own.
+            return [idle] + findings
+        }
+        if other == nil, process == nil, let java = JavaLock(in: capture, main: main)?.finding {
+            return [java] + findings
+        }
         // A thread that waits for a child is not the cause if the child is stuck.
         let waitsForChild = other.flatMap { other in capture.threads.first { $0.id == other.thread } }
             .map { EventWait.children.contains(NamedStack($0, in: capture).syscall ?? "") }

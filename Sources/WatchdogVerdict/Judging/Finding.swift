@@ -28,6 +28,12 @@ public struct Finding: Codable, Hashable, Sendable {
         case pythonLock = "python-lock"
         /// All threads that run Python code wait for such locks.
         case pythonDeadlock = "python-deadlock"
+        /// A lock, or another thread, of a Java virtual machine.
+        case javaLock = "java-lock"
+        /// All threads that run Java code wait, several of them for locks.
+        case javaDeadlock = "java-deadlock"
+        /// No thread of a Go program has a goroutine to run.
+        case goroutinesWait = "goroutines-wait"
         /// A condition variable.
         case conditionVariable = "condition-variable"
         /// A read-write lock.

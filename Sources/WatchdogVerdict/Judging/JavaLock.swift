@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogBase
+
+/// What the threads of a Java virtual machine (HotSpot, JDK 8 to 25) wait for, from the machine's own functions.
+///
+/// Its locks do not name their owners to anyone outside. But if each thread that runs Java code waits for a lock or for
+/// another thread, none of them can let go of what another waits for.
+struct JavaLock {
+    private enum Wait {
+        /// To enter a `synchronized` block or method.
+        case monitor
+        /// In `LockSupport.park` without a limit: for a lock, a queue or a task of `java.util.concurrent`.
+        case parked
+        /// In `Object.wait` without a limit.
+        case notified
+        /// For a connection or an event of one: between two requests.
+        case client
+    }
+
+    private let capture: CapturedProcess
+    private let main: Int
+
+    /// Nil for a process without a Java virtual machine.
+    init?(in capture: CapturedProcess, main: Int) {
+        guard capture.images.contains(where: { $0.name.hasPrefix("libjvm.so") }) else { return nil }
+        self.capture = capture
+        self.main = main
+    }
+
+    /// A probable deadlock, or what the thread of Java's `main` waits for; nil if it may go on by itself.
+    var finding: Finding? { deadlock ?? wait }
+
+    private var deadlock: Finding? {
+        let threads = appThreads
+        let waits = threads.map { Self.wait(NamedStack($0, in: capture)) }
+        guard waits.allSatisfy({ $0 != nil }) else { return nil }
+        let waiters = zip(threads, waits).filter { $0.1 == .monitor }.map(\.0)
+        guard waiters.count > 1 else { return nil }
+        let shown = waiters.prefix(waiters.count > 3 ? 2 : 3).map(title)
+        let last = waiters.count > 3 ? "\(waiters.count - 2) more" : shown.last ?? ""
+        let titles = (waiters.count > 3 ? shown : shown.dropLast()).joined(separator: ", ")
+        return Finding(
+            kind: .javaDeadlock,
+            text: "Probably a deadlock: \(titles) and \(last) wait for Java locks (synchronized), and no other Java "
+                + "thread runs",
+            source: "frames ObjectMonitor::enter on \(waiters.count) threads",
+            thread: waiters.first { $0.id != main }?.id)
+    }
+
+    private var wait: Finding? {
+        guard
+            let thread = capture.threads.first(where: { thread in
+                let stack = NamedStack(thread, in: capture)
+                return stack.contains(["JavaMain"]) && !stack.contains(Self.ending)
+            })
+        else { return nil }
+        let stack = NamedStack(thread, in: capture)
+        let what: (words: String, functions: [String])
+        switch Self.wait(stack) {
+        case .monitor: what = ("waits for a Java lock (synchronized)", Self.monitor)
+        case .parked: what = ("waits for a lock, a queue or a task of java.util.concurrent", Self.park)
+        case .notified: what = ("waits in Object.wait() until another thread calls notify()", Self.notify)
+        case .client, nil: return nil
+        }
+        let frame = stack.first(what.functions) ?? 0
+        return Finding(
+            kind: .javaLock, text: "Java's main(), in \(name(thread)), \(what.words)\(place(stack, ", in "))",
+            source: "frame \(frame): \(stack.names[frame].singleLine(limit: 128))", thread: thread.id)
+    }
+
+    /// The threads that may run the app's code: all but the virtual machine's own.
+    private var appThreads: [CapturedThread] {
+        capture.threads.filter { thread in
+            let stack = NamedStack(thread, in: capture)
+            return !Self.threads.contains(where: thread.name.hasPrefix) && !stack.contains(Self.own)
+                && !stack.contains(Self.ending) && !(stack.contains(Self.launcher) && !stack.contains(["JavaMain"]))
+        }
+    }
+
+    /// What a thread waits for; nil if it may go on without another thread.
+    private static func wait(_ stack: NamedStack) -> Wait? {
+        guard stack.syscall != nil else { return nil }
+        if ["epoll_wait", "epoll_pwait", "epoll_pwait2", "accept", "accept4"].contains(stack.syscall) {
+            return .client
+        }
+        guard stack.syscall == "futex" else { return nil }
+        // A contended monitor is polled again from time to time; its owner still has to let go of it.
+        if stack.contains(monitor) { return .monitor }
+        guard stack.first(timed, within: 6) == nil else { return nil }
+        return stack.contains(park) ? .parked : stack.contains(notify) ? .notified : nil
+    }
+
+    private func name(_ thread: CapturedThread) -> String {
+        "thread \(thread.id) \"\(thread.name.singleLine(limit: 32))\""
+    }
+
+    private func title(_ thread: CapturedThread) -> String {
+        let stack = NamedStack(thread, in: capture)
+        let what = stack.contains(["JavaMain"]) ? "Java's main() in " : ""
+        return "\(what)\(name(thread))\(place(stack, ", at "))"
+    }
+
+    private func place(_ stack: NamedStack, _ preposition: String) -> String {
+        stack.script.map { preposition + $0.singleLine(limit: 80) } ?? ""
+    }
+
+    private static let monitor = [
+        "ObjectMonitor::enter", "ObjectMonitor::EnterI", "ObjectMonitor::enter_internal",
+        "ObjectMonitor::enter_with_contention_mark", "ObjectMonitor::ReenterI", "ObjectMonitor::reenter_internal",
+    ]
+    private static let park = ["Unsafe_Park", "Parker::park"]
+    private static let notify = ["ObjectMonitor::wait"]
+    private static let timed = [
+        "pthread_cond_timedwait", "___pthread_cond_timedwait64", "pthread_cond_clockwait",
+        "___pthread_cond_clockwait64",
+    ]
+    /// The launcher's first thread only waits for the one that runs `main`.
+    private static let launcher = ["CallJavaMainInNewThread", "ContinueInNewThread", "ContinueInNewThread0"]
+    /// After `main`, its thread waits for the other threads of the program.
+    private static let ending = ["jni_DestroyJavaVM", "Threads::destroy_vm", "DestroyJavaVM"]
+    /// Functions of threads that never run Java code of the app.
+    private static let own = [
+        "GangWorker::run", "GangWorker::loop", "WorkerThread::run", "ConcurrentGCThread::run", "VMThread::run",
+        "WatcherThread::run", "CompileBroker::compiler_thread_loop", "AsyncLogWriter::run",
+    ]
+    /// Names of such threads that run Java code of the library, of which the kernel keeps 15 bytes.
+    private static let threads = [
+        "Reference Handl", "Finalizer", "Signal Dispatch", "Service Thread", "Monitor Deflati", "C1 CompilerThre",
+        "C2 CompilerThre", "Sweeper thread", "Notification Th", "Common-Cleaner", "Attach Listener", "VM Thread",
+        "VM Periodic Tas", "GC Thread#", "G1 ",
+    ]
+}

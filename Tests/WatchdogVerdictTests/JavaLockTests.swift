@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+
+@testable import WatchdogVerdict
+
+@Suite("The threads of a Java virtual machine that wait")
+struct JavaLockTests {
+    private static let futex = "202 0x5561 0x189 0x0 0x0 0x0 0xffffffff 0x7fff8f62f510 0x7fc9148a3f16"
+    private static let epoll = "232 0x5 0x7fff 0x400 0xffffffff 0x0 0x0 0x7fff8f62f510 0x7fc9148a3f16"
+    private static let machine = BinaryImage(
+        base: 0x7f43_7c00_0000, size: 1 << 24, buildID: nil, path: "/usr/lib/jvm/java-17/lib/server/libjvm.so",
+        name: "libjvm.so",
+        architecture: "x86_64")
+
+    private static func thread(
+        _ id: Int, _ name: String, _ calls: [String], syscall: String = futex, state: String = "S", java: [String] = []
+    ) -> CapturedThread {
+        let frames = calls.map { call in
+            Frame(address: 0x1000, imageIndex: 0, imageOffset: 0x1000, symbol: call, symbolLocation: 4, trust: .cfi)
+        }
+        let compiled = java.map { call in
+            Frame(
+                address: 0x3000, imageIndex: 0, imageOffset: 0, symbol: call, symbolLocation: 0, language: .java,
+                trust: .cfi)
+        }
+        return CapturedThread(id: id, name: name, state: state, syscall: syscall, frames: frames + compiled)
+    }
+
+    private static func finding(_ threads: [CapturedThread], images: [BinaryImage] = [machine]) -> Finding? {
+        let capture = CapturedProcess(method: .ptrace, threads: threads, images: images)
+        return JavaLock(in: capture, main: 1)?.finding
+    }
+
+    private static let enter = [
+        "pthread_cond_timedwait", "os::PlatformEvent::park(long)", "ObjectMonitor::EnterI(JavaThread*)",
+        "ObjectMonitor::enter(JavaThread*)", "InterpreterRuntime::monitorenter(JavaThread*, BasicObjectLock*)",
+    ]
+    private static let park = ["pthread_cond_wait", "Parker::park(bool, long)", "Unsafe_Park"]
+    private static let launcher = thread(1, "java", ["__pthread_clockjoin_ex", "CallJavaMainInNewThread"])
+    private static let main = thread(2, "java", enter + ["JavaMain"])
+    private static let auditor = thread(20, "auditor", enter + ["thread_native_entry(Thread*)"])
+    private static let own = [
+        thread(3, "GC Thread#0", ["PosixSemaphore::wait()", "GangWorker::run()"]),
+        thread(4, "Finalizer", ["pthread_cond_wait", "ObjectMonitor::wait(long, bool, JavaThread*)"]),
+        thread(5, "C2 CompilerThre", ["long_computation"], syscall: "running", state: "R"),
+    ]
+    private static let pool = thread(21, "pool-1-thread-1", park)
+    private static let acceptor = thread(22, "http-Poller", ["epoll_wait"], syscall: epoll)
+
+    @Test("Two that enter monitors are a probable deadlock, both of them named", arguments: [false, true])
+    func deadlock(isServer: Bool) throws {
+        let idle = isServer ? [Self.pool, Self.acceptor] : []
+        let found = try #require(Self.finding([Self.launcher, Self.main, Self.auditor] + Self.own + idle))
+        #expect(found.kind == .javaDeadlock)
+        #expect(found.thread == 2)
+        #expect(
+            found.text
+                == "Probably a deadlock: Java's main() in thread 2 \"java\" and thread 20 \"auditor\" wait for Java locks "
+                + "(synchronized), and no other Java thread runs")
+    }
+
+    @Test("Compiled functions are named with their threads")
+    func names() throws {
+        let threads = [2, 20].map { Self.thread($0, "worker", Self.enter, java: ["com.example.Bank.transfer"]) }
+        let text = try #require(Self.finding([Self.launcher] + threads)?.text)
+        #expect(text.contains("thread 2 \"worker\", at com.example.Bank.transfer and thread 20 \"worker\", at "))
+    }
+
+    @Test("It is none while a thread may yet let go of a lock")
+    func released() {
+        let epochs = [
+            Self.thread(30, "worker", ["compute"], syscall: "running", state: "R"),
+            Self.thread(30, "worker", [], syscall: "running", state: "R"),
+            Self.thread(30, "reader", ["read"], syscall: "0 0x5 0x7fff 0x400 0x0 0x0 0x0 0x7fff 0x7fc9"),
+            Self.thread(30, "poller", ["pthread_cond_timedwait", "Parker::park(bool, long)", "Unsafe_Park"]),
+        ]
+        for last in epochs {
+            let found = Self.finding([Self.launcher, Self.main, Self.auditor, last])
+            #expect(found?.kind == .javaLock, "\(last)")
+        }
+        #expect(Self.finding([Self.launcher, Self.main])?.kind == .javaLock)
+        #expect(Self.finding([Self.launcher, Self.auditor]) == nil)
+    }
+
+    @Test(
+        "What main() waits for is said",
+        arguments: [
+            (enter, "waits for a Java lock (synchronized)"),
+            (park, "waits for a lock, a queue or a task of java.util.concurrent"),
+            (
+                ["pthread_cond_wait", "ObjectMonitor::wait(long, bool, JavaThread*)", "JVM_MonitorWait"],
+                "waits in Object.wait() until another thread calls notify()"
+            ),
+        ] as [([String], String)])
+    func main(calls: [String], words: String) throws {
+        let found = try #require(Self.finding([Self.launcher, Self.thread(2, "java", calls + ["JavaMain"])]))
+        #expect(found.text == "Java's main(), in thread 2 \"java\", \(words)")
+        #expect(found.thread == 2)
+    }
+
+    @Test("A main() that has returned, a timed wait and another program's functions say nothing")
+    func nothing() {
+        let returned = Self.thread(2, "java", ["pthread_cond_wait", "jni_DestroyJavaVM", "JavaMain"])
+        let patient = Self.thread(
+            2, "java", ["pthread_cond_timedwait", "Parker::park(bool, long)", "Unsafe_Park", "JavaMain"])
+        for main in [returned, patient] { #expect(Self.finding([Self.launcher, main]) == nil) }
+        #expect(Self.finding([Self.launcher, Self.main, Self.auditor], images: []) == nil)
+    }
+}
