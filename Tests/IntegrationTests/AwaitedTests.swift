@@ -2,6 +2,7 @@
 
 import Testing
 import WatchdogBase
+import WatchdogLinux
 import WatchdogRendering
 import WatchdogReport
 import WatchdogVerdict

@@ -13,7 +13,8 @@ struct HeadlineTests {
     private static let numbers = [
         "read": 0, "write": 1, "poll": 7, "accept": 43, "connect": 42, "recvfrom": 45, "wait4": 61, "flock": 73,
         "fsync": 74, "futex": 202, "clock_nanosleep": 230, "openat": 257, "newfstatat": 262, "msgrcv": 70,
-        "semop": 65, "pause": 34, "clone3": 435, "munmap": 11, "getrandom": 318,
+        "semop": 65, "recvmsg": 47, "select": 23, "epoll_wait": 232, "pause": 34, "clone3": 435, "munmap": 11,
+        "getrandom": 318,
     ]
 
     /// The headline of a main thread that is blocked in a call.
@@ -41,7 +42,36 @@ struct HeadlineTests {
                 "waits for an answer from 127.0.0.1:8080"
             ),
             ("recvfrom", nil, "waits for data from a socket"),
-            ("read", "fd 0: pipe, other end in pid 2 \"cat\"", "waits for data from pipe"),
+            (
+                "recvfrom",
+                "fd 7: TCP 127.0.0.1:51234 → 127.0.0.1:5432, ESTABLISHED, nothing to read, other end in pid 9 \"postgres\"",
+                "waits for an answer from 127.0.0.1:5432 (postgres)"
+            ),
+            ("read", "fd 0: pipe, other end in pid 2 \"cat\"", "waits for data from cat (pid 2) through a pipe"),
+            ("read", "fd 0: pipe, other end in this process", "waits for data from a pipe"),
+            (
+                "recvmsg", "fd 4: Unix socket, other end in pid 2 \"kid\", nothing to read",
+                "waits for data from kid (pid 2) through a Unix socket"
+            ),
+            (
+                "write", "fd 1: pipe, other end in pid 2 \"cat\"",
+                "waits for cat (pid 2) to take its data through a pipe"
+            ),
+            ("write", "fd 1: pipe", "waits to write to a pipe"),
+            ("read", "fd 0: terminal /dev/pts/3", "waits for input from a terminal"),
+            ("read", "fd 5: eventfd", "waits until another thread or process wakes it (eventfd)"),
+            ("read", "fd 5: timerfd", "waits for a timer (timerfd)"),
+            (
+                "poll", "fd 3: TCP 127.0.0.1:5 → 127.0.0.1:80, ESTABLISHED, nothing to read",
+                "waits for an answer from 127.0.0.1:80"
+            ),
+            ("poll", "fd 3: TCP 127.0.0.1:5 → 10.0.0.1:80, SYN_SENT", "waits for a connection to 10.0.0.1:80"),
+            ("poll", "fd 3: TCP 127.0.0.1:80, LISTEN, no connection to accept", "waits for a connection"),
+            ("poll", "fd 3: pipe", "waits for events of a pipe"),
+            ("select", "2 fds: 4 (eventfd), 3 (pipe)", "waits for events of any of 2 files"),
+            ("epoll_wait", "fd 6: epoll of 9 fds: 4 (eventfd), …", "waits for events of any of 9 files"),
+            ("epoll_wait", "fd 6: epoll of 1 fd: 3 (timerfd)", "waits for a timer (timerfd)"),
+            ("poll", "no fd", "sleeps because its own code told it to"), ("poll", nil, "waits for events"),
             ("read", nil, "waits for data"),
             ("write", "fd 1: TCP 10.0.0.1:80 → 10.0.0.2:999, ESTABLISHED", "waits for 10.0.0.2:999 to take its data"),
             ("connect", "fd 3: TCP 10.0.0.1:80 → 10.0.0.2:443, SYN_SENT", "waits for a connection to 10.0.0.2:443"),

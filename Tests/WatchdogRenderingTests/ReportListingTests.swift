@@ -87,6 +87,25 @@ struct ReportListingTests {
         #expect(text.split(separator: "\n").count == 2)
     }
 
+    @Test("Who does not move comes first, before the kernel's words, and can be searched")
+    func culprit() throws {
+        var report = Samples.report()
+        let explanation = Explanation(of: report)
+        let culprit = try #require(explanation.culprit)
+        report.name(culpritOf: explanation)
+        #expect(report.metadata.linux?.verdict == "blocked in recvfrom")
+        let listed = stored(report)
+        let rows = ReportListing.text([listed], width: .max).lines
+        #expect(rows.last?.hasSuffix("  \(culprit) · blocked in recvfrom") == true, "\(rows)")
+        #expect(ReportListing.json([listed]).contains("\"culprit\" : \"Main thread waits for data from a socket"))
+        for word in ["waits for DATA", "recvfrom", "blocked"] {
+            #expect(ReportFilter(verdict: word).apply(to: [listed]).count == 1, "\(word)")
+        }
+        #expect(ReportFilter(verdict: "file lock").apply(to: [listed]).isEmpty)
+        let groups = ReportGroup.text(ReportGroup.grouping([report]))
+        #expect(groups.contains(" · \(culprit) · blocked in recvfrom\n"), "\(groups)")
+    }
+
     @Test("As JSON a list has the same and more")
     func json() throws {
         struct Entry: Decodable, Equatable {

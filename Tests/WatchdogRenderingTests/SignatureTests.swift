@@ -112,14 +112,16 @@ struct SignatureTests {
         second.captureTime.seconds += 60
         second.pid = 9
         let reports = [Samples.report(), Samples.goldens[1].report, Samples.report(second)]
+        let culprits = reports.map { Explanation(of: $0).culprit }
+        #expect(culprits[0]?.hasPrefix("Main thread waits for data from a socket in ") == true)
         #expect(
             ReportGroup.text(ReportGroup.grouping(reports)) == """
                 COUNT  FIRST (UTC)       LAST              NEWEST    SIGNATURE
                     2  2026-11-21 00:20  2026-11-21 00:21  00000000  \(Signature(of: reports[0]).id)
-                       HangMain · scene-update · blocked in recvfrom
+                       HangMain · scene-update · \(culprits[0] ?? "") · blocked in recvfrom
                        Socket.receive() < closure #1 in Worker.run(depth:) < hang-main + 0x2000
                     1  2026-11-21 00:20  2026-11-21 00:20  00000000  \(Signature(of: reports[1]).id)
-                       HangMain · scene-create · starved
+                       HangMain · scene-create · \(culprits[1] ?? "") · starved
                        Socket.receive() < closure #1 in Worker.run(depth:) < hang-main + 0x2000
 
                 """)

@@ -35,7 +35,8 @@ enum Advice {
         let findings = linux.findings?.compactMap { FindingAdvice.sentence(for: $0.kind) } ?? []
         let isBoth = linux.verdict.kind != .busy && blame?.party == .appAndMachine
         let cause = isBoth ? slowedDown : lock(linux) ?? cause(linux.verdict.kind, call)
-        return [findings.first ?? cause, event(report.event, linux.verdict.kind)].compactMap(
+        let event = event(report.event, linux.verdict.kind, hasScreen: linux.lifecycle != nil)
+        return [findings.first ?? cause, event].compactMap(
             \.self
         )
         .joined(separator: " ")
@@ -127,8 +128,8 @@ enum Advice {
                 + "first (LOCK_NB, F_SETLK) and give up after a time."
         case "fsync", "fdatasync", "msync", "sync", "syncfs", "pread64", "pwrite64", "openat", "newfstatat",
             "getdents64":
-            "The main thread waits for a file system. Read, write and sync from a queue; at launch, read only what the "
-                + "first screen needs."
+            "The main thread waits for a file system. Read, write and sync from a queue; at launch, read only what is "
+                + "needed first."
         case "read", "readv", "write", "writev", "splice":
             "The other end of the pipe, socket, terminal or file decides how long this takes. Do it from a queue with a "
                 + "timeout, or make the descriptor non-blocking and let the main loop report when it is ready."
@@ -148,12 +149,15 @@ enum Advice {
     }
 
     /// Advice specific to the event; nil when the app is not at fault.
-    private static func event(_ event: String, _ kind: Verdict.Kind) -> String? {
+    ///
+    /// - Parameter hasScreen: whether the app takes part in the lifecycle of apps with a screen.
+    private static func event(_ event: String, _ kind: Verdict.Kind, hasScreen: Bool) -> String? {
         guard [.blocked, .spinning, .busy, .partlyRunning].contains(kind) else { return nil }
         switch event {
         case "process-launch", "scene-create":
-            return
-                "At launch, do only what the first screen needs, show that with placeholders, and load the rest after it."
+            return hasScreen
+                ? "At launch, do only what the first screen needs, show that with placeholders, and load the rest after it."
+                : "Before it is ready, do only what the first request needs, and load the rest afterward."
         case "process-exit":
             return
                 "Save as little as possible at the end: save documents while running, and exit at once when asked to."

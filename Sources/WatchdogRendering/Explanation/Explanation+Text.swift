@@ -38,7 +38,7 @@ extension Explanation {
         for other in others {
             let title = other.name.map { "thread \(other.index) (\($0))" } ?? "thread \(other.index)"
             let words = "\(title): \(other.activity)"
-            result += lines(words, label: other.isNamed ? "Named      " : "Also       ", limit: 1)
+            result += lines(words, label: other.label.alignedLeft(11), limit: 1)
         }
         result += lines(advice, label: "What to do ", limit: launch == nil ? 7 : 5).map { style($0, .success) }
         for (index, line) in confidence.prefix(3).enumerated() {

@@ -37,8 +37,13 @@ public struct Explanation: Equatable, Sendable {
         public let name: String?
         /// Whether the verdict names the thread; otherwise it is listed because it runs the app's code.
         public let isNamed: Bool
+        /// Whether it holds the lock for which the main thread waits, or is the thread whose end it waits for.
+        public let isHolder: Bool
         /// What the thread does, in a few words.
         public let activity: String
+
+        /// `Holder` and `Other` as in the whole report, `Also` for a thread that nothing names.
+        var label: String { isHolder ? "Holder" : isNamed ? "Other" : "Also" }
     }
 
     /// A stack of one thread, or of several that have the same calls at other addresses.
@@ -156,6 +161,12 @@ public struct Explanation: Equatable, Sendable {
         return "\(culprit) · \(verdict.hasPrefix(thread) ? String(verdict.dropFirst(thread.count)) : verdict)"
     }
 
+    /// For a list, which reads only the first lines of reports: ``culprit``, then the verdict in a few words.
+    static func line(_ metadata: ReportMetadata) -> String? {
+        guard let linux = metadata.linux else { return nil }
+        return linux.culprit.map { "\($0) · \(linux.verdict)" } ?? linux.verdict
+    }
+
     private static func ending(_ body: ReportBody) -> String {
         let signal = body.exception.signal.map { " (\($0))" } ?? ""
         let by = body.termination.map { " · \($0.namespace) \($0.indicator ?? $0.code.hexadecimal())" } ?? ""
@@ -166,15 +177,18 @@ public struct Explanation: Equatable, Sendable {
     private static func others(_ report: Report, verdict: String) -> [OtherThread] {
         let shown = report.decidingStack?.index
         let others = report.stacks.filter { !$0.isFaulting && $0.index != shown }
-        let words = ([verdict] + (report.body.linux?.notes ?? [])).joined(separator: " ")
+        let deadlocks = report.body.linux?.findings?.filter { $0.kind == .javaDeadlock }.map(\.text) ?? []
+        let words = ([verdict] + deadlocks + (report.body.linux?.notes ?? [])).joined(separator: " ")
         let numbers = Set(words.matches(of: #/\b(?:thread|tid) (\d+)/#).compactMap { Int($0.output.1) })
             .union(report.body.linux?.findings?.compactMap(\.thread) ?? [])
         let named = others.filter { stack in stack.id.map(numbers.contains) == true }
+        let holder = report.body.linux?.waits?.first?.holder?.thread
         let own = others.filter { stack in stack.calls.contains { $0.origin == .application } }
         let running = own.filter { $0.details?.state == "R" } + own.filter { $0.details?.state != "R" }
         return (named.isEmpty ? running : named).prefix(otherCount).map { stack in
             OtherThread(
-                index: stack.index, name: stack.name, isNamed: !named.isEmpty, activity: stack.activity)
+                index: stack.index, name: stack.name, isNamed: !named.isEmpty,
+                isHolder: holder != nil && stack.id == holder, activity: stack.activity)
         }
     }
 
@@ -216,6 +230,13 @@ public struct Explanation: Equatable, Sendable {
         let isWord = !note.prefix { $0 != " " }.contains { "/._".contains($0) }
         let text = isWord ? note.capitalizingFirst : note
         return text.hasSuffix(".") ? text : text + "."
+    }
+}
+
+extension Report {
+    /// Puts a culprit into the first line, where lists find it.
+    package mutating func name(culpritOf explanation: Explanation) {
+        metadata.linux?.culprit = explanation.culprit?.singleLine(limit: 512)
     }
 }
 

@@ -34,11 +34,16 @@ enum Headline {
         return process ?? other ?? findings.first
     }
 
+    /// Findings for which the main thread's own functions do not matter.
+    private static let elsewhere: Set<Finding.Kind> = [
+        .otherProcess, .otherThread, .idleEventLoop, .goroutinesWait, .javaLock, .javaDeadlock,
+    ]
+
     /// A headline with the app's function that led there, where that is the thread's own deed and the words lack it.
     static func culprit(_ headline: String, of report: Report) -> String {
         guard let linux = report.body.linux, let own = report.decidingStack?.named.first,
             own.origin == .application, own.function != nil, !headline.contains(own.name),
-            finding(linux).map({ [.otherProcess, .otherThread].contains($0.kind) }) != true
+            finding(linux).map({ elsewhere.contains($0.kind) }) != true
         else { return headline }
         switch linux.verdict.kind {
         case .blocked, .uninterruptible, .spinning, .busy, .partlyRunning: break
@@ -91,6 +96,7 @@ enum Headline {
         case .throttled: return "is held back by the CPU quota of its cgroup"
         case .memoryStalled: return "waits for memory that is read back from disk"
         case .partlyRunning: return "runs and waits by turns"
+        case .exited: return "has ended, while other threads keep the process alive"
         case .stopped: return "is stopped by a signal"
         case .traced: return "is held by a tracer, such as a debugger"
         case .frozen: return "is frozen with its cgroup"
@@ -119,22 +125,76 @@ private struct WaitHeadline {
     let call: String
     /// The file, connection or lock; nil if unknown.
     let subject: String?
+    /// All that is known of it.
+    private let whole: String
     private let holder: WaitDetails.Holder?
 
     init(call: String, _ wait: WaitDetails?) {
-        self.call = call
-        holder = wait?.holder
         // `fd 7: TCP 127.0.0.1:51234 → 127.0.0.1:8080, ESTABLISHED` becomes what comes behind the number.
         let words = wait?.subject.map { text in
             text.hasPrefix("fd ") ? text[(text.firstRange(of: ": ")?.upperBound ?? text.endIndex)...] : text[...]
         }
-        subject = words.flatMap { $0.isEmpty ? nil : String($0.prefix { $0 != "," }).singleLine(limit: 80) }
+        self.init(call: call, whole: String(words ?? ""), holder: wait?.holder)
+    }
+
+    private init(call: String, whole: String, holder: WaitDetails.Holder?) {
+        self.call = call
+        self.whole = whole
+        self.holder = holder
+        subject = whole.isEmpty ? nil : String(whole.prefix { $0 != "," }).singleLine(limit: 80)
     }
 
     /// The other end of a connection: `127.0.0.1:8080`; nil for one of several.
     private var peer: String? {
         guard let subject, !subject.contains(" fds: ") else { return nil }
-        return subject.firstRange(of: " → ").map { String(subject[$0.upperBound...]) }
+        return subject.firstRange(of: " → ").map { range in
+            String(subject[range.upperBound...]) + (otherEnd.map { " (\($0.name))" } ?? "")
+        }
+    }
+
+    /// The process at the other end of a pipe or a connection.
+    private var otherEnd: (process: Int, name: String)? {
+        guard let match = whole.firstMatch(of: #/other end in pid (\d{1,10}) "([^"]{1,64})"/#),
+            let process = Int(match.output.1)
+        else { return nil }
+        return (process, String(match.output.2))
+    }
+
+    /// The file, connection or lock in the middle of a sentence; nil if unknown.
+    private var noun: String? { subject.map { ["pipe", "Unix socket"].contains($0) ? "a \($0)" : $0 } }
+
+    /// Where data comes from: `cat (pid 2) through a pipe`; nil if unknown.
+    private var source: String? {
+        noun.map { noun in otherEnd.map { "\($0.name) (pid \($0.process)) through \(noun)" } ?? noun }
+    }
+
+    /// The wait for what a file of the kernel's own announces; nil for other files.
+    private var announcement: String? {
+        switch subject {
+        case "eventfd": "waits until another thread or process wakes it (eventfd)"
+        case "timerfd": "waits for a timer (timerfd)"
+        case "inotify": "waits for a change of files (inotify)"
+        case "signalfd": "waits for a signal (signalfd)"
+        default: nil
+        }
+    }
+
+    /// The wait for an event of one file or of several.
+    private var event: String {
+        if let announcement { return announcement }
+        guard let subject else { return "waits for events" }
+        if subject.hasSuffix("no fd") { return "sleeps because its own code told it to" }
+        if let count = subject.firstMatch(of: #/(?:^|epoll of )(\d{1,7}) fds?\b/#)?.output.1 {
+            guard count == "1" else { return "waits for events of any of \(count) files" }
+            let only = whole.firstMatch(of: #/: \d+ \(([^()]*)\)$/#)?.output.1
+            return only.map { Self(call: call, whole: String($0), holder: nil).event } ?? "waits for events of a file"
+        }
+        if whole.contains("SYN_SENT"), let peer { return "waits for a connection to \(peer)" }
+        if let peer {
+            return whole.contains("nothing to read")
+                ? "waits for an answer from \(peer)" : "waits for events of its connection to \(peer)"
+        }
+        return whole.contains("LISTEN") ? "waits for a connection" : "waits for events of \(noun ?? subject)"
     }
 
     private var owner: String? {
@@ -147,15 +207,20 @@ private struct WaitHeadline {
         switch call {
         case "read", "readv", "pread64", "preadv", "recvfrom", "recvmsg", "recvmmsg":
             if let peer { return "waits for an answer from \(peer)" }
+            if let announcement { return announcement }
+            if subject?.hasPrefix("terminal") == true { return "waits for input from a terminal" }
             return "waits for data"
-                + (subject.map { " from \($0)" } ?? (call.hasPrefix("recv") ? " from a socket" : ""))
+                + (source.map { " from \($0)" } ?? (call.hasPrefix("recv") ? " from a socket" : ""))
         case "write", "writev", "pwrite64", "pwritev", "sendto", "sendmsg", "sendmmsg", "sendfile", "splice":
             if let peer { return "waits for \(peer) to take its data" }
-            return "waits to write" + (subject.map { " to \($0)" } ?? "")
+            if let otherEnd, let noun {
+                return "waits for \(otherEnd.name) (pid \(otherEnd.process)) to take its data through \(noun)"
+            }
+            return "waits to write" + (noun.map { " to \($0)" } ?? "")
         case "accept", "accept4": return "waits for a connection"
         case "connect": return "waits for a connection" + ((peer ?? subject).map { " to \($0)" } ?? "")
         case "poll", "ppoll", "select", "pselect6", "epoll_wait", "epoll_pwait", "epoll_pwait2":
-            return "waits for events" + (peer.map { " of its connection to \($0)" } ?? "")
+            return event
         case "flock", "fcntl":
             return "waits for a file lock" + (subject.map { " on \($0)" } ?? "") + (owner.map { " of \($0)" } ?? "")
         case "futex", "futex_wait", "futex_waitv", "futex_wait_requeue_pi":

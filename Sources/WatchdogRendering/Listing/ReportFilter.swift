@@ -10,7 +10,7 @@ public struct ReportFilter: Equatable, Sendable {
     public var app: String?
     /// What the app was watched for.
     public var event: String?
-    /// A verdict's kind, or words in it: `blocked`, `futex`.
+    /// A verdict's kind, or words in it or in what says who does not move: `blocked`, `futex`, `Python lock`.
     public var verdict: String?
     /// The earliest time.
     public var since: WallTime?
@@ -41,11 +41,13 @@ public struct ReportFilter: Equatable, Sendable {
         if let event, metadata?.linux?.event != event { return false }
         if let verdict {
             let words = metadata?.linux?.verdict.lowercased() ?? ""
+            let culprit = metadata?.linux?.culprit?.lowercased() ?? ""
             let kind =
                 words.hasPrefix("d state")
                 ? Verdict.Kind.uninterruptible.rawValue
                 : words.hasPrefix(Verdict.deadlock) ? Verdict.Kind.blocked.rawValue : ""
-            guard words.contains(verdict.lowercased()) || kind == verdict.lowercased() else { return false }
+            let wanted = verdict.lowercased()
+            guard words.contains(wanted) || culprit.contains(wanted) || kind == wanted else { return false }
         }
         guard let since else { return true }
         return report.time.since(since) >= .zero

@@ -15,6 +15,8 @@ public struct ReportGroup: Equatable, Sendable {
     public let last: WallTime
     /// The incident's ID in the last report.
     public let newest: String
+    /// Who did not move and why, in a person's words, in the newest report that says so.
+    public let culprit: String?
 
     /// Groups reports by signature, the most frequent first; among equally frequent ones, the newest first.
     public static func grouping(_ reports: [Report]) -> [ReportGroup] {
@@ -23,7 +25,7 @@ public struct ReportGroup: Equatable, Sendable {
         return tally.groups
     }
 
-    /// Three lines per group: count, times and signature; app, event and cause; the app's frames.
+    /// Three lines per group: count, times and signature; app, event, culprit and cause; the app's frames.
     ///
     /// They have as many columns as the style, but at least 79; without a terminal, nothing is cut. The heading names the reader's time zone.
     public static func text(
@@ -41,7 +43,8 @@ public struct ReportGroup: Equatable, Sendable {
             let newest = String(group.newest.singleLine().prefix(8)).alignedLeft(8)
             text += style(String(group.count).alignedRight(width), .emphasis)
             text += "  \(dates[0])  \(dates[1])  \(newest)  \(group.signature.id)\n"
-            let what = "\(group.signature.app) · \(group.signature.event) · \(group.signature.cause)"
+            let what = [group.signature.app, group.signature.event, group.culprit, group.signature.cause]
+                .compactMap(\.self).joined(separator: " · ")
             text += indent + style(what.singleLine(limit: columns - indent.count), .failure) + "\n"
             text += indent + group.signature.path.singleLine(limit: columns - indent.count) + "\n"
         }
@@ -56,6 +59,7 @@ public struct ReportGroup: Equatable, Sendable {
         let app: String
         let event: String
         let cause: String
+        let culprit: String?
         let frames: [String]
         let count: Int
         let first: String
@@ -67,6 +71,7 @@ public struct ReportGroup: Equatable, Sendable {
             app = group.signature.app
             event = group.signature.event
             cause = group.signature.cause
+            culprit = group.culprit
             frames = group.signature.frames
             count = group.count
             first = group.first.text(fractionDigits: 2)

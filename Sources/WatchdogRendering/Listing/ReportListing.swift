@@ -125,7 +125,7 @@ public enum ReportListing {
                 Column(title: "EVENT", meaning: { meaning($1) }) { $1?.linux?.event.singleLine(limit: 16) ?? "-" })
         }
         let verdict = Column(title: "VERDICT", meaning: { $1 == nil ? .failure : nil }) { _, metadata in
-            metadata.map { $0.linux?.verdict ?? "-" } ?? "damaged"
+            metadata.map { Explanation.line($0) ?? "-" } ?? "damaged"
         }
         return columns + [verdict]
     }
@@ -149,6 +149,7 @@ public enum ReportListing {
         let pid: Int?
         let event: String?
         let verdict: String?
+        let culprit: String?
         let fault: String?
         let omission: String?
 
@@ -168,6 +169,7 @@ public enum ReportListing {
             pid = metadata?.linux?.pid
             event = metadata?.linux?.event
             verdict = metadata?.linux?.verdict
+            culprit = metadata?.linux?.culprit
             fault = report.fault
             omission = report.entry?.omission
         }

@@ -10,6 +10,7 @@ public struct ReportTally: Sendable {
         var first: WallTime
         var last: WallTime
         var newest: (time: WallTime, incident: String)
+        var culprit: (time: WallTime, words: String)?
     }
 
     private var counts: [Signature: Count] = [:]
@@ -22,10 +23,18 @@ public struct ReportTally: Sendable {
         let time = WallTime(report.body.captureTime) ?? WallTime(report.metadata.timestamp) ?? WallTime(seconds: 0)
         let signature = Signature(of: report)
         add(signature, at: time, incident: report.metadata.incidentID)
+        name(report, signature, at: time)
         guard let repeats = report.body.linux?.repeats, var count = counts[signature] else { return }
         count.incidents = count.incidents.addingSaturated(repeats.count)
         if let last = WallTime(repeats.last), last.since(count.last) > .zero { count.last = last }
         counts[signature] = count
+    }
+
+    /// Keeps the culprit of a report that is newer than those before; reports come newest first.
+    private mutating func name(_ report: Report, _ signature: Signature, at time: WallTime) {
+        if let known = counts[signature]?.culprit, time.since(known.time) <= .zero { return }
+        guard let words = report.metadata.linux?.culprit ?? Explanation(of: report).culprit else { return }
+        counts[signature]?.culprit = (time, words)
     }
 
     /// Counts an incident.
@@ -45,7 +54,7 @@ public struct ReportTally: Sendable {
         let groups = counts.map { signature, count in
             ReportGroup(
                 signature: signature, count: count.incidents, first: count.first, last: count.last,
-                newest: count.newest.incident)
+                newest: count.newest.incident, culprit: count.culprit?.words)
         }
         return groups.sorted {
             $0.count != $1.count ? $0.count > $1.count : WallTime.isNewer(($0.last, $0.newest), ($1.last, $1.newest))

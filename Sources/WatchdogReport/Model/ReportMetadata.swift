@@ -10,8 +10,10 @@ public struct ReportMetadata: Codable, Equatable, Sendable {
         public var event: String
         /// The verdict in a few words.
         public var verdict: String
+        /// Who does not move and why, in a person's words; nil in reports that know no more than the verdict.
+        public var culprit: String?
 
-        /// Creates the part from its values.
+        /// Creates the part from its values, without a culprit.
         public init(pid: Int, event: String, verdict: String) {
             self.pid = pid
             self.event = event

@@ -4,6 +4,7 @@ import Glibc
 import WatchdogBase
 import WatchdogCapture
 import WatchdogLinux
+import WatchdogRendering
 public import WatchdogReport
 
 /// Symbolicates a stored report with debug files that were missing when it was written: `watchdogd report symbolicate`.
@@ -74,7 +75,9 @@ public struct ReportSymbolication {
         } catch {
             throw RunError("cannot symbolicate the report: \(error)", exitCode: error.code == .notFound ? 69 : 70)
         }
-        let (result, outcome) = naming.report(with: answer, to: request, images: order)
+        let (named, outcome) = naming.report(with: answer, to: request, images: order)
+        var result = named
+        if result.metadata.linux?.culprit != nil { result.name(culpritOf: Explanation(of: result)) }
         return Result(
             report: result, outcome: outcome, account: account(images, files, outcome, answer.notes + missing))
     }

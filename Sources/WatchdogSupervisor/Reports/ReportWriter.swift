@@ -149,10 +149,12 @@ final class ReportWriter: Sendable {
     ) -> ReportOutcome {
         // Read the log after symbolication: by now the program's last output has reached the journal.
         facts.log = log.flatMap { LogDetails($0) }
-        let report = Report(of: facts, on: host, capture: captured)
+        var report = Report(of: facts, on: host, capture: captured)
         var outcome = ReportOutcome(verdict: report.body.linux?.verdict ?? Verdict(of: facts))
         outcome.fault = AppMeter.Fault(Blame(for: report).party)
-        outcome.explanation = Explanation(of: report)
+        let explanation = Explanation(of: report)
+        outcome.explanation = explanation
+        report.name(culpritOf: explanation)
         let ownSignature = Signature(of: report)
         (outcome.incident, outcome.signature) = (facts.id, ownSignature.id)
         let encoded = try? ReportCoding.encode(report)
