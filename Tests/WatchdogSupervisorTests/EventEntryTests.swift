@@ -3,10 +3,10 @@
 import Testing
 import WatchdogBase
 import WatchdogLinux
-import WatchdogPolicy
 import WatchdogReport
 import WatchdogVerdict
 
+@testable import WatchdogPolicy
 @testable import WatchdogSupervisor
 
 @Suite("Entries about events")
@@ -50,6 +50,26 @@ struct EventEntryTests {
         #expect(narration.line(for: .ready(.notify, after: .microseconds(1))) == "py ready after 1 µs (notify)")
     }
 
+    @Test(
+        "an event tells which probes failed once, and then what follows",
+        arguments: [AppSpec.Enforcement.kill, .report])
+    func probes(enforcement: AppSpec.Enforcement) throws {
+        let narration = Narration(name: "App", verbosity: .verbose)
+        let hang = try hang(enforcement).incident
+        #expect(narration.announcement(of: hang) == "did not answer within 10 s")
+        let missed = MissedProbes(target: "tcp:1", count: 3, last: .noAnswer, lastDuration: .seconds(1))
+        let incident = Incident(
+            id: 1, event: hang.event, cause: .probesFailed(missed), allowance: hang.allowance,
+            startedAt: hang.startedAt,
+            windowStart: hang.windowStart, deadline: hang.deadline, decidedAt: hang.decidedAt, credit: .zero,
+            extended: .zero, paused: .zero, rebases: 0, evidence: nil, visibility: .foreground, isSuspended: false,
+            isEnforced: hang.isEnforced)
+        let next = enforcement == .kill ? ", then killing it" : ""
+        let words = "3 failed probes in a row are enough: capturing its stacks\(next)"
+        #expect(narration.announcement(of: incident) == words)
+        #expect(narration.reason(of: incident) == "\(missed)")
+    }
+
     @Test("a kill has its id, its priority, the verdict and the report")
     func kill() throws {
         let incident = try hang(.kill).incident
@@ -59,7 +79,7 @@ struct EventEntryTests {
         #expect(
             fields(entry) == [
                 "MESSAGE":
-                    "App[42] killed: did not answer within 10.00 s (0x8badf00d)\n  \(verdict.line)\n  /r/App.ips",
+                    "App[42] killed: did not answer within 10 s (0x8badf00d)\n  \(verdict.line)\n  /r/App.ips",
                 "MESSAGE_ID": "625be8b805824436a7005458c4889c7e",
                 "PRIORITY": "3",
                 "SYSLOG_IDENTIFIER": "watchdogd",

@@ -134,7 +134,9 @@ public struct MeasurementText {
         }
         if let wall = measurement.wallRatio {
             notes.append(
-                "wall time new/old \(FactorText.factor(wall.ratio)), p \(FigureText.probability(wall.p)); not judged")
+                "wall time new/old \(FactorText.factor(wall.ratio)), p \(FigureText.probability(wall.p)); not judged, because "
+                    + "it depends on what else the machine does: --against judges CPU time, --max the wall time of one program"
+            )
         }
         notes += measurement.noise?.sentences ?? []
         return notes.isEmpty ? [] : [""] + notes.flatMap { wrapped($0, indent: "") }

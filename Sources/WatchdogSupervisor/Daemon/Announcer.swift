@@ -101,7 +101,7 @@ final class Announcer {
         let narration = Narration(name: app, verbosity: .verbose)
         // An incident is reported when its report is written; only clients that monitor get it now.
         if case .transgressed(let incident) = notice {
-            tell(.exhausted, of: app, narration.reason(of: incident), pid: subject.pid)
+            tell(.exhausted, of: app, narration.announcement(of: incident), pid: subject.pid)
             return
         }
         guard let line = narration.line(for: notice) else { return }
