@@ -20,6 +20,17 @@ public enum ExportedFile {
         try file.finish()
     }
 
+    /// The same with bytes.
+    ///
+    /// - Parameter replaces: whether a regular file or a link that is there is replaced; otherwise that is an error.
+    public static func write(
+        _ bytes: [UInt8], to place: ExportPlace, replacing replaces: Bool
+    ) throws(ReportStoreError) {
+        let file = try PartialFile(place, replacing: replaces)
+        try file.append(bytes)
+        try file.finish()
+    }
+
     /// Creates a file that only this user may read.
     ///
     /// - Parameters:

@@ -12,18 +12,23 @@ final class PartialFile {
     private let folder: Int32
     /// Whether a link may be followed for what is written in place.
     private let followsLinks: Bool
+    /// Whether a file that is there is replaced.
+    private let replaces: Bool
     private var file: Int32 = -1
     /// The name until the file is complete; nil for one that is written in place.
     private var temporary: String?
 
     /// Opens the file; only the owner may read a new one, and one that is replaced keeps its mode and owner.
-    init(_ place: ExportPlace) throws(ReportStoreError) {
+    init(_ place: ExportPlace, replacing replaces: Bool = true) throws(ReportStoreError) {
+        self.replaces = replaces
         path = place.path
         name = place.name
         followsLinks = place.folder == nil
         folder = try place.openFolder()
         var old = stat()
         let exists = fstatat(folder, name, &old, AT_SYMLINK_NOFOLLOW) == 0
+        let isFile = old.st_mode & S_IFMT == S_IFREG || old.st_mode & S_IFMT == S_IFLNK
+        if exists, isFile, !replaces { throw alreadyThere }
         let isPlain =
             old.st_mode & S_IFMT == S_IFREG && old.st_nlink == 1 && faccessat(folder, name, W_OK, 0) == 0
         if !exists || isPlain {
@@ -52,9 +57,17 @@ final class PartialFile {
         close(folder)
     }
 
+    private var alreadyThere: ReportStoreError {
+        ReportStoreError(
+            .failed, "create", path, reason: "there is such a file", errno: EEXIST,
+            suggestion: "choose another name, or use --force")
+    }
+
     /// Appends text.
-    func append(_ text: String) throws(ReportStoreError) {
-        let bytes = Array(text.utf8)
+    func append(_ text: String) throws(ReportStoreError) { try append(Array(text.utf8)) }
+
+    /// Appends bytes.
+    func append(_ bytes: [UInt8]) throws(ReportStoreError) {
         var offset = 0
         while offset < bytes.count {
             let count = bytes[offset...].withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
@@ -74,6 +87,8 @@ final class PartialFile {
             return
         }
         guard fsync(file) == 0 else { throw ReportStoreError("write", path, errno: errno) }
+        if !replaces, linkat(folder, temporary, folder, name, 0) == 0 { return discard() }
+        if !replaces, errno == EEXIST { throw alreadyThere }
         if renameat(folder, temporary, folder, name) == 0 {
             self.temporary = nil
             return

@@ -11,6 +11,16 @@ enum ReportFileName {
         "\(sanitised(app))-\(time.fileStamp)\(number > 1 ? "-\(number)" : "").ips"
     }
 
+    /// The name of the core file with the kept stacks of a report.
+    static func core(of report: String) -> String { "\(report.dropLast(4)).core" }
+
+    /// The report to which a core file belongs; nil if ``core(of:)`` could not have made the name.
+    static func report(ofCore name: String) -> String? {
+        guard name.hasSuffix(".core") else { return nil }
+        let report = "\(name.dropLast(5)).ips"
+        return isReport(report) ? report : nil
+    }
+
     /// The app in a name that passes ``isReport(_:)``, as far as a file name can represent it.
     static func app(of name: String) -> String {
         var parts = name.dropLast(4).split(separator: "-", omittingEmptySubsequences: false)

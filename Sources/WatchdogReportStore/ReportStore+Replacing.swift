@@ -28,7 +28,7 @@ extension ReportStore {
         return String(cString: target)
     }
 
-    /// Deletes a stored report; a missing report is not an error.
+    /// Deletes a stored report and its kept stacks; a missing report is not an error.
     ///
     /// The owner of a folder may exchange it after it was listed: no link is followed, and the file must be the one that
     /// was listed. The path must therefore be canonical.
@@ -39,13 +39,14 @@ extension ReportStore {
         guard status.isRegular, status.size == stored.size, status.modified == stored.modified else {
             throw ReportStoreError(.failed, "delete", stored.path, reason: "it changed after it was listed")
         }
-        guard folder.remove(name) || errno == ENOENT else {
+        let isRemoved = ReportFileName.isReport(name) ? folder.removeReport(name) : folder.remove(name)
+        guard isRemoved || errno == ENOENT else {
             throw ReportStoreError("delete", stored.path, errno: errno)
         }
         try folder.synchronise()
     }
 
-    private static func parts(of path: String) -> (folder: String, name: String) {
+    static func parts(of path: String) -> (folder: String, name: String) {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
         let folder = parts.dropLast().joined(separator: "/")
         return (folder.isEmpty ? (path.hasPrefix("/") ? "/" : ".") : folder, String(parts.last ?? ""))

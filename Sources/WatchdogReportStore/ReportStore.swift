@@ -32,7 +32,7 @@ public struct ReportStore: Sendable {
     public let directory: String
     /// How much is kept.
     public let limits: Limits
-    private let ages = ReportAges()
+    private let keeping = ReportKeeping()
 
     /// Names to try for one report before giving up.
     private static let numbers = 1...999
@@ -48,7 +48,15 @@ public struct ReportStore: Sendable {
     /// Sets how long the reports of one app are kept; nil restores ``Limits/age``.
     ///
     /// Applies to all copies of the store.
-    public func keep(reportsOf app: String, for age: Duration?) { ages.set(age, for: app) }
+    public func keep(reportsOf app: String, for age: Duration?) { keeping.set(age: age, of: app) }
+
+    /// Sets whether the stacks of one app's incidents are to be kept beside its reports; by default, they are not.
+    ///
+    /// Applies to all copies of the store.
+    public func keep(stacksOf app: String, _ keeps: Bool) { keeping.set(keepsStacks: keeps, of: app) }
+
+    /// Whether the stacks of an app's incidents are to be kept.
+    public func keepsStacks(of app: String) -> Bool { keeping.keepsStacks(of: app) }
 
     /// Creates the folder if it is missing (mode 0750) and checks that it is writable, so that a fault shows at startup
     /// and not at the first incident.
@@ -95,14 +103,16 @@ public struct ReportStore: Sendable {
     ///
     /// A report that cannot be removed stays; the call does not fail because of it.
     ///
-    /// - Parameter encoded: the report as ``ReportCoding/encode(_:)`` returns it, if it has been encoded already.
+    /// - Parameters:
+    ///   - encoded: the report as ``ReportCoding/encode(_:)`` returns it, if it has been encoded already.
+    ///   - core: the kept stacks, which get their place beside the report.
     /// - Returns: the path of the file.
     /// - Throws: ``ReportStoreError``, with code ``ReportStoreError/Code/full`` when there is no space.
-    public func write(_ report: Report, encoded: [UInt8]? = nil) throws(ReportStoreError) -> String {
+    public func write(
+        _ report: Report, encoded: [UInt8]? = nil, core: StoredCore? = nil
+    ) throws(ReportStoreError) -> String {
         let app = report.metadata.appName
-        guard let time = WallTime(report.body.captureTime) ?? WallTime(report.metadata.timestamp) else {
-            throw ReportStoreError(.invalidReport, "name", "report of \(app)", reason: "it has no time of capture")
-        }
+        let time = try Self.time(of: report)
         let bytes: [UInt8]
         do throws(ReportCodingError) {
             if let encoded { bytes = encoded } else { bytes = try ReportCoding.encode(report) }
@@ -115,6 +125,8 @@ public struct ReportStore: Sendable {
         try folder.create(temporary, bytes)
         do {
             let name = try publish(temporary, app: app, time: time, in: folder)
+            // After the report: a core without a report is left behind, and may be removed at any time.
+            core?.publish(as: ReportFileName.core(of: name))
             try folder.synchronise()
             prune(folder, keeping: name)
             return folder.pathOf(name)
@@ -122,6 +134,14 @@ public struct ReportStore: Sendable {
             folder.remove(temporary)
             throw error
         }
+    }
+
+    static func time(of report: Report) throws(ReportStoreError) -> WallTime {
+        guard let time = WallTime(report.body.captureTime) ?? WallTime(report.metadata.timestamp) else {
+            throw ReportStoreError(
+                .invalidReport, "name", "report of \(report.metadata.appName)", reason: "it has no time of capture")
+        }
+        return time
     }
 
     private func publish(
@@ -146,20 +166,39 @@ public struct ReportStore: Sendable {
                 reports.append((name, status))
             } else if ReportFileName.isTemporary(name), now.since(status.modified) > Self.temporaryAge {
                 folder.remove(name)
+            } else if let report = ReportFileName.report(ofCore: name), folder.status(report) == nil {
+                folder.remove(name)
             }
         }
         reports.sort { WallTime.isNewer(($0.status.modified, $0.name), ($1.status.modified, $1.name)) }
         var count = 1
-        var bytes = folder.status(kept)?.size ?? 0
+        var bytes = folder.sizeWithCore(of: kept)
         var isOver = false
         for report in reports {
             count += 1
             // A sparse file may claim any size.
-            bytes = bytes.addingSaturated(report.status.size)
+            bytes = bytes.addingSaturated(folder.sizeWithCore(of: report.name))
             // Once one report exceeds a limit, all older ones are removed too, so that no gaps appear.
             isOver = isOver || count > limits.count || bytes > limits.bytes
-            let age = ages[ReportFileName.app(of: report.name)] ?? limits.age
-            if isOver || now.since(report.status.modified) > age { folder.remove(report.name) }
+            let age = keeping.age(of: ReportFileName.app(of: report.name)) ?? limits.age
+            if isOver || now.since(report.status.modified) > age { folder.removeReport(report.name) }
         }
+    }
+}
+
+extension StoreFolder {
+    /// The size of a report and of its kept stacks; 0 if it is gone.
+    fileprivate func sizeWithCore(of report: String) -> Int64 {
+        let core = status(ReportFileName.core(of: report)).flatMap { $0.isRegular ? $0.size : nil }
+        return (status(report)?.size ?? 0).addingSaturated(core ?? 0)
+    }
+
+    /// Removes a report and its kept stacks, the stacks first: they are what must not be left behind.
+    ///
+    /// - Returns: false on failure; `errno` says why.
+    @discardableResult
+    func removeReport(_ name: String) -> Bool {
+        guard remove(ReportFileName.core(of: name)) || errno == ENOENT else { return false }
+        return remove(name)
     }
 }

@@ -60,14 +60,15 @@ struct StoreFolder: ~Copyable {
     ///
     /// - Parameters:
     ///   - old: the file whose mode, owner and times to copy.
+    ///   - mode: who may access the file, unless it is like another.
     ///   - isLasting: whether to wait for the disk, which may take tens of milliseconds.
     func create(
-        _ name: String, _ bytes: [UInt8], like old: stat? = nil, isLasting: Bool = true
+        _ name: String, _ bytes: [UInt8], like old: stat? = nil, mode: mode_t = 0o640, isLasting: Bool = true
     ) throws(ReportStoreError) {
-        let file = openat(descriptor, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o640)
+        let file = openat(descriptor, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
         guard file >= 0 else { throw failure("create", name) }
         let error =
-            Self.fill(file, bytes) ?? old.flatMap { Self.dress(file, like: $0) }
+            Self.fill(file, bytes, mode) ?? old.flatMap { Self.dress(file, like: $0) }
             ?? (isLasting && fsync(file) != 0 ? errno : nil)
         close(file)
         guard let error else { return }
@@ -76,9 +77,9 @@ struct StoreFolder: ~Copyable {
     }
 
     /// - Returns: the error number of the failed call.
-    private static func fill(_ file: Int32, _ bytes: [UInt8]) -> Int32? {
+    private static func fill(_ file: Int32, _ bytes: [UInt8], _ mode: mode_t) -> Int32? {
         // open(2) applies the umask to its mode.
-        guard fchmod(file, 0o640) == 0 else { return errno }
+        guard fchmod(file, mode) == 0 else { return errno }
         var offset = 0
         while offset < bytes.count {
             let count = bytes[offset...].withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }

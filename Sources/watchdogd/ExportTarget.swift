@@ -12,6 +12,11 @@ enum ExportTarget {
         try with(path) { place in try ExportedFile.write(text, to: place) }
     }
 
+    /// - Parameter replaces: whether a file that is there is replaced; otherwise that is an error.
+    static func write(_ bytes: [UInt8], toNew path: String, replacing replaces: Bool) throws {
+        try with(path) { place in try ExportedFile.write(bytes, to: place, replacing: replaces) }
+    }
+
     static func lines(at path: String) throws -> ExportedLines {
         try with(path) { place in try ExportedLines(place) }
     }

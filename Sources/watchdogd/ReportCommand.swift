@@ -17,7 +17,7 @@ struct ReportCommand: ParsableCommand {
         subcommands: [
             ReportListCommand.self, ReportGroupCommand.self, ReportShowCommand.self, ReportExplainCommand.self,
             ReportDiffCommand.self, ReportExportCommand.self, ReportOpenCommand.self, ReportPathCommand.self,
-            ReportSymbolicateCommand.self, ReportDeleteCommand.self,
+            ReportSymbolicateCommand.self, ReportCoreCommand.self, ReportDeleteCommand.self,
         ],
         defaultSubcommand: ReportListCommand.self
     )

@@ -49,6 +49,7 @@ extension RunCommand {
         configuration.probe = readiness.probe
         configuration.livenessTarget = probe?.target
         configuration.takesCrashStacks = crashes.crashStacks
+        configuration.keepsStacks = crashes.keepStacks
         configuration.recordsStartup = !lifecycle.noLaunchPhases
         configuration.onIncident = hook.hook
         configuration.reportsInJournal = journal.reportsInJournal ?? true

@@ -28,7 +28,7 @@ extension RunCommand {
             ("--name", name != nil), ("--launch", launch != nil), ("--update", update != nil),
             ("--terminate", terminate != nil), ("--ping", ping != nil), ("--readiness", readiness != nil),
             ("--enforce", enforce != nil), ("--crash-reports", crashes.crashReports != nil),
-            ("--crash-stacks", crashes.crashStacks),
+            ("--crash-stacks", crashes.crashStacks), ("--keep-stacks", crashes.keepStacks),
             ("--on-incident", hook.onIncident != nil), ("--on-incident-timeout", hook.onIncidentTimeout != nil),
             ("--on-incident-for", hook.onIncidentFor != nil),
             ("--reports-in-journal", journal.reportsInJournal != nil),
@@ -46,6 +46,9 @@ extension RunCommand {
     private func validateCommand() throws {
         if case .probe = readiness, probing.probe == nil {
             throw ValidationError("--readiness probe requires --probe")
+        }
+        guard !crashes.keepStacks || reports != "none" else {
+            throw ValidationError("--keep-stacks and --reports none cannot be combined: stacks are kept beside reports")
         }
         guard config == nil else { throw ValidationError("--config requires --app") }
         guard !command.isEmpty else {

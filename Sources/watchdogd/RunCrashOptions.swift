@@ -2,7 +2,7 @@
 
 import ArgumentParser
 
-/// The options of `watchdogd run` about programs that crash.
+/// The options of `watchdogd run` about programs that crash, and about stacks.
 struct RunCrashOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -15,4 +15,11 @@ struct RunCrashOptions: ParsableArguments {
 
     @Flag(help: "Let the kernel write a core file when the program crashes, and read the stacks from it.")
     var crashStacks = false
+
+    @Flag(
+        help: """
+            Keep the stacks of hangs and crashes beside the crash logs, for 'report core'; they are the program's \
+            memory, secrets included.
+            """)
+    var keepStacks = false
 }

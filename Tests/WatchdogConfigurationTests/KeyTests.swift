@@ -84,6 +84,15 @@ struct KeyTests {
         #expect(app.allowsProcess(of: try configuration(in: "Watchdog", "ReportsInJournal=no")))
     }
 
+    @Test("Whether stacks are kept, and that this needs no new process")
+    func keepStacks() throws {
+        #expect(try !watchdog("").keepsStacks)
+        #expect(try watchdog("KeepStacks=yes").keepsStacks)
+        #expect(try !watchdog("KeepStacks=yes\nKeepStacks=").keepsStacks)
+        let app = try configuration(in: "Watchdog", "")
+        #expect(app.allowsProcess(of: try configuration(in: "Watchdog", "KeepStacks=yes")))
+    }
+
     @Test("Users, groups and where the app runs")
     func whoAndWhere() throws {
         let one = try program("User=www-data\nGroup=adm\nSupplementaryGroups=a 1000\nWorkingDirectory=/srv/%p")

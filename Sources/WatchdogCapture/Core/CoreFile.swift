@@ -160,16 +160,16 @@ struct CoreFile {
 
     /// NT_PRSTATUS: struct elf_prstatus, with user_regs_struct of `sys/user.h` at 112.
     private mutating func readThread(_ note: [UInt8]) {
-        guard let id: Int32 = note.load(at: 32), id > 0, note.count >= 112 + 27 * 8 else { return }
+        guard let id: Int32 = note.load(at: 32), id > 0, note.count >= 112 + SnapshotRegister.userCount * 8 else {
+            return
+        }
         guard threads.count < Int(WD_SNAPSHOT_MAX_THREADS) else {
             leftOutThreads += 1
             return
         }
-        let raw: [UInt64] = (0..<27).map { note.load(at: 112 + 8 * $0) ?? 0 }
-        // r15 r14 r13 r12 rbp rbx r11 r10 r9 r8 rax rcx rdx rsi rdi orig_rax rip cs eflags rsp ss fs_base gs_base …
-        let order = [10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0, 16, 18, 15, 17, 20, 21, 22]
+        let raw: [UInt64] = (0..<SnapshotRegister.userCount).map { note.load(at: 112 + 8 * $0) ?? 0 }
         guard threadIDs.insert(id).inserted else { return }
-        threads.append(Thread(id: id, registers: order.map { raw[$0] }))
+        threads.append(Thread(id: id, registers: SnapshotRegister.userOrder.map { raw[$0] }))
     }
 
     /// NT_PRPSINFO: struct elf_prpsinfo.

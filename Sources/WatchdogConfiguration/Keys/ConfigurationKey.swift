@@ -148,6 +148,8 @@ public enum ConfigurationKey: String, Hashable, Sendable, CaseIterable {
     case allowBlindExtension = "AllowBlindExtension"
     /// How long reports are kept.
     case keepReports = "KeepReports"
+    /// Whether the stacks of incidents are kept beside the reports.
+    case keepStacks = "KeepStacks"
     /// The factor that allowances are multiplied by.
     case timeScale = "TimeScale"
     /// Which ends are followed by a restart.
@@ -192,7 +194,7 @@ public enum ConfigurationKey: String, Hashable, Sendable, CaseIterable {
             .taskWarning, .taskLimit, .backgroundCPU, .launchInBackground, .backgroundLaunch, .backgroundLaunchCPU,
             .enforce, .hangReports, .crashReports, .crashStacks, .launchPhases, .onIncident,
             .onIncidentTimeout, .onIncidentFor, .reportsInJournal, .extensionCap, .allowBlindExtension, .keepReports,
-            .timeScale:
+            .keepStacks, .timeScale:
             .watchdog
         case .policy, .delay, .factor, .maxDelay, .reset, .limit, .limitInterval, .limitLaunch, .limitHang,
             .limitCrash, .limitExit, .limitMemory, .atLimit:

@@ -51,6 +51,7 @@ public struct AppConfiguration: Hashable, Sendable {
         part.program.reloadCommands = []
         part.watchdog.reloadAllowance = .zero
         part.watchdog.reportAge = nil
+        part.watchdog.keepsStacks = false
         part.watchdog.incidentHook = nil
         part.watchdog.reportsInJournal = true
         return part

@@ -35,6 +35,8 @@ public struct WatchdogSettings: Hashable, Sendable {
     public var extensionCap: Duration = Fairness().extensionCap
     /// `AllowBlindExtension=`: whether an extension without progress counts.
     public var allowsBlindExtension = false
+    /// `KeepStacks=`: whether the stacks of the app's incidents are kept beside the reports.
+    public var keepsStacks = false
     /// `KeepReports=`: how long the app's reports are kept; nil for as long as others.
     public var reportAge: Duration?
     /// `TimeScale=`: the factor that the allowances and the ping interval are multiplied by.

@@ -69,7 +69,7 @@ extension ConfigurationKey {
         case .observe, .description, .version, .enabled, .probe, .probeInterval, .probeTimeout, .probeThreshold,
             .probeStatus, .probeBody, .enforce, .hangReports, .onIncident, .onIncidentTimeout, .onIncidentFor,
             .reportsInJournal,
-            .keepReports, .timeScale:
+            .keepReports, .keepStacks, .timeScale:
             true
         default: false
         }

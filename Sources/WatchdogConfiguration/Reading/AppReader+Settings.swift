@@ -74,6 +74,7 @@ extension AppReader {
                 ? nil : try ValueReader.choice(text, IncidentHook.Occasion.allCases.map { ($0.rawValue, $0) })
         case .extensionCap: try set(\.watchdog.extensionCap, text, try ValueReader.span(text))
         case .allowBlindExtension: try set(\.watchdog.allowsBlindExtension, text, try ValueReader.boolean(text))
+        case .keepStacks: try set(\.watchdog.keepsStacks, text, try ValueReader.boolean(text))
         case .keepReports: try set(\.watchdog.reportAge, text, try ValueReader.span(text, atLeast: .seconds(60)))
         case .timeScale: try set(\.watchdog.timeScale, text, try ValueReader.factor(text, in: 0.001...1000))
         default: try setLifecycle(key, text)

@@ -135,7 +135,7 @@ final class DaemonApp {
 
     private func keepReports() {
         guard let configuration else { return }
-        daemon.store.keep(reportsOf: name, for: configuration.watchdog.reportAge)
+        daemon.store.keep(reportsOf: name, as: configuration.watchdog)
         notices.reportsInJournal = daemon.reportsInJournal && configuration.watchdog.reportsInJournal
     }
 

@@ -17,7 +17,7 @@ extension LaunchConfiguration {
         var launch: LaunchConfiguration
         do throws(LaunchRefusal) {
             launch = try LaunchConfiguration(app, scope: .ofThisUser, store: store, warn: { StandardError.say($0) })
-            store.keep(reportsOf: app.name.description, for: app.watchdog.reportAge)
+            store.keep(reportsOf: app.name.description, as: app.watchdog)
         } catch {
             throw RunError.internalFailure("\(app.name): \(error)")
         }
@@ -99,7 +99,11 @@ extension LaunchConfiguration {
 extension RunConfiguration {
     /// The store of the reports, checked.
     fileprivate var reportStore: ReportStore {
-        get throws(RunError) { try ReportStore.prepared(at: reportsDirectory, prints: printsReports) }
+        get throws(RunError) {
+            let store = try ReportStore.prepared(at: reportsDirectory, prints: printsReports)
+            store.keep(stacksOf: spec.name, keepsStacks)
+            return store
+        }
     }
 }
 

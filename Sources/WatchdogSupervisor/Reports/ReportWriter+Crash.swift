@@ -29,13 +29,11 @@ extension ReportWriter {
             return ReportOutcome(
                 verdict: Verdict(of: facts), failure: "\(CrashLimit.count) crashes of the last hour have one already")
         }
-        let captured: CapturedProcess? =
-            switch finding {
-            case .core(let snapshot): symbolicator.symbolicate(snapshot)
-            case .named(let capture): capture
-            case .nothing: nil
-            }
-        return write(&facts, host, captured, log)
+        switch finding {
+        case .core(let snapshot): return write(&facts, host, symbolicator.symbolicate(snapshot), snapshot, log)
+        case .named(let capture): return write(&facts, host, capture, nil, log)
+        case .nothing: return write(&facts, host, nil, nil, log)
+        }
     }
 
     private func hasReachedLimit(_ facts: IncidentFacts) -> Bool {

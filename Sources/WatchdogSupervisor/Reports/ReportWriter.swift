@@ -103,14 +103,16 @@ final class ReportWriter: Sendable {
         let found = trail?.end() ?? TreeSnapshot()
         let (strangers, cost) = backlog.withLock { $0.admit(found) }
         defer { backlog.withLock { $0.release(cost) } }
-        let stacks = OtherStacks([others, strangers], symbolicator)
-        (captured, facts.samples) = name(capture, record?.sampling, facts, stacks)
-        facts.others = stacks.processes(of: 0, besides: facts.pid)
-        facts.strangers = stacks.processes(of: 1, besides: facts.pid)
+        let otherStacks = OtherStacks([others, strangers], symbolicator)
+        (captured, facts.samples) = name(capture, record?.sampling, facts, otherStacks)
+        facts.others = otherStacks.processes(of: 0, besides: facts.pid)
+        facts.strangers = otherStacks.processes(of: 1, besides: facts.pid)
         facts.notes += others.notes
         facts.completeTimes()
+        var stacks: Snapshot?
         switch capture {
-        case .taken:
+        case .taken(let snapshot):
+            stacks = snapshot
             facts.completeCall(from: captured)
         case .sampled:
             captured = facts.samples.map { CapturedProcess(mostlySeenIn: $0) }
@@ -119,7 +121,7 @@ final class ReportWriter: Sendable {
             captured = facts.samples.map { CapturedProcess(mostlySeenIn: $0) }
             facts.notes.append("The stacks could not be captured: \(reason).")
         }
-        return write(&facts, host, captured, log)
+        return write(&facts, host, captured, stacks, log)
     }
 
     /// Symbolicates the capture and the samples in parallel, then the other processes: each takes one process and about
@@ -144,8 +146,12 @@ final class ReportWriter: Sendable {
         return (captured.withLock(\.self), samples.withLock(\.self))
     }
 
+    /// - Parameters:
+    ///   - captured: the stacks with names.
+    ///   - stacks: the same as they were captured, to be kept if the app's are.
     func write(
-        _ facts: inout IncidentFacts, _ host: HostFacts, _ captured: CapturedProcess?, _ log: LogSource?
+        _ facts: inout IncidentFacts, _ host: HostFacts, _ captured: CapturedProcess?, _ stacks: Snapshot?,
+        _ log: LogSource?
     ) -> ReportOutcome {
         // Read the log after symbolication: by now the program's last output has reached the journal.
         facts.log = log.flatMap { LogDetails($0) }
@@ -157,7 +163,7 @@ final class ReportWriter: Sendable {
         report.name(culpritOf: explanation)
         let ownSignature = Signature(of: report)
         (outcome.incident, outcome.signature) = (facts.id, ownSignature.id)
-        let encoded = try? ReportCoding.encode(report)
+        var encoded = try? ReportCoding.encode(report)
         if prints {
             outcome.data = encoded.map { ReportData($0) }
             StandardError.print(TextRenderer.render(report), incident: report.body.incident)
@@ -171,10 +177,19 @@ final class ReportWriter: Sendable {
             outcome.repeats = count
             return outcome
         }
+        var core: StoredCore?
+        if let stacks, store.keepsStacks(of: facts.appName) {
+            core = set(aside: stacks, of: report, &facts)
+            if core == nil {
+                report = Report(of: facts, on: host, capture: captured)
+                report.name(culpritOf: explanation)
+                encoded = try? ReportCoding.encode(report)
+            }
+        }
         // The journal gets it even if the disk is full.
         outcome.data = encoded.map { ReportData($0) }
         do {
-            let path = try store.write(report, encoded: encoded)
+            let path = try store.write(report, encoded: encoded, core: core)
             if let signature { repeats?.withLock { $0.wrote(path, signature, at: .now()) } }
             outcome.path = path
         } catch {
@@ -182,6 +197,16 @@ final class ReportWriter: Sendable {
             outcome.isUnwritten = true
         }
         return outcome
+    }
+
+    /// Writes the stacks to the disk; if that fails, the facts say so.
+    private func set(aside stacks: Snapshot, of report: Report, _ facts: inout IncidentFacts) -> StoredCore? {
+        do {
+            return try store.set(aside: try stacks.core(), of: report)
+        } catch {
+            facts.notes.append("The stacks were not kept: \(error).")
+            return nil
+        }
     }
 
     /// Counts the incident in the newest report of its fault; nil if it gets its own.

@@ -44,6 +44,8 @@ public struct RunConfiguration: Sendable {
     public var livenessTarget: ProbeSettings.Target?
     /// Whether the kernel should write a core file when a signal ends the program, for the stacks in the report.
     public var takesCrashStacks = false
+    /// Whether the stacks of incidents are kept beside the reports.
+    public var keepsStacks = false
     /// Whether the kernel records how the program starts, for the phases of its launch.
     public var recordsStartup = true
     /// What runs after each report; nil for nothing, or for the command of the app's file.

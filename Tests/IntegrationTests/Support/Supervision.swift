@@ -79,7 +79,9 @@ final class Supervision {
         #expect(
             names(in: scratch.path).filter { $0.hasSuffix(".tmp") } == [], "no half-written summary",
             sourceLocation: sourceLocation)
-        let files = names(in: reports)
+        var files = names(in: reports)
+        let cores = files.filter { $0.hasSuffix(".core") }
+        files.removeAll { cores.contains($0) }
         #expect(files.allSatisfy { $0.hasSuffix(".ips") }, "\(files)", sourceLocation: sourceLocation)
         return Ending(
             exitCode: status.code ?? -1,
@@ -90,6 +92,7 @@ final class Supervision {
             summary: reads ? try contents(of: scratch["summary.json"]).map { try Summary($0) } : nil,
             reports: try files.map { try ReportCoding.decode(contents(of: "\(reports)/\($0)") ?? []) },
             reportPaths: files.map { "\(reports)/\($0)" },
+            corePaths: cores.map { "\(reports)/\($0)" },
             scratch: scratch
         )
     }
@@ -106,6 +109,8 @@ struct Ending {
     let summary: Summary?
     let reports: [Report]
     let reportPaths: [String]
+    /// The stacks that were kept.
+    let corePaths: [String]
     /// Keeps the files.
     let scratch: Scratch
 

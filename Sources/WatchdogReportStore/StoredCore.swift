@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+public import WatchdogReport
+
+/// The kept stacks of a report that is still to be written: a hidden file, which is removed unless the report is.
+///
+/// A core is the memory of a program, so only the owner of the folder's process may read it (mode 0600).
+public final class StoredCore {
+    private let folder: StoreFolder
+    private var name: String?
+
+    fileprivate init(_ bytes: [UInt8], _ name: String, in folder: consuming StoreFolder) throws(ReportStoreError) {
+        try folder.create(name, bytes, mode: 0o600)
+        self.folder = folder
+        self.name = name
+    }
+
+    deinit { if let name { folder.remove(name) } }
+
+    /// Gives the file its name; one that somebody has put there is replaced, and a link is not followed.
+    ///
+    /// A core that cannot get its name is removed: its report is complete without it.
+    func publish(as final: String) {
+        guard let name, folder.rename(name, to: final) else { return }
+        self.name = nil
+    }
+}
+
+extension ReportStore {
+    /// Writes a report's kept stacks to the disk, where ``write(_:encoded:core:)`` finds them.
+    ///
+    /// - Throws: ``ReportStoreError``, with code ``ReportStoreError/Code/full`` when there is no space.
+    public func set(aside core: [UInt8], of report: Report) throws(ReportStoreError) -> StoredCore {
+        let token = String(UInt64.random(in: 0 ... .max), radix: 16)
+        let name = ReportFileName.temporary(
+            app: report.metadata.appName, time: try Self.time(of: report), token: token)
+        return try StoredCore(core, name, in: try StoreFolder(directory))
+    }
+
+    /// The kept stacks of a stored report, which must be a regular file beside it.
+    ///
+    /// - Parameter limit: the most bytes that such a file can have.
+    /// - Returns: nil if none are kept.
+    /// - Throws: ``ReportStoreError`` with code ``ReportStoreError/Code/notReadable`` if this user may not read them, and
+    ///   ``ReportStoreError/Code/damaged`` if they are no core file.
+    public func core(of stored: StoredReport, limit: Int) throws(ReportStoreError) -> [UInt8]? {
+        let (path, report) = Self.parts(of: stored.path)
+        guard ReportFileName.isReport(report) else { return nil }
+        let folder = try StoreFolder(path, isToRead: true)
+        let name = ReportFileName.core(of: report)
+        guard folder.status(name) != nil else { return nil }
+        let bytes = try folder.read(name, limit: limit + 1)
+        // Byte 16 of an ELF file is its type, and 4 is ET_CORE.
+        guard bytes.count <= limit, bytes.starts(with: [0x7F, 0x45, 0x4C, 0x46]), bytes.count > 16, bytes[16] == 4
+        else {
+            throw ReportStoreError(.damaged, "read", folder.pathOf(name), reason: "it is not a core file of watchdogd")
+        }
+        return bytes
+    }
+}
