@@ -142,6 +142,8 @@ ExecStart=/usr/bin/sleep infinity
 
 # How long its reports are kept, for example:
 #KeepReports=30d
+# Whether the stacks of incidents are kept beside the reports, for 'watchdogd report core': memory of the app, secrets included.
+#KeepStacks=no
 
 # What all allowances and the time between pings are multiplied by; for tests and slow machines.
 #TimeScale=1
