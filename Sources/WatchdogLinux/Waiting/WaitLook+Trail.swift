@@ -34,7 +34,7 @@ extension WaitLook {
     /// No process is stopped, and none is looked at twice.
     ///
     /// - Parameters:
-    ///   - process: the process whose thread waits; its user's rights decide what is told of others.
+    ///   - process: the process whose thread waits. Its user's rights decide how much the trail reveals about others.
     ///   - thread: the thread.
     public func trail(process: Int32, thread: Int32) -> WaitTrail {
         guard let rights = TraceRights(process) else { return WaitTrail() }

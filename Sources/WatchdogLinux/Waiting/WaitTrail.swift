@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The way that a thread's wait takes across processes: whom it waits for, whom that one waits for, and so on.
+/// The path of a thread's wait across processes: the process that it waits for, the one that this waits for, and so on.
 public struct WaitTrail: Hashable, Sendable {
     /// How the wait of one process leads to the next one.
     public enum Link: String, Sendable, CaseIterable {
@@ -26,9 +26,9 @@ public struct WaitTrail: Hashable, Sendable {
         case fileServer = "file-server"
     }
 
-    /// How much may be told of a process.
+    /// How much may be revealed about a process.
     public enum Sight: String, Sendable, CaseIterable {
-        /// All that there is.
+        /// Everything.
         case whole
         /// What everybody may see, because the app's user may not read it.
         case outside
@@ -36,7 +36,7 @@ public struct WaitTrail: Hashable, Sendable {
         case refused
     }
 
-    /// A process on the way.
+    /// A process on the trail.
     public struct Hop: Hashable, Sendable {
         /// How the process before leads to it.
         public let link: Link
@@ -48,13 +48,13 @@ public struct WaitTrail: Hashable, Sendable {
         public let name: String
         /// When it was created, in clock ticks since boot.
         public let startTime: UInt64
-        /// How much of it may be told.
+        /// How much may be revealed about it.
         public let sight: Sight
         /// The thread that was looked at.
         public let thread: Int32
         /// The state of that thread.
         public let state: ProcessStat.State
-        /// What that thread is blocked in; nil unless it is blocked in a system call that may be told.
+        /// What that thread is blocked in; nil unless it is blocked in a system call that may be revealed.
         public let wait: Wait?
         /// Whether it waits for a request, as a server does that has nothing to do.
         public let isIdle: Bool

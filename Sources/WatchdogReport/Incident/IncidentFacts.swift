@@ -167,7 +167,7 @@ public struct IncidentFacts: Equatable, Sendable {
     public var others: [OtherProcess] = []
     /// Where the main thread's wait leads, not judged yet; nil if it leads to no other process.
     public var trail: TrailDetails?
-    /// The processes of others on that trail, as far as their stacks may be told.
+    /// The processes of others on that trail, as far as their stacks may be revealed.
     public var strangers: [OtherProcess] = []
     /// Further notes, one sentence each.
     public var notes: [String] = []

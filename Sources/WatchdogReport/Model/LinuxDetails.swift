@@ -44,7 +44,7 @@ public struct LinuxDetails: Codable, Equatable, Sendable {
     public var processes: [ProcessDetails]?
     /// The processes to which the main thread's wait leads, and the root; nil if it leads to none.
     public var trail: TrailDetails?
-    /// The processes of others on that trail, with their stacks; nil when there are none, or none may be told.
+    /// The processes of others on that trail, with their stacks; nil when there are none, or none may be revealed.
     public var trailProcesses: [ProcessDetails]?
     /// The kernel release.
     public var kernelRelease: String

@@ -39,7 +39,7 @@ extension WaitTrail {
         return TrailDetails(hops: hops, cycleStart: cycleStart, closing: closing?.details, isCut: isCut)
     }
 
-    /// The processes whose stacks may be told, unless others captured them or their numbers have passed on.
+    /// The processes whose stacks may be revealed, unless they were captured already or their IDs have been reused.
     ///
     /// - Parameter members: the app's own processes.
     func strangers(to members: Set<Int32>) -> [ProcessStat] {

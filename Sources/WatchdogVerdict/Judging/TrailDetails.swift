@@ -30,9 +30,9 @@ public struct TrailDetails: Codable, Hashable, Sendable {
         case fileServer = "file-server"
     }
 
-    /// How much may be told of a process.
+    /// How much may be revealed about a process.
     public enum Sight: String, Codable, Sendable, CaseIterable {
-        /// All that there is.
+        /// Everything.
         case whole
         /// What everybody may see, because the app's user may not read the process.
         case outside
@@ -40,7 +40,7 @@ public struct TrailDetails: Codable, Hashable, Sendable {
         case refused
     }
 
-    /// A process on the way.
+    /// A process on the trail.
     public struct Hop: Codable, Hashable, Sendable {
         /// How the process before leads to it.
         public var link: Link
@@ -48,13 +48,13 @@ public struct TrailDetails: Codable, Hashable, Sendable {
         public var process: Int
         /// The name that the process gave itself.
         public var name: String
-        /// How much of it may be told.
+        /// How much may be revealed about it.
         public var sight: Sight
         /// The thread that was looked at.
         public var thread: Int
         /// The letter of that thread's state.
         public var state: String
-        /// What that thread is blocked in; nil unless it is blocked in a system call that may be told.
+        /// What that thread is blocked in; nil unless it is blocked in a system call that may be revealed.
         public var wait: WaitDetails?
         /// Whether it waits for a request, as a server does that has nothing to do.
         public var isIdle: Bool
@@ -151,7 +151,7 @@ public struct TrailDetails: Codable, Hashable, Sendable {
     }
 }
 
-/// What a process on a trail does, as far as may be told.
+/// What a process on a trail does, as far as may be revealed.
 private struct HopDeed {
     let words: String
     let isIdle: Bool
