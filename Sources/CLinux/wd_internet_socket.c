@@ -11,7 +11,6 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "wd_process.h"
@@ -96,18 +95,11 @@ static int query(int socket, struct wd_internet_socket *found) {
 
 int wd_internet_socket_query(pid_t process, int number, struct wd_internet_socket *found) {
     memset(found, 0, sizeof *found);
-    int pidfd = wd_pidfd_open(process);
-    if (pidfd < 0) return -1;
-    long socket = syscall(SYS_pidfd_getfd, pidfd, number, 0);
+    int socket = wd_copy_descriptor(process, number);
+    if (socket < 0) return -1;
+    int result = query(socket, found);
     int error = errno;
-    close(pidfd);
-    if (socket < 0) {
-        errno = error;
-        return -1;
-    }
-    int result = query((int)socket, found);
-    error = errno;
-    close((int)socket);
+    close(socket);
     errno = error;
     return result;
 }
@@ -188,6 +180,7 @@ struct listener {
     const struct wd_internet_socket *socket;
     int family;
     uint32_t inode;
+    bool is_found;
 };
 
 static bool is_any(const void *address, size_t length) {
@@ -214,6 +207,7 @@ static bool take_listener(const void *message, size_t length, void *context) {
         !accepts(listener->family, socket->id.idiag_src, &listener->socket->peer))
         return true;
     listener->inode = socket->idiag_inode;
+    listener->is_found = true;
     return false;
 }
 
@@ -221,9 +215,7 @@ int wd_internet_socket_find_listener(const struct wd_internet_socket *socket, ui
     const int families[] = {AF_INET, AF_INET6};
     int error = ENOENT;
     *inode = 0;
-    for (int index = 0; index < 2 && *inode == 0; index++) {
-        int netlink = wd_sock_diag_open();
-        if (netlink < 0) return -1;
+    for (int index = 0; index < 2; index++) {
         struct inet_diag_req_v2 request = {
             .sdiag_family = (uint8_t)families[index],
             .sdiag_protocol = IPPROTO_TCP,
@@ -237,11 +229,12 @@ int wd_internet_socket_find_listener(const struct wd_internet_socket *socket, ui
             .take = take_listener,
             .context = &listener,
         };
-        if (wd_sock_diag_ask(netlink, true, &request, sizeof request, &answer) != 0) error = errno;
-        close(netlink);
-        *inode = listener.inode;
+        if (wd_sock_diag_find(true, &request, sizeof request, &answer, &listener.is_found) == 0) {
+            *inode = listener.inode;
+            return 0;
+        }
+        if (errno != ENOENT) error = errno;
     }
-    if (*inode != 0) return 0;
     errno = error;
     return -1;
 }

@@ -14,6 +14,16 @@
 
 int wd_pidfd_open(pid_t pid) { return (int)syscall(SYS_pidfd_open, pid, 0); }
 
+int wd_copy_descriptor(pid_t process, int number) {
+    int pidfd = wd_pidfd_open(process);
+    if (pidfd < 0) return -1;
+    int copy = (int)syscall(SYS_pidfd_getfd, pidfd, number, 0);
+    int error = errno;
+    close(pidfd);
+    errno = error;
+    return copy;
+}
+
 int wd_pidfd_send_signal(int pidfd, int signal) {
     return (int)syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0);
 }

@@ -230,20 +230,13 @@ int wd_unix_socket_query(uint32_t inode, struct wd_unix_socket *result) {
 }
 
 int wd_unix_socket_peer_process(pid_t process, int number, pid_t *peer) {
-    int pidfd = wd_pidfd_open(process);
-    if (pidfd < 0) return -1;
-    long socket = syscall(SYS_pidfd_getfd, pidfd, number, 0);
-    int error = errno;
-    close(pidfd);
-    if (socket < 0) {
-        errno = error;
-        return -1;
-    }
+    int socket = wd_copy_descriptor(process, number);
+    if (socket < 0) return -1;
     struct ucred credentials = {0};
     socklen_t length = sizeof credentials;
-    int result = getsockopt((int)socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length);
-    error = errno;
-    close((int)socket);
+    int result = getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length);
+    int error = errno;
+    close(socket);
     *peer = credentials.pid;
     if (result == 0 && credentials.pid > 0) return 0;
     errno = result == 0 ? ENOENT : error;

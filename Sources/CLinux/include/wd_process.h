@@ -10,6 +10,10 @@
 /* pidfd_open(2); the descriptor is close-on-exec. */
 int wd_pidfd_open(pid_t pid);
 
+/* A copy of a descriptor of another process, close-on-exec: pidfd_getfd(2), Linux 5.6. The caller needs the right to trace the
+ * process. Closing the copy may be the file's last close, and take as long. */
+int wd_copy_descriptor(pid_t process, int number);
+
 /* pidfd_send_signal(2) without a siginfo. */
 int wd_pidfd_send_signal(int pidfd, int signal);
 

@@ -137,9 +137,7 @@ public struct Explanation: Equatable, Sendable {
             let words = launch.isReady ? [] : [launch.slowStart, launch.spent].compactMap(\.self)
             return words.isEmpty ? nil : words.joined(separator: "; ")
         }
-        joined = report.joinedThread.map { joined in
-            "thread \(joined.stack.index)" + (joined.stack.name.map { " (\($0.singleLine(limit: 32)))" } ?? "")
-        }
+        joined = report.joinedThread?.title
         innermost = stack?.calls.first.map(Call.init)
         let named = stack?.named ?? []
         calls = named.prefix(Self.callCount).map(Call.init)

@@ -110,9 +110,7 @@ enum Headline {
             if let joined = report.joinedThread, let call = joined.stack.systemCall?.name,
                 let deed = WaitHeadline(call: call, joined.wait).words
             {
-                words =
-                    "waits for the end of thread \(joined.stack.index)"
-                    + (joined.stack.name.map { " (\($0.singleLine(limit: 32)))" } ?? "") + ", which \(deed)"
+                words = "waits for the end of \(joined.title), which \(deed)"
             }
             return words ?? (linux.verdict.kind == .uninterruptible ? "waits for a disk or another device" : nil)
         default: return nil

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
 public import WatchdogVerdict
 
 /// The thread for whose end another one only waits.
@@ -11,32 +12,33 @@ public struct JoinedThread: Equatable, Sendable {
     public let stack: ReportStack
     /// What it waits for in turn; nil if that is not known.
     public let wait: WaitDetails?
+
+    /// `thread 1 (java)`, in the middle of a sentence.
+    public var title: String { "thread \(stack.index)" + (stack.name.map { " (\($0.singleLine(limit: 32)))" } ?? "") }
 }
 
 extension Report {
     /// The last of the threads whose ends the faulting thread waits for, one through the other; nil if it waits for something
     /// else, or in a circle.
     public var joinedThread: JoinedThread? {
-        guard let linux = body.linux, linux.verdict.kind == .blocked, let faulting = faultingStack?.id else {
-            return nil
-        }
+        guard let linux = body.linux, linux.verdict.kind == .blocked,
+            body.threads.indices.contains(body.faultingThread),
+            let faulting = body.threads[body.faultingThread].id
+        else { return nil }
         let waits = linux.waits ?? []
         guard !waits.contains(where: \.isDeadlocked) else { return nil }
         var joined: (id: Int, wait: WaitDetails?) = (faulting, waits.first)
-        for index in waits.indices {
-            let wait = waits[index]
+        for (index, wait) in waits.enumerated() {
             guard wait.process == body.pid, wait.thread == joined.id, let holder = wait.holder,
-                holder.relation == .ends,
-                holder.process == body.pid, let thread = holder.thread
+                holder.relation == .ends, holder.process == body.pid, let thread = holder.thread
             else { break }
-            let next = waits.indices.contains(index + 1) ? waits[index + 1] : nil
-            joined = (thread, next?.thread == thread ? next : nil)
+            joined = (thread, waits.dropFirst(index + 1).first.flatMap { $0.thread == thread ? $0 : nil })
         }
-        guard joined.id != faulting, let stack = stacks.first(where: { $0.id == joined.id }), !stack.calls.isEmpty
-        else {
+        guard joined.id != faulting, let index = body.threads.firstIndex(where: { $0.id == joined.id }) else {
             return nil
         }
-        return JoinedThread(stack: stack, wait: joined.wait)
+        let stack = ReportStack(index, in: body)
+        return stack.calls.isEmpty ? nil : JoinedThread(stack: stack, wait: joined.wait)
     }
 
     /// The stack that shows why the process did not move: of the thread that ``joinedThread`` names, or of the faulting one.

@@ -46,9 +46,7 @@ final class OtherStacks: Sendable {
         let named = named.withLock(\.self)
         let first = snapshots[..<snapshot].reduce(0) { $0 + $1.members.count }
         return snapshots[snapshot].members.enumerated().map { index, member in
-            var process = OtherProcess(
-                pid: Int(member.stat.id), parentPID: Int(member.stat.parent), name: member.stat.name,
-                state: member.stat.state.letter.first ?? "?")
+            var process = OtherProcess(member.stat)
             process.arguments = member.arguments.map(\.description)
             process.waits = member.waits.map { $0.details.map { $0.clearing(main: main) } } ?? []
             process.capture = named[first + index]
@@ -64,5 +62,13 @@ extension WaitDetails {
         var wait = self
         if wait.holder?.process == main, wait.holder?.state == "t" { wait.holder?.state = nil }
         return wait
+    }
+}
+
+extension OtherProcess {
+    /// What `/proc/PID/stat` says of a process.
+    init(_ stat: ProcessStat) {
+        self.init(
+            pid: Int(stat.id), parentPID: Int(stat.parent), name: stat.name, state: stat.state.letter.first ?? "?")
     }
 }

@@ -70,8 +70,7 @@ public struct ProcessCapture {
         var options = SnapshotOptions(startTime: stat.startTime, stopsRunning: false)
         options.glances = true
         guard let snapshot = try? Snapshot.take(of: stat.id, options) else { return nil }
-        var process = OtherProcess(
-            pid: Int(stat.id), parentPID: Int(stat.parent), name: stat.name, state: stat.state.letter.first ?? "?")
+        var process = OtherProcess(stat)
         process.arguments = ProcessFacts.arguments(stat.id).map(\.description)
         process.capture = Symbolicator().symbolicate(snapshot)
         return process

@@ -208,8 +208,8 @@ struct NamedStack {
     /// first; nil if there is none.
     let script: String?
     let images: [String]
-    /// Whose the functions are, by their names and source files alone.
-    let owners: [CodeOwner]
+    /// The files that the functions were written in; nil if they are not known.
+    let files: [String?]
     let syscall: String?
     let state: String
 
@@ -221,7 +221,7 @@ struct NamedStack {
         let own = scripts.min()
         script = zip(calls, scripts).first { $0.1 == own }?.0.place
         images = frames.map { capture.images.indices.contains($0.imageIndex) ? capture.images[$0.imageIndex].name : "" }
-        owners = frames.map { CodeOwner(compiled: $0.symbol, file: $0.sourceFile) }
+        files = frames.map(\.sourceFile)
         syscall = SystemCall.blocking(thread.syscall)?.name
         state = thread.state
     }

@@ -189,7 +189,8 @@ extension NamedStack {
             !names[index].isEmpty
                 && !["libc.", "libc-", "libpthread", "ld-", "[vdso]"].contains(where: images[index].hasPrefix)
         }
-        return (outside.first { owners[$0] == .app } ?? outside.first).map { names[$0] }
+        let own = outside.first { CodeOwner(compiled: names[$0], file: files[$0]) == .app }
+        return (own ?? outside.first).map { names[$0] }
     }
 }
 
