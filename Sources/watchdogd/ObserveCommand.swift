@@ -78,11 +78,6 @@ struct ObserveCommand: ParsableCommand {
             throw ValidationError("name what to observe, such as nginx.service or a process ID")
         }
         guard !quiet || !verbose else { throw ValidationError("--quiet and --verbose cannot be combined") }
-        guard targets.count == 1 || probing.probe == nil else {
-            throw ValidationError(
-                "--probe applies to one target, and \(targets.map(\.name).joined(separator: ", ")) are \(targets.count); "
-                    + "observe each in a command of its own")
-        }
         guard Set(targets).count == targets.count else {
             throw ValidationError("a target is named twice; name it once")
         }
@@ -93,6 +88,12 @@ struct ObserveCommand: ParsableCommand {
     }
 
     func run() throws {
+        // Not in validate(), which runs before the parser reports an unknown option: that option's value would be a target.
+        guard targets.count == 1 || probing.probe == nil else {
+            throw ValidationError(
+                "--probe applies to one target, and \(targets.map(\.name).joined(separator: ", ")) are \(targets.count); "
+                    + "observe each in a command of its own")
+        }
         colors.decorateMessages()
         if enforce == .restartUnit, !yes {
             let names = targets.map(\.name).joined(separator: ", ")

@@ -70,6 +70,9 @@ struct Watchdogd: ParsableCommand {
     ) throws {
         guard let word = words.first, !word.isEmpty, !word.hasPrefix("-"), !parent.subcommands.isEmpty else { return }
         let commands = parent.subcommands.map { $0.configuration }
+        if path == "watchdogd", word == "serve", let folder = words.dropFirst().first, !folder.hasPrefix("-") {
+            throw ValidationError("put --config before the folder: watchdogd serve --config \(folder)")
+        }
         if let command = commands.first(where: { $0.commandName == word }) {
             return try checkCommand(in: words.dropFirst(), of: command, "\(path) \(word)")
         }

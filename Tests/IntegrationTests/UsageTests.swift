@@ -21,6 +21,7 @@ extension EndToEnd {
             Mistake(["run"], "a command is missing", "-- COMMAND"),
             Mistake(["run", "--"], "a command is missing", "-- COMMAND"),
             Mistake(["run", "--", ""], "the command is empty"),
+            Mistake(["serve", "apps"], "put --config before the folder: watchdogd serve --config apps"),
             Mistake(["run", "sleep", "1"], "put -- before the program: watchdogd run -- sleep 1"),
             Mistake(["run", "--quiet", "sleep", "1"], "put -- before the program", "[options] -- COMMAND"),
             Mistake(["run", "--update", "5s", "sleep", "1"], "put -- before the program", "[options] -- COMMAND"),

@@ -150,6 +150,8 @@ struct InvalidValueTests {
             ("App", "Launc=5s", "[Watchdog] Launch"),
             ("Watchdog", "TimeoutStopSec=5", "Terminate"), ("Restart", "RestartSec=5", "Delay"),
             ("App", "WantedBy=multi-user.target", "Enabled"),
+            ("Watchdog", "ProbeFailureThreshold=3", "ProbeThreshold"), ("Restart", "MaximumDelay=3s", "MaxDelay"),
+            ("App", "ProbeResponseBody=ok", "[Watchdog] ProbeBody"),
         ])
     func suggestions(section: String, line: String, suggestion: String) throws {
         #expect(try app(in: section, line).diagnostics.first?.suggestion == suggestion)

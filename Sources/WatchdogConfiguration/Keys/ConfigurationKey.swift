@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
 public import WatchdogPolicy
 
 /// A setting of an app's file; the raw value is its key.
@@ -218,5 +219,23 @@ public enum ConfigurationKey: String, Hashable, Sendable, CaseIterable {
         case .limitMemory: .memory
         default: nil
         }
+    }
+
+    /// The one key that has at least two words and shares all of them with `name`.
+    ///
+    /// Someone who writes `ProbeFailureThreshold` means `ProbeThreshold`, although many letters differ.
+    static func sharingWords(with name: String) -> Self? {
+        let written = words(of: name)
+        let found = allCases.filter { key in
+            let own = words(of: key.rawValue)
+            return min(own.count, written.count) > 1 && (own.isSubset(of: written) || written.isSubset(of: own))
+        }
+        return found.count == 1 ? found[0] : nil
+    }
+
+    /// The words of a key, each of which begins with a capital.
+    private static func words(of name: String) -> Set<Substring> {
+        let starts = name.prefix(Similarity.longest).indices.filter { name[$0].isUppercase }
+        return Set(zip(starts, starts.dropFirst() + [name.endIndex]).map { name[$0..<$1] })
     }
 }

@@ -161,6 +161,7 @@ struct AppReader {
             let nearest =
                 Similarity.nearest(to: name, among: near)
                 ?? Similarity.nearest(to: name, among: ConfigurationKey.allCases.map(\.rawValue))
+                ?? ConfigurationKey.sharingWords(with: name)?.rawValue
             let meant = nearest.flatMap { ConfigurationKey(rawValue: $0) }
             if let meant { suspects.insert(meant) }
             let isElsewhere = meant != nil && section != nil && meant?.section != section
