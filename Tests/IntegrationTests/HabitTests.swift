@@ -25,7 +25,7 @@ extension EndToEnd {
                 ], scratch: scratch)
             for name in ["lost", "quiet"] { try service.wait(for: name) { $0.state == .running } }
             let lost = try service.command("logs", "lost")
-            #expect(lost.code == 0 && lost.output == "")
+            #expect(lost.code == 69 && lost.output == "")
             #expect(
                 lost.errors
                     == "watchdogd: lost writes to null, which cannot be read back; set StandardOutput= in the app's file\n"

@@ -101,16 +101,18 @@ extension EndToEnd {
             "Whoever can write the app's file decides with whose rights the command runs",
             .enabled(if: geteuid() == 0, "needs root"))
         func rights() throws {
-            try #require(chmod(scratch.path, 0o777) == 0)
+            // The folder of the apps is not in one that others may write: then whoever replaces it decides.
+            let told = try scratch.makeDirectory("told")
+            try #require(chmod(scratch.path, 0o755) == 0 && chmod(told, 0o777) == 0)
             func app(_ name: String) -> String {
                 "[App]\nExecStart=/bin/false\nUser=65534\nEnabled=no\n[Watchdog]\n"
-                    + "OnIncident=id -u > \(scratch.path)/\(name).user\n[Restart]\nPolicy=never\n"
+                    + "OnIncident=id -u > \(told)/\(name).user\n[Restart]\nPolicy=never\n"
             }
             let service = try Service(["own": app("own"), "foreign": app("foreign")], scratch: scratch)
             try #require(chown(scratch["apps/foreign.app"], 65534, 65534) == 0)
             for (name, user) in [("own", "0"), ("foreign", "65534")] {
                 _ = try service.command("launch", "--no-wait", name)
-                #expect(eventually { lines("\(name).user") == [user] }, "\(name): \(lines("\(name).user"))")
+                #expect(eventually { lines("told/\(name).user") == [user] }, "\(name): \(lines("told/\(name).user"))")
             }
             #expect(try service.end() == 0)
         }

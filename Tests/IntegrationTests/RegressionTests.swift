@@ -59,7 +59,7 @@ extension EndToEnd {
             #expect(try second.command("launch", "over").code == 0)
             let line = try second.program.line("over launches ", on: .errors)
             #expect(line.contains("over launches 10 % more slowly since version "), "\(line)")
-            #expect(line.hasSuffix(": CPU time 1.1s, with former 1s"), "\(line)")
+            #expect(line.hasSuffix(": CPU time 1.1 s, with former 1 s"), "\(line)")
             let over = try events(#""kind":"launchRegressed""#, of: "over", second)
             #expect(over.count == 1)
             #expect(over.first?.contains("launches 10 % more slowly since version ") == true, "\(over)")

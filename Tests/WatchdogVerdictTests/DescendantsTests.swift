@@ -245,11 +245,12 @@ struct DescendantsTests {
     @Test("A child that could run and got no CPU is named only where the CPUs are full")
     func crowdedOut() {
         var child = Self.process(2, "node", in: "running", from: ["crunch"], state: "R")
-        func named(_ total: Duration, stolen: Duration = .zero) -> String? {
+        func named(_ total: Duration, stolen: Duration = .zero, busy: Duration? = nil) -> String? {
             var strain = Strain(window: .seconds(1))
             strain.consumers = [.init(process: 9, name: "make", time: .seconds(1))]
             strain.processorTime = .init(total: total, own: .zero)
             strain.stolen = stolen
+            strain.busy = busy
             return Self.finding("pause", strain: strain, [child])?.text
         }
         #expect(
@@ -258,6 +259,9 @@ struct DescendantsTests {
                 + "thread waits for signals")
         #expect(named(.milliseconds(1_799)) == nil)
         #expect(named(.milliseconds(1_000), stolen: .milliseconds(800)) != nil)
+        // Most of the time went to processes that have ended.
+        #expect(named(.milliseconds(100), busy: .milliseconds(1_800)) != nil)
+        #expect(named(.milliseconds(100), busy: .milliseconds(1_799)) == nil)
         child.state = "S"
         #expect(named(.milliseconds(2_000)) == nil)
     }

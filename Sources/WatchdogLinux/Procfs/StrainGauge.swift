@@ -21,6 +21,8 @@ public final class StrainGauge {
         public var disk: Pressure?
         /// How long the hypervisor took CPUs that had work to do, in total over all CPUs.
         public var stolen: Duration?
+        /// How long the CPUs ran processes, in total over all CPUs, also those that ended meanwhile.
+        public var busy: Duration?
         /// How many pages the thread had to wait for until they were read from disk.
         public var majorFaults: UInt64?
     }
@@ -62,12 +64,14 @@ public final class StrainGauge {
         func contents(_ file: OwnedDescriptor?) -> [UInt8]? {
             file.flatMap { Procfs.readAll($0.number, limit: 4096) }.flatMap { $0.isEmpty ? nil : $0 }
         }
+        let cpu = contents(machine).flatMap { MachineCPU(parsing: $0, tick: ProcessCPU.clockTick) }
         return Reading(
             at: .now(),
             throttling: CPUThrottling.sum(throttling.compactMap { contents($0) }),
             memory: contents(memory).flatMap { Pressure(parsing: $0) },
             disk: contents(disk).flatMap { Pressure(parsing: $0) },
-            stolen: contents(machine).flatMap { MachineCPU(parsing: $0, tick: ProcessCPU.clockTick)?.stolenTime },
+            stolen: cpu?.stolenTime,
+            busy: cpu?.busyTime,
             majorFaults: contents(stat).flatMap { Self.majorFaults($0) }
         )
     }

@@ -138,6 +138,7 @@ final class HangWatch: Sendable {
                 strain.diskStalled = Self.difference(first.disk, last.disk)
                 strain.diskSource = gauge.diskSource
                 if let before = first.stolen, let after = last.stolen { strain.stolen = max(.zero, after - before) }
+                if let before = first.busy, let after = last.busy { strain.busy = max(.zero, after - before) }
                 if let before = first.majorFaults, let after = last.majorFaults, after >= before {
                     strain.majorFaults = after - before
                 }

@@ -43,6 +43,8 @@ public struct Strain: Hashable, Sendable {
     public var throttledPeriods: UInt64 = 0
     /// How long the hypervisor took CPUs that had work to do, in total over all CPUs.
     public var stolen: Duration = .zero
+    /// How long the CPUs ran processes, in total over all CPUs; nil when unknown.
+    public var busy: Duration?
     /// How long some task waited for memory.
     public var memoryStalled: Duration = .zero
     /// The file that this was read from.
@@ -68,8 +70,11 @@ public struct Strain: Hashable, Sendable {
 
     /// Whether the CPUs had hardly any idle time.
     func isFull(_ processorCount: Int) -> Bool {
-        guard window > .zero, processorWindow > .zero, let processorTime else { return false }
-        let share = processorTime.total / processorWindow + stolen / window
+        guard window > .zero else { return false }
+        // Processes that ended meanwhile, such as a build's, are missing from the sum over processes.
+        let bySum = processorWindow > .zero ? processorTime.map { $0.total / processorWindow } : nil
+        guard let used = [bySum, busy.map { $0 / window }].compactMap(\.self).max() else { return false }
+        let share = used + stolen / window
         return share * 1_000 >= Double(processorCount * VerdictThresholds.full)
     }
 
