@@ -172,25 +172,29 @@ int wd_launcher_send(int launcher, const struct wd_launcher_request *request, co
 
 int wd_launcher_status_pair(int ends[2]) { return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends); }
 
-int wd_launcher_take_answer(int status, struct wd_launcher_answer *answer, int *pidfd, int *gate) {
+int wd_launcher_take_answer(int status, struct wd_launcher_answer *answer, int *pidfd) {
     union {
         struct cmsghdr header;
-        char bytes[CMSG_SPACE(2 * sizeof(int))];
+        char bytes[CMSG_SPACE(sizeof(int))];
     } control;
     struct iovec vector = {answer, sizeof *answer};
     struct msghdr message = {
         .msg_iov = &vector, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
-    *pidfd = *gate = -1;
+    *pidfd = -1;
     ssize_t length;
     do length = recvmsg(status, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     while (length < 0 && errno == EINTR);
     const struct cmsghdr *header = length < 0 ? NULL : CMSG_FIRSTHDR(&message);
-    if (header != NULL && header->cmsg_type == SCM_RIGHTS && header->cmsg_len >= CMSG_LEN(sizeof(int)))
+    if (header != NULL && header->cmsg_type == SCM_RIGHTS && header->cmsg_len == CMSG_LEN(sizeof(int)))
         memcpy(pidfd, CMSG_DATA(header), sizeof *pidfd);
-    if (header != NULL && header->cmsg_type == SCM_RIGHTS && header->cmsg_len == CMSG_LEN(2 * sizeof(int)))
-        memcpy(gate, CMSG_DATA(header) + sizeof *pidfd, sizeof *gate);
     if (length == sizeof *answer) return 1;
     return length < 0 && errno == EAGAIN ? 0 : -1;
+}
+
+void wd_launcher_release(int status) {
+    static const char run = 1;
+    while (send(status, &run, sizeof run, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 && errno == EINTR) {
+    }
 }
 
 void wd_launcher_take_outcome(int status, struct wd_spawn_outcome *outcome) {
@@ -199,7 +203,8 @@ void wd_launcher_take_outcome(int status, struct wd_spawn_outcome *outcome) {
     do {
         length = recv(status, &taken, sizeof taken, MSG_DONTWAIT);
         if (length == sizeof taken) *outcome = taken;
-    } while (length > 0 || (length < 0 && errno == EINTR));
+        /* ECONNRESET, once: the child has failed before it took its leave to run. What it has sent comes after that. */
+    } while (length > 0 || (length < 0 && (errno == EINTR || errno == ECONNRESET)));
 }
 
 int wd_launcher_pipe(const void *description, size_t length) {

@@ -24,17 +24,6 @@ struct passed {
     size_t count;
 };
 
-/* Field by field: an initializer may become a call of memset(3), which the launcher has unmapped. */
-WD_CHILD static void prepare(struct msghdr *message, struct iovec *vector, void *control, size_t size) {
-    message->msg_name = NULL;
-    message->msg_namelen = 0;
-    message->msg_iov = vector;
-    message->msg_iovlen = 1;
-    message->msg_control = control;
-    message->msg_controllen = size;
-    message->msg_flags = 0;
-}
-
 /* False at the end of the socket. A malformed request has no descriptors. */
 WD_CHILD static bool receive(struct wd_launcher_request *request, struct passed *passed) {
     union {
@@ -45,7 +34,7 @@ WD_CHILD static bool receive(struct wd_launcher_request *request, struct passed 
     vector.iov_base = request;
     vector.iov_len = sizeof *request;
     struct msghdr message;
-    prepare(&message, &vector, &control, sizeof control);
+    wd_prepare(&message, &vector, &control, sizeof control);
     passed->count = 0;
     long length = CALL(__NR_recvmsg, SOCKET, &message, MSG_CMSG_CLOEXEC, 0, 0);
     if (length == -EINTR || length == -ENOMEM || length == -ENOBUFS) return true;
@@ -84,72 +73,30 @@ WD_CHILD static long clone_somehow(int cgroup, bool without_clone3, bool *moves)
     return pid;
 }
 
-enum sent { NOT_SENT, SENT_ALONE, SENT_WITH_DESCRIPTORS };
-
-/* If the launch was given up, nobody reads the answer. gate: -1 to keep it. */
-WD_CHILD static enum sent send_answer(int status, struct wd_launcher_answer *answer, int pidfd, int gate) {
-    union {
-        struct cmsghdr header;
-        char bytes[CMSG_SPACE(2 * sizeof(int))];
-    } control;
-    struct iovec vector;
-    vector.iov_base = answer;
-    vector.iov_len = sizeof *answer;
-    struct msghdr message;
-    size_t length = (gate >= 0 ? 2 : 1) * sizeof(int);
-    prepare(&message, &vector, &control, CMSG_SPACE(length));
-    control.header.cmsg_len = CMSG_LEN(length);
-    control.header.cmsg_level = SOL_SOCKET;
-    control.header.cmsg_type = SCM_RIGHTS;
-    int *numbers = (int *)CMSG_DATA(&control.header);
-    numbers[0] = pidfd;
-    if (gate >= 0) numbers[1] = gate;
-    long sent = -ETOOMANYREFS;
-    if (pidfd >= 0) sent = CALL(__NR_sendmsg, status, &message, MSG_NOSIGNAL, 0, 0);
-    if (sent == sizeof *answer) return SENT_WITH_DESCRIPTORS;
-    /* The number of a user's descriptors on their way is limited, unix(7). */
-    if (sent == -ETOOMANYREFS) {
-        prepare(&message, &vector, NULL, 0);
-        sent = CALL(__NR_sendmsg, status, &message, MSG_NOSIGNAL, 0, 0);
-    }
-    return sent == sizeof *answer ? SENT_ALONE : NOT_SENT;
+/* If the launch was given up, nobody reads the answer. */
+WD_CHILD static void report_failure(int status, long result) {
+    struct wd_launcher_answer answer;
+    answer.pid = -1;
+    answer.error = (int)-result;
+    CALL(__NR_sendto, status, &answer, sizeof answer, MSG_NOSIGNAL, 0);
 }
 
 WD_CHILD static void launch(const struct wd_launcher_request *request, const struct passed *passed,
                             const struct wd_scheduling *scheduling) {
-    struct wd_launcher_answer answer;
-    answer.pid = -1;
-    answer.error = 0;
-    int status = passed->numbers[0];
     int cgroup = -1;
     if (request->cgroup >= 0 && (size_t)request->cgroup + PASSED < passed->count)
         cgroup = passed->numbers[PASSED + request->cgroup];
 
-    int gate[2];
-    long result = CALL(__NR_pipe2, gate, O_CLOEXEC, 0, 0, 0);
-    if (result >= 0) {
-        struct wd_spawn_birth birth;
-        result = clone_somehow(cgroup, request->without_clone3, &birth.moves);
-        if (result == 0) {
-            CALL(__NR_close, gate[1], 0, 0, 0, 0);
-            birth.descriptors = passed->numbers;
-            birth.length = request->length;
-            birth.in_pipe = request->in_pipe;
-            birth.gate = gate[0];
-            birth.scheduling = *scheduling;
-            wd_spawn_child(&birth);
-        }
-    }
-    if (result < 0)
-        answer.error = (int)-result;
-    else
-        answer.pid = (pid_t)result;
-    int pidfd = answer.pid > 0 ? (int)CALL(__NR_pidfd_open, answer.pid, 0, 0, 0, 0) : -1;
-    /* If nobody reads the answer, the gate is closed without a byte, and the child exits. */
-    bool holds = request->held && answer.pid > 0;
-    enum sent sent = send_answer(status, &answer, pidfd, holds ? gate[1] : -1);
-    char byte = holds && sent == SENT_WITH_DESCRIPTORS ? WD_GATE_HOLD : WD_GATE_RUN;
-    if (answer.pid > 0 && sent != NOT_SENT) CALL(__NR_write, gate[1], &byte, 1, 0, 0);
+    struct wd_spawn_birth birth;
+    long result = clone_somehow(cgroup, request->without_clone3, &birth.moves);
+    if (result < 0) report_failure(passed->numbers[0], result);
+    if (result != 0) return;
+    birth.descriptors = passed->numbers;
+    birth.length = request->length;
+    birth.in_pipe = request->in_pipe;
+    birth.held = request->held;
+    birth.scheduling = *scheduling;
+    wd_spawn_child(&birth);
 }
 
 /* Handlers would run with the thread-local storage of a process that is gone. All signals stay blocked. */

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 
 #include "wd_close_range.h"
 
@@ -66,19 +67,50 @@ WD_CHILD static struct wd_launch *map(const struct wd_spawn_birth *birth) {
     return launch;
 }
 
-WD_CHILD static bool read_byte(int gate, char *byte) {
-    long length;
-    do length = CALL(__NR_read, gate, byte, 1, 0, 0);
-    while (length == -EINTR);
-    return length == 1;
+enum sent { NOT_SENT, SENT_ALONE, SENT_WITH_PIDFD };
+
+WD_CHILD static enum sent send_answer(int status, struct wd_launcher_answer *answer, int pidfd) {
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control;
+    struct iovec vector;
+    vector.iov_base = answer;
+    vector.iov_len = sizeof *answer;
+    struct msghdr message;
+    wd_prepare(&message, &vector, &control, sizeof control);
+    control.header.cmsg_len = CMSG_LEN(sizeof(int));
+    control.header.cmsg_level = SOL_SOCKET;
+    control.header.cmsg_type = SCM_RIGHTS;
+    *(int *)CMSG_DATA(&control.header) = pidfd;
+    long sent = -ETOOMANYREFS;
+    if (pidfd >= 0) sent = CALL(__NR_sendmsg, status, &message, MSG_NOSIGNAL, 0, 0);
+    if (sent == sizeof *answer) return SENT_WITH_PIDFD;
+    /* The number of a user's descriptors on their way is limited, unix(7). */
+    if (sent == -ETOOMANYREFS) {
+        wd_prepare(&message, &vector, NULL, 0);
+        sent = CALL(__NR_sendmsg, status, &message, MSG_NOSIGNAL, 0, 0);
+    }
+    return sent == sizeof *answer ? SENT_ALONE : NOT_SENT;
 }
 
-/* Until the supervisor knows about this process, its actions must have no visible effect. A supervisor that ends while
- * it holds the process lets it run: the next one takes it for launched. */
-WD_CHILD static void wait_for_leave_to_run(int gate) {
+/* Until the supervisor can know about this process, its actions must have no visible effect. A supervisor that has given
+ * the launch up takes no answer. Returns whether the process waits before it executes its program. */
+WD_CHILD static bool report_birth(const struct wd_spawn_birth *birth) {
+    struct wd_launcher_answer answer;
+    answer.pid = (pid_t)CALL(__NR_getpid, 0, 0, 0, 0, 0);
+    answer.error = 0;
+    int pidfd = (int)CALL(__NR_pidfd_open, answer.pid, 0, 0, 0, 0);
+    enum sent sent = send_answer(birth->descriptors[0], &answer, pidfd);
+    if (sent == NOT_SENT) leave();
+    return birth->held && sent == SENT_WITH_PIDFD;
+}
+
+/* At the end of file, the supervisor has ended; the next one takes the process for launched. */
+WD_CHILD static void wait_for_release(const struct wd_launch *launch) {
     char byte;
-    if (!read_byte(gate, &byte)) leave();
-    if (byte == WD_GATE_HOLD) read_byte(gate, &byte);
+    while (CALL(__NR_read, launch->descriptors[launch->descriptor_count - 1].target, &byte, 1, 0, 0) == -EINTR) {
+    }
 }
 
 WD_CHILD static void set_session(struct wd_launch *launch, const struct wd_spawn_birth *birth) {
@@ -248,9 +280,10 @@ WD_CHILD static bool looks_like_script(const struct wd_spawn_outcome *outcome) {
     return true;
 }
 
-WD_CHILD static void execute(struct wd_launch *launch) {
+WD_CHILD static void execute(struct wd_launch *launch, bool held) {
     launch->outcome.stage = WD_SPAWN_STAGE_EXECUTE;
     launch->outcome.index = 0;
+    if (held) wait_for_release(launch);
     unsigned long no_signals = 0;
     CALL(__NR_rt_sigprocmask, 2 /* SIG_SETMASK */, &no_signals, NULL, sizeof no_signals, 0);
     long result = CALL(__NR_execve, launch->path, launch->arguments, launch->environment, 0, 0);
@@ -267,7 +300,7 @@ WD_CHILD static void execute(struct wd_launch *launch) {
 
 WD_CHILD void wd_spawn_child(const struct wd_spawn_birth *birth) {
     struct wd_launch *launch = map(birth);
-    wait_for_leave_to_run(birth->gate);
+    bool held = report_birth(birth);
 
     launch->outcome.stage = WD_SPAWN_STAGE_CGROUP;
     send_outcome(launch);
@@ -313,5 +346,5 @@ WD_CHILD void wd_spawn_child(const struct wd_spawn_birth *birth) {
         check(launch, CALL(__NR_chdir, launch->directory, 0, 0, 0, 0));
     }
     for (size_t i = 0; i < launch->pid_text_count; i++) write_pid(launch->pid_texts[i]);
-    execute(launch);
+    execute(launch, held);
 }

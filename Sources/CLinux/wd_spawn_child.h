@@ -7,6 +7,9 @@
  * below keep sanitizers and the compiler from adding any.
  */
 #pragma once
+#include <stddef.h>
+#include <sys/socket.h>
+
 #include "wd_launcher.h"
 #include "wd_raw_syscall.h"
 #include "wd_spawn.h"
@@ -19,6 +22,17 @@
 
 #define CALL(number, a, b, c, d, e) \
     wd_raw_syscall6((number), (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), 0)
+
+/* Field by field: an initializer may become a call of memset(3), which the launcher has unmapped. */
+WD_CHILD static inline void wd_prepare(struct msghdr *message, struct iovec *vector, void *control, size_t size) {
+    message->msg_name = NULL;
+    message->msg_namelen = 0;
+    message->msg_iov = vector;
+    message->msg_iovlen = 1;
+    message->msg_control = control;
+    message->msg_controllen = size;
+    message->msg_flags = 0;
+}
 
 struct wd_scheduling {
     int policy;
@@ -38,16 +52,12 @@ struct wd_launcher_attributes {
     struct wd_kernel_limit real_time;
 };
 
-enum { WD_GATE_RUN = 1, WD_GATE_HOLD = 2 };
-
 /* What the child of one launch starts with. */
 struct wd_spawn_birth {
     const int *descriptors; /* in the order of arrival: the status socket, the file, the passed ones */
     uint64_t length;        /* of the file */
     bool in_pipe;           /* the file is a pipe */
-    /* The child exits at end of file. The launcher writes a byte once the supervisor knows about the child: it then
-     * continues, or waits for a second byte or the end of file, which is up to the supervisor. */
-    int gate;
+    bool held;              /* waits before execve until the supervisor lets it run */
     bool moves; /* created outside of the cgroup; must move there */
     struct wd_scheduling scheduling;
 };

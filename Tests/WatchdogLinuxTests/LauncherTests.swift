@@ -49,7 +49,7 @@ struct LauncherTests {
         #expect(numbers(in: output.read).sorted() == Array(0..<500))
     }
 
-    @Test("a held process takes its first step only after its owner has seen it")
+    @Test("a held process executes its program only after its owner has seen it")
     func held() throws {
         let bench = try LaunchBench()
         let output = try OwnedDescriptor.pipe()
@@ -58,8 +58,6 @@ struct LauncherTests {
         var seen: HeldProcess?
         bench.launch(request) { process in
             seen = process
-            // Still the launcher's copy: neither its session nor its program has changed.
-            #expect(getsid(process.pid) == getsid(0))
             #expect(SymbolicLink.target("/proc/\(process.pid)/exe") == SymbolicLink.target("/proc/self/exe"))
             var end = pollfd(fd: process.execution.number, events: 0, revents: 0)
             #expect(poll(&end, 1, 0) == 0)
@@ -89,7 +87,7 @@ struct LauncherTests {
         #expect(numbers(in: output.read).sorted() == Array(0..<200))
     }
 
-    @Test("a held process whose launch is canceled exits without a step")
+    @Test("a held process whose launch is canceled exits without executing its program")
     func canceledWhileHeld() throws {
         let bench = try LaunchBench()
         let output = try OwnedDescriptor.pipe()
@@ -109,6 +107,36 @@ struct LauncherTests {
         #expect(captured.other == nil)
         var entry = pollfd(fd: output.read.number, events: Int16(POLLIN), revents: 0)
         #expect(poll(&entry, 1, 0) == 0)
+    }
+
+    @Test("a held process takes all steps but the last before its owner has seen it")
+    func stepsWhileHeld() throws {
+        let bench = try LaunchBench()
+        var request = shell("exit 0")
+        request.session = .newSession
+        var session: Int32?
+        bench.launch(request) { process in
+            #expect(eventually { getsid(process.pid) == process.pid })
+            session = getsid(process.pid)
+        }
+        let process = try #require(try bench.finish().first).get()
+        #expect(session == process.pid)
+        #expect(try waitForExit(process.process)?.status == .exited(code: 0))
+    }
+
+    @Test("a held process that fails before it executes its program is reported, whether it was seen or not")
+    func failsWhileHeld() throws {
+        let bench = try LaunchBench()
+        for _ in 0..<50 {
+            var request = shell("exit 0")
+            request.workingDirectory = "/nowhere"
+            bench.launch(request) { _ in }
+        }
+        for end in try bench.finish() {
+            let error = #expect(throws: SpawnError.self) { _ = try end.get() }
+            #expect(error?.stage == .directory && error?.errno == .noSuchFile)
+        }
+        #expect(try bench.serve { bench.launcher.children.isEmpty })
     }
 
     @Test("a launcher ends when its supervisor's end of the socket is closed")

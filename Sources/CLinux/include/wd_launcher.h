@@ -24,13 +24,13 @@ struct wd_launcher_request {
     int cgroup;      /* index among the passed descriptors; -1: none */
     bool without_clone3; /* use clone(2), as if clone3(2) were refused; for tests */
     bool in_pipe;        /* the file is the read end of a pipe that holds the description */
-    bool held;           /* the process waits until the supervisor lets it run */
+    bool held;           /* the process waits before execve until the supervisor lets it run */
 };
 
-/* The launcher's answer on the status socket, before the program's process takes its first step. A pidfd comes with it if
- * one could be opened and passed: the process may have ended and been reaped by the time that the answer is read. With
- * `held`, the gate comes, too: the process runs when a byte is written to it or its last copy is closed. If descriptors
- * cannot be passed, the process is not held. */
+/* The answer on the status socket: from the new process, before its first step, or from the launcher if there is none. A
+ * pidfd comes with it if one could be opened and passed: the process may have ended and been reaped by the time that the
+ * answer is read. With `held`, the process then waits, before execve, for wd_launcher_release() or until the last copy of the
+ * supervisor's end is closed. Without a pidfd, the process is not held. */
 struct wd_launcher_answer {
     pid_t pid;
     int error; /* errno if the process could not be created */
@@ -56,9 +56,13 @@ int wd_launcher_send(int launcher, const struct wd_launcher_request *request, co
 /* Creates both ends of a status socket, close-on-exec. */
 int wd_launcher_status_pair(int ends[2]);
 
-/* Reads the launcher's answer, and stores the pidfd and the gate, close-on-exec, or -1 for what did not come with it.
- * 1: answered, 0: not yet, -1: it never will. */
-int wd_launcher_take_answer(int status, struct wd_launcher_answer *answer, int *pidfd, int *gate);
+/* Reads the answer, and stores the pidfd, close-on-exec, or -1 if none came with it. 1: answered, 0: not yet, -1: it never
+ * will. */
+int wd_launcher_take_answer(int status, struct wd_launcher_answer *answer, int *pidfd);
+
+/* Lets a process that is held execute its program. Only once, and only if a pidfd came with its answer: it reads nothing
+ * else. */
+void wd_launcher_release(int status);
 
 /* Takes the latest outcome that the child has sent, if there is one; only after the answer. For a description in a pipe. */
 void wd_launcher_take_outcome(int status, struct wd_spawn_outcome *outcome);

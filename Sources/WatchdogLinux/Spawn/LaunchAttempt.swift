@@ -14,8 +14,8 @@ final class LaunchAttempt {
         case launched(SpawnedProcess)
         /// A step failed. If a process was created, it is exiting and must be reaped.
         case failed(SpawnError, Pidfd?)
-        /// The launcher died before the process took its first step. No program was executed and none will be, so the
-        /// attempt may be repeated; a process that was created ends and must be reaped.
+        /// The launcher died before it created a process, or that was killed before its first step. No program was executed
+        /// and none will be, so the attempt may be repeated; a process that was created ends and must be reaped.
         case lost(Pidfd?)
     }
 
@@ -31,13 +31,12 @@ final class LaunchAttempt {
     private var answer: wd_launcher_answer?
     /// The process that the answer named, since before its first step.
     private var pidfd: OwnedDescriptor?
-    /// What lets the process run; nil unless it waits for that.
-    private var gate: OwnedDescriptor?
-    private let isHeld: Bool
+    /// Whether the process, if it sends a pidfd, waits for ``release()``.
+    private var isHeld: Bool
 
     /// Writes the file; nothing is started yet.
     ///
-    /// - Parameter isHeld: whether the process waits, before it takes its first step, for ``release()``.
+    /// - Parameter isHeld: whether the process waits, before it executes the program, for ``release()``.
     init(_ request: SpawnRequest, isHeld: Bool) throws(SpawnError) {
         self.request = request
         self.isHeld = isHeld
@@ -94,10 +93,9 @@ final class LaunchAttempt {
     func processID() -> Int32? {
         if answer == nil {
             var taken = wd_launcher_answer()
-            var (pidfd, gate): (Int32, Int32) = (-1, -1)
-            if wd_launcher_take_answer(status.number, &taken, &pidfd, &gate) == 1 { answer = taken }
+            var pidfd: Int32 = -1
+            if wd_launcher_take_answer(status.number, &taken, &pidfd) == 1 { answer = taken }
             if pidfd >= 0 { self.pidfd = OwnedDescriptor(taking: pidfd) }
-            if gate >= 0 { self.gate = OwnedDescriptor(taking: gate) }
         }
         return knownProcessID
     }
@@ -105,24 +103,22 @@ final class LaunchAttempt {
     /// The process ID, if the answer has already been read.
     var knownProcessID: Int32? { answer.flatMap { $0.pid > 0 ? $0.pid : nil } }
 
-    /// Whether the launcher has answered the request.
+    /// Whether the request has been answered.
     var isAnswered: Bool {
         processID() != nil || answer != nil
     }
 
-    /// The process while it waits to be released; nil otherwise.
+    /// The process until it is released; nil otherwise.
     var held: HeldProcess? {
-        guard gate != nil, let pidfd, let pid = knownProcessID else { return nil }
+        guard isHeld, let pidfd, let pid = knownProcessID else { return nil }
         return try? HeldProcess(pid: pid, pidfd: pidfd, execution: OwnedDescriptor(duplicating: status.number))
     }
 
-    /// Lets the process run, if it waits.
+    /// Lets the process execute the program, if it waits for that.
     func release() {
-        guard let gate else { return }
-        var byte: UInt8 = 1
-        // A pipe that nothing was written to has room.
-        _ = write(gate.number, &byte, 1)
-        self.gate = nil
+        guard isHeld, pidfd != nil else { return }
+        isHeld = false
+        wd_launcher_release(status.number)
     }
 
     /// The outcome that the child has left; nil when it cannot be read.
@@ -153,7 +149,7 @@ final class LaunchAttempt {
             return .failed(SpawnError(stage: .clone, errno: .current, operation: "learn how the launch went"), process)
         }
         guard outcome.error == 0 else { return .failed(request.error(outcome), process) }
-        // The launcher was killed after its answer and before it let the process run.
+        // The process was killed between its answer and its first step.
         guard outcome.stage != WD_SPAWN_STAGE_CLONE else { return .lost(process) }
         return .launched(
             SpawnedProcess(
@@ -170,9 +166,7 @@ final class LaunchAttempt {
     /// - Returns: the error of a launch that timed out, and the process, which must be reaped.
     func giveUp() -> (error: SpawnError, process: Pidfd?) {
         remote = nil
-        // Only then: it runs as soon as nobody holds it.
-        defer { gate = nil }
-        // From now on the launcher cannot answer, and the child runs only after the answer: unix(7), shutdown(2).
+        // From now on nobody can answer, and the child runs only after its answer: unix(7), shutdown(2).
         shutdown(status.number, Int32(SHUT_RD))
         guard let pid = processID() else {
             return (SpawnError(stage: .clone, errno: .timedOut, operation: "create a process"), nil)
@@ -184,7 +178,7 @@ final class LaunchAttempt {
     }
 }
 
-/// A process that has been created and waits before its first step.
+/// A process that has been created and executes its program only when it is released.
 public struct HeldProcess: Sendable {
     /// The process.
     public let pid: Int32

@@ -17,7 +17,7 @@ public final class Launcher {
     private(set) var process: LauncherProcess?
     private var timer: Timer?
     private var launches: [ObjectIdentifier: PendingLaunch] = [:]
-    /// Launches that were sent but not answered, in the order in which the launcher will answer.
+    /// Launches that were sent but not answered, in the order in which the launcher creates their processes.
     private var unanswered: [PendingLaunch] = []
     /// Launches that were not sent yet, because the launcher has not read earlier requests.
     private var backlog: [PendingLaunch] = []
@@ -41,8 +41,8 @@ public final class Launcher {
     ///
     /// - Parameters:
     ///   - request: The program; its descriptors may be closed after this returns.
-    ///   - onHeld: Called later by the loop with the process, before that takes its first step; again if
-    ///     the launch is repeated because the launcher died. Not called where the kernel passes no descriptors.
+    ///   - onHeld: Called later by the loop with the process, before that executes the program; again if the launch is
+    ///     repeated because the launcher died. Not called where the kernel passes no descriptors.
     ///   - onEnd: Called later by the loop, once, unless the launch is canceled: with the process as soon as it
     ///     executes the program, or with the step that failed. A failed launch leaves nothing behind.
     @discardableResult
@@ -71,6 +71,7 @@ public final class Launcher {
     ///
     /// They belong to this launcher; code that reaps orphans must leave them alone.
     public var children: Set<Int32> {
+        takeAnswers(inOrder: false)
         sendBacklog()
         return Set(launches.values.compactMap { $0.attempt?.knownProcessID }).union(ending.keys)
     }
@@ -144,9 +145,13 @@ public final class Launcher {
         sendBacklog()
     }
 
-    private func takeAnswers() {
-        let answered = unanswered.prefix { $0.attempt?.isAnswered != false }
-        unanswered.removeFirst(answered.count)
+    /// - Parameter inOrder: whether to look no further than the first launch without an answer; almost all answers come
+    ///   in the order of the requests.
+    private func takeAnswers(inOrder: Bool = true) {
+        let isAnswered = { (launch: PendingLaunch) in launch.attempt?.isAnswered != false }
+        let answered = inOrder ? Array(unanswered.prefix(while: isAnswered)) : unanswered.filter(isAnswered)
+        guard !answered.isEmpty else { return }
+        unanswered.removeAll { launch in answered.contains { $0 === launch } }
         for launch in answered { launch.release() }
     }
 
@@ -311,7 +316,7 @@ public final class PendingLaunch {
         }
     }
 
-    /// Lets the process take its first step, after the owner of the launch has seen it.
+    /// Lets the process execute the program, after the owner of the launch has seen it.
     fileprivate func release() {
         guard let attempt else { return }
         if let onHeld, let process = attempt.held { onHeld(process) }

@@ -29,7 +29,7 @@ final class LaunchStartup {
     /// The launcher passes what the process waits for as a descriptor, which is lost where the table has no room for it.
     private static let notHeld = "it began before it could be recorded, as when too many files are open"
 
-    /// What to do with the process before its first step; nil if nothing can be recorded.
+    /// What to do with the process before it executes the program; nil if nothing can be recorded.
     var beginning: ((HeldProcess) -> Void)? {
         guard let events = host.perfEvents else { return nil }
         refusal = events.refusal

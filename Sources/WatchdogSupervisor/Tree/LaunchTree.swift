@@ -158,7 +158,7 @@ final class LaunchTree {
 
     /// Starts the first process; reports `spawned` or ``LaunchEvent/spawnFailed(_:)``.
     ///
-    /// - Parameter onHeld: what to do with the process before its first step; nil not to hold it.
+    /// - Parameter onHeld: what to do with the process before it executes the program; nil not to hold it.
     func spawn(_ request: SpawnRequest, onHeld: ((HeldProcess) -> Void)?) {
         do {
             var request = request
