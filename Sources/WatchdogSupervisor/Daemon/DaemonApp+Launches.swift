@@ -100,6 +100,7 @@ extension DaemonApp {
     /// - Parameter isKnown: whether the previous watchdogd has counted the end.
     private func ended(_ launch: AppLaunch, _ outcome: Outcome, isKnown: Bool = false) {
         let isCausedByMemory = launch.shell.mayHaveEndedForMemory
+        if outcome.cause == .spawnFailed { creation.forgetProgram() }
         daemon.history?.ended(launch, outcome, isCausedByMemory: isCausedByMemory)
         if !isKnown { count { $0.ended(outcome, isCausedByMemory: isCausedByMemory) } }
         if current === launch {

@@ -27,11 +27,12 @@ extension LaunchConfiguration {
     ///   - app: the configuration.
     ///   - scope: whether the daemon serves the machine or a user.
     ///   - store: where reports go.
+    ///   - isFound: whether the program, which is a path, need not be examined.
     ///   - step: called with the name of each lookup before it starts.
     ///   - warn: called with what was ignored in environment files.
     init(
-        _ app: AppConfiguration, scope: DaemonPlaces.Scope, store: ReportStore, step: (String) -> Void = { _ in },
-        warn: (String) -> Void = { _ in }
+        _ app: AppConfiguration, scope: DaemonPlaces.Scope, store: ReportStore, isFound: Bool = false,
+        step: (String) -> Void = { _ in }, warn: (String) -> Void = { _ in }
     ) throws(LaunchRefusal) {
         let program = app.program
         step("the user database")
@@ -48,7 +49,7 @@ extension LaunchConfiguration {
         sharedSpec.wrappedValue.readinessTarget = probe?.description
         livenessTarget = app.watchdog.probe?.target
         step("ExecStart \(program.command.program)")
-        executable = try Self.executable(program.command, environment, directory)
+        executable = isFound ? program.command.program : try Self.executable(program.command, environment, directory)
         let variables = environment
         arguments = program.command.argumentsReplacingVariables { variables[$0] }.map { ByteString($0) }
         attributes = ProcessAttributes(program, recordsStartup: app.watchdog.recordsLaunchPhases)
@@ -199,6 +200,15 @@ extension ProcessAttributes {
 }
 
 extension ProgramSettings {
+    /// Whether a launch has nothing to look up but a program with this path: no account, no file, no directory.
+    func names(nothingBut path: String?) -> Bool {
+        // A name without a slash is searched for in directories that may have changed.
+        guard command.program == path, command.program.utf8.contains(UInt8(ascii: "/")) else { return false }
+        guard user == nil, group == nil, supplementaryGroups.isEmpty, environmentFiles.isEmpty else { return false }
+        // An optional directory is used only if it exists.
+        return workingDirectory?.isOptional != true && standardOutput.isAlwaysThere && standardError.isAlwaysThere
+    }
+
     /// The limits for the app as a whole; percentages refer to this machine.
     var cgroupLimits: CgroupLimits {
         CgroupLimits(

@@ -14,6 +14,8 @@ final class LaunchCreation {
     private let lane: Int
     private unowned let daemon: Daemon
     private var lookup: BlockingWork.Ticket?
+    /// The program that the last launch found and executed; nil if it is to be looked for.
+    private var program: String?
 
     init(of name: String, by daemon: Daemon) {
         self.name = name
@@ -31,6 +33,10 @@ final class LaunchCreation {
         do {
             try daemon.host.checkNothingRuns(of: name)
             try OpenFileLimit.checkRoom()
+            if configuration.program.names(nothingBut: program), daemon.host.mayLaunchAtOnce {
+                let found = try LaunchLookup(known: configuration, scope: daemon.places.scope, store: daemon.store)
+                return end(Result { try create(found, for: event) })
+            }
         } catch {
             return end(.failure(error))
         }
@@ -39,7 +45,12 @@ final class LaunchCreation {
         ) { [weak self] result in
             guard let self else { return }
             lookup = nil
-            end(Result { try self.create(try result.get(), for: event) })
+            end(
+                Result {
+                    let found = try result.get()
+                    self.program = configuration.program.command.program
+                    return try self.create(found, for: event)
+                })
         }
     }
 
@@ -48,6 +59,9 @@ final class LaunchCreation {
         if let lookup { daemon.host.work.cancel(lookup) }
         lookup = nil
     }
+
+    /// The program could not be executed.
+    func forgetProgram() { program = nil }
 
     private func create(_ found: LaunchLookup, for event: LaunchingEvent?) throws -> AppLaunch {
         // Others whose look-ups began in the same turn have taken theirs since.

@@ -17,16 +17,25 @@ struct LaunchLookup: Sendable {
     static let limit = Duration.seconds(5)
 
     private init(
-        _ app: AppConfiguration, _ scope: DaemonPlaces.Scope, _ store: ReportStore, _ step: BlockingStep
+        _ app: AppConfiguration, _ scope: DaemonPlaces.Scope, _ store: ReportStore, isFound: Bool = false,
+        _ step: BlockingStep
     ) throws {
         var warnings: [String] = []
         var configuration = try LaunchConfiguration(
-            app, scope: scope, store: store, step: { step.begin($0) }, warn: { warnings.append($0) })
+            app, scope: scope, store: store, isFound: isFound, step: { step.begin($0) },
+            warn: { warnings.append($0) })
         step.begin("StandardOutput= or StandardError=")
         configuration.connect(
             try StandardStreams(opening: OutputPlan(app.program), identifier: configuration.name))
         self.configuration = configuration
         self.warnings = warnings
+    }
+
+    /// Resolves at once the configuration of an app that names nothing but a program, which was found before.
+    ///
+    /// If the program is gone, the launch fails when it is executed.
+    init(known app: AppConfiguration, scope: DaemonPlaces.Scope, store: ReportStore) throws {
+        try self.init(app, scope, store, isFound: true, BlockingStep("the configuration"))
     }
 
     /// Resolves the configuration of an app off the loop.

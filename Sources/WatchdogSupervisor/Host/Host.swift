@@ -74,6 +74,8 @@ final class Host {
     var onMetricsWanted: () -> Void = {}
 
     private var launches: [Int: LaunchShell] = [:]
+    /// The turn of the loop in which ``mayLaunchAtOnce`` was last true.
+    private var launchTurn: UInt64?
     /// Keys of launches by the ids of their main processes.
     private var owners: [Int32: Int] = [:]
     private var nextKey = 1
@@ -212,6 +214,14 @@ final class Host {
     }
 
     // MARK: - Apps
+
+    /// Whether a launch may begin in this turn of the loop: true once, because many would make it long.
+    var mayLaunchAtOnce: Bool {
+        let turn = loop.iteration
+        guard turn != launchTurn else { return false }
+        launchTurn = turn
+        return true
+    }
 
     /// A key that identifies a launch to other threads.
     func makeKey() -> Int {

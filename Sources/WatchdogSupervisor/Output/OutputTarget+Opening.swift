@@ -5,6 +5,16 @@ import WatchdogConfiguration
 import WatchdogLinux
 
 extension OutputTarget {
+    /// Whether it is opened without any file system but the kernel's own.
+    var isAlwaysThere: Bool {
+        switch self {
+        case .journal, .null: true
+        // Otherwise our own output is examined, whatever it is.
+        case .inherit: Environment.inherited["JOURNAL_STREAM"] == nil
+        case .file, .append, .truncate: false
+        }
+    }
+
     /// Opens a file or `/dev/null` for a program's output; nil for other targets.
     ///
     /// As in systemd, the file is opened with watchdogd's privileges and created if it does not exist; no link that the
