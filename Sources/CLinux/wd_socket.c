@@ -3,9 +3,7 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/un.h>
@@ -100,54 +98,22 @@ int wd_socket_receive(int socket, void *buffer, size_t capacity, struct wd_socke
     return 0;
 }
 
-/* The pidfd of the first message's sender; only for a message without descriptors, for which there would be room here. */
-static void peek_sender(int socket, struct wd_socket_message *message) {
+static void tell_pidfds(int socket, int on) { setsockopt(socket, SOL_SOCKET, PASS_PIDFD, &on, sizeof on); }
+
+void wd_socket_identify(int socket, struct wd_socket_message *message) {
     union {
         struct cmsghdr alignment;
         char bytes[AGE_ROOM + SENDER_ROOM + PIDFD_ROOM];
     } control;
     struct wd_socket_message again = {.sender = -1};
     struct msghdr header = {.msg_control = &control, .msg_controllen = sizeof control};
-    if (receive(socket, &header, MSG_PEEK, &again) < 0) return;
+    tell_pidfds(socket, 1);
+    int result = receive(socket, &header, MSG_PEEK, &again);
+    tell_pidfds(socket, 0);
+    if (result < 0) return;
     take_control(&header, &again, NULL);
     message->sender = again.sender;
     message->is_reaped = again.is_reaped;
-}
-
-/* Memory whose last byte is followed by a page that nobody can write to. */
-static char *edge(void) {
-    static char *made;
-    if (made != NULL) return made;
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    char *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (pages == MAP_FAILED || mprotect(pages + page, page, PROT_NONE) < 0) return NULL;
-    return made = pages + page;
-}
-
-/* Peeks at a message of a socket with SO_PASSPIDFD. Any room for a pidfd is room for a descriptor, which comes first:
- * scm_recv_unix(), net/core/scm.c. Without it, both are reported as missing. With room that cannot be written to, the
- * kernel installs neither, and reports only missing descriptors: put_cmsg() does not report that it failed. */
-static int peek_without_descriptors(int socket, struct msghdr *header, struct wd_socket_message *message) {
-    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-    pthread_mutex_lock(&mutex);
-    char *end = edge();
-    int result = -1;
-    if (end == NULL) {
-        errno = ENOMEM;
-    } else {
-        header->msg_control = end - AGE_ROOM - SENDER_ROOM;
-        header->msg_controllen = AGE_ROOM + SENDER_ROOM + PIDFD_ROOM;
-        result = receive(socket, header, MSG_PEEK, message);
-        if (result == 0) {
-            /* What was not written is not to be read. */
-            if (header->msg_controllen > AGE_ROOM + SENDER_ROOM) header->msg_controllen = AGE_ROOM + SENDER_ROOM;
-            take_control(header, message, NULL);
-        }
-    }
-    int error = errno;
-    pthread_mutex_unlock(&mutex);
-    errno = error;
-    return result;
 }
 
 int wd_socket_peek(int socket, enum wd_socket_origin origin, void *buffer, size_t capacity,
@@ -160,16 +126,11 @@ int wd_socket_peek(int socket, enum wd_socket_origin origin, void *buffer, size_
     struct iovec vector = {.iov_base = buffer, .iov_len = capacity};
     struct msghdr header = {.msg_iov = &vector, .msg_iovlen = 1};
     clear(message);
-    if (origin == WD_ORIGIN_PIDFD) {
-        if (peek_without_descriptors(socket, &header, message) < 0) return -1;
-    } else {
-        header.msg_controllen = rooms[origin];
-        header.msg_control = header.msg_controllen > 0 ? &control : NULL;
-        if (receive(socket, &header, MSG_PEEK, message) < 0) return -1;
-        take_control(&header, message, NULL);
-    }
+    header.msg_controllen = rooms[origin];
+    header.msg_control = header.msg_controllen > 0 ? &control : NULL;
+    if (receive(socket, &header, MSG_PEEK, message) < 0) return -1;
+    take_control(&header, message, NULL);
     message->has_descriptors = (header.msg_flags & MSG_CTRUNC) != 0;
-    if (origin == WD_ORIGIN_PIDFD && !message->has_descriptors) peek_sender(socket, message);
     message->end = message->length == 0 && message->pid == 0 && is_hung_up(socket);
     return 0;
 }
@@ -201,12 +162,13 @@ static int tell_sender(int socket) {
     return setsockopt(socket, SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
 }
 
-enum wd_socket_origin wd_socket_tell_origin(int socket) {
+int wd_socket_tell_origin(int socket) {
     int on = 1;
     setsockopt(socket, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on);
-    tell_sender(socket);
-    return setsockopt(socket, SOL_SOCKET, PASS_PIDFD, &on, sizeof on) == 0 ? WD_ORIGIN_PIDFD : WD_ORIGIN_AGE;
+    return tell_sender(socket);
 }
+
+void wd_socket_tell_no_pidfds(int socket) { tell_pidfds(socket, 0); }
 
 /* The size of the address; 0 if the name does not fit. */
 static socklen_t address_of(const char *name, struct sockaddr_un *address) {
@@ -261,7 +223,7 @@ int wd_socket_connect_datagram(const char *name) {
     return -1;
 }
 
-int wd_socket_bind_datagram(const char *name, int receive_buffer, enum wd_socket_origin *origin) {
+int wd_socket_bind_datagram(const char *name, int receive_buffer) {
     struct sockaddr_un address;
     socklen_t size = address_of(name, &address);
     if (size == 0) return -1;
@@ -270,9 +232,7 @@ int wd_socket_bind_datagram(const char *name, int receive_buffer, enum wd_socket
     if (descriptor < 0) return -1;
     if (setsockopt(descriptor, SOL_SOCKET, SO_RCVBUFFORCE, &receive_buffer, sizeof receive_buffer) < 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
-    enum wd_socket_origin told = wd_socket_tell_origin(descriptor);
-    if (origin != NULL) *origin = told;
-    if (tell_sender(descriptor) < 0 || bind(descriptor, (struct sockaddr *)&address, size) < 0) {
+    if (wd_socket_tell_origin(descriptor) < 0 || bind(descriptor, (struct sockaddr *)&address, size) < 0) {
         int error = errno;
         close(descriptor);
         errno = error;

@@ -137,6 +137,9 @@ struct CloserTests {
         _ = try notify.receive()
         let second = try #require(try notify.heed { #expect($0.bytes == [UInt8(ascii: "c")]) })
         #expect(!second.hasDescriptors && second.senderProcess == getpid())
+        #expect(wd_socket_send(sender.number, "d", 1) == 0)
+        let known = try #require(try notify.heed({ _ in true }) { #expect($0.bytes == [UInt8(ascii: "d")]) })
+        #expect(known.senderProcess == getpid() && known.sender == nil, "nobody has asked")
         #expect(try notify.heed { _ in } == nil)
         try bed.end()
     }

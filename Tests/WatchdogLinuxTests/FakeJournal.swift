@@ -19,7 +19,7 @@ final class FakeJournal {
         let entries = address.entries
         let streams = address.streams
         self.entries = OwnedDescriptor(
-            taking: try check("bind \(entries)") { wd_socket_bind_datagram(entries, 0, nil) })
+            taking: try check("bind \(entries)") { wd_socket_bind_datagram(entries, 0) })
         self.streams = OwnedDescriptor(taking: try check("listen at \(streams)") { wd_stream_listen(streams, 0o666) })
         _ = try check("set the backlog") { listen(self.streams.number, backlog) }
     }

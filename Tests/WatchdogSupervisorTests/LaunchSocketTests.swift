@@ -83,7 +83,7 @@ struct LaunchSocketTests {
     func promptMessages() throws {
         var heard = 0
         let sockets = try LaunchSockets(
-            bench.host, configuration(), senders: { { _ in SenderStanding.member } }, mainUser: { nil },
+            bench.host, configuration(), senders: { SenderJudge { _ in .member } }, mainUser: { nil },
             emit: { event in if case .notifyMessage = event { heard += 1 } })
         try sockets.start()
         defer { sockets.stop() }
@@ -105,7 +105,7 @@ struct LaunchSocketTests {
         var heard = 0
         var isKnown = false
         let sockets = try LaunchSockets(
-            bench.host, configuration(), senders: { isKnown ? { (_: SocketMessage) in SenderStanding.member } : nil },
+            bench.host, configuration(), senders: { isKnown ? SenderJudge { _ in .member } : nil },
             mainUser: { nil },
             emit: { event in if case .notifyMessage = event { heard += 1 } })
         try sockets.start()

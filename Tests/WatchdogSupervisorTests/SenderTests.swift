@@ -198,4 +198,77 @@ struct SenderTests {
         try reap(spawned.process)
         #expect(standing(of: spawned.pid) == .unknown)
     }
+
+    /// A message of a process, as the kernel describes it.
+    private func message(of process: Pidfd, age: Duration = .zero, isIdentified: Bool = true) -> SocketMessage {
+        SocketMessage(
+            bytes: [], senderProcess: process.pid, senderUser: 0, senderGroup: 0, age: age,
+            sender: isIdentified ? process : nil)
+    }
+
+    @Test("The second message of a living process is known, and a process with the ID of an ended one is looked up")
+    func knownSender() throws {
+        var lookUps = 0
+        var answer = SenderStanding.member
+        let judge = SenderJudge { _ in
+            lookUps += 1
+            return answer
+        }
+        let worker = try spawn(SpawnRequest(executable: "/bin/sleep", arguments: ["sleep", "600"])).process
+        defer { worker.killAndReap() }
+        #expect(!judge.knows(senderOf: message(of: worker)))
+        #expect(judge.standing(ofSender: message(of: worker, age: .seconds(1))) == .member)
+        #expect(lookUps == 1)
+        // Nothing asks the kernel for the sender of a message if that is known.
+        #expect(judge.knows(senderOf: message(of: worker, isIdentified: false)))
+        #expect(judge.standing(ofSender: message(of: worker, isIdentified: false)) == .member)
+        #expect(lookUps == 1)
+        // It was sent by whoever had the ID before.
+        #expect(!judge.knows(senderOf: message(of: worker, age: .seconds(2), isIdentified: false)))
+
+        try worker.send(SIGKILL)
+        #expect(eventually { worker.hasExited })
+        #expect(judge.knows(senderOf: message(of: worker, isIdentified: false)), "its ID is still its own")
+        try reap(worker)
+        answer = .stranger
+        #expect(!judge.knows(senderOf: message(of: worker, isIdentified: false)))
+        #expect(judge.standing(ofSender: message(of: worker, isIdentified: false)) == .stranger)
+        #expect(lookUps == 2)
+    }
+
+    @Test("A stranger, and a sender that the kernel does not name, are looked up each time")
+    func unknownSender() throws {
+        var lookUps = 0
+        var answer = SenderStanding.stranger
+        let judge = SenderJudge { _ in
+            lookUps += 1
+            return answer
+        }
+        let other = try spawn(SpawnRequest(executable: "/bin/sleep", arguments: ["sleep", "600"])).process
+        defer { other.killAndReap() }
+        for _ in 0..<2 { #expect(judge.standing(ofSender: message(of: other)) == .stranger) }
+        #expect(lookUps == 2)
+        answer = .member
+        for _ in 0..<2 { #expect(judge.standing(ofSender: message(of: other, isIdentified: false)) == .member) }
+        #expect(lookUps == 4)
+    }
+
+    @Test("The main process is never looked up, and a message from before its launch is not its own")
+    func mainSender() throws {
+        let known = KnownSenders()
+        var lookUps = 0
+        let judge = SenderJudge(known) { _ in
+            lookUps += 1
+            return .unknown
+        }
+        let main = try spawn(SpawnRequest(executable: "/bin/sleep", arguments: ["sleep", "600"])).process
+        defer { main.killAndReap() }
+        known.setMain(main, launchedAt: .now())
+        for _ in 0..<3 {
+            #expect(judge.standing(ofSender: message(of: main, isIdentified: false)) == .member)
+        }
+        #expect(lookUps == 0)
+        #expect(judge.standing(ofSender: message(of: main, age: .seconds(60), isIdentified: false)) == .unknown)
+        #expect(lookUps == 1)
+    }
 }

@@ -12,7 +12,6 @@ public final class NotifySocket {
     public let descriptor: OwnedDescriptor
     /// The value for the app's `NOTIFY_SOCKET`: a path, or an abstract name with `@` in place of the NUL.
     public let address: String
-    private let origin: wd_socket_origin
     /// Whether to keep the path when this object is released, for a new owner of the descriptor.
     public var keepsAddress = false
 
@@ -37,17 +36,17 @@ public final class NotifySocket {
         let receiveBuffer: Int32 = 8 << 20
         self.address = address.withoutSpareRoom
         guard address.hasPrefix("/") else {
-            (descriptor, origin) = try Self.bind(address, receiveBuffer)
+            descriptor = try Self.bind(address, receiveBuffer)
             return
         }
         let path = Self.boundPath(of: address)
         let place = try FilePlace(path)
         do throws(LinuxError) {
-            (descriptor, origin) = try Self.bind(path, receiveBuffer)
+            descriptor = try Self.bind(path, receiveBuffer)
         } catch  where error.errno == .addressInUse {
             // An earlier watchdogd left it.
             place.remove()
-            (descriptor, origin) = try Self.bind(path, receiveBuffer)
+            descriptor = try Self.bind(path, receiveBuffer)
         }
         let name = address.split(separator: "/").last.map { String($0) } ?? address
         do throws(LinuxError) {
@@ -104,7 +103,8 @@ public final class NotifySocket {
         else { return nil }
         self.descriptor = descriptor
         self.address = address
-        origin = wd_socket_tell_origin(descriptor.number)
+        guard wd_socket_tell_origin(descriptor.number) == 0 else { return nil }
+        wd_socket_tell_no_pidfds(descriptor.number)
     }
 
     deinit {
@@ -131,8 +131,13 @@ public final class NotifySocket {
     /// A message with descriptors stays, and must be removed by a ``Closer`` before the socket is read again. If this process
     /// is killed before `body` returns, the next owner of the socket receives the message again. `body` must not receive
     /// from the socket. Never waits.
-    public func heed(_ body: (SocketMessage) -> Void) throws(LinuxError) -> SocketMessage? {
-        if case .message(let message) = try SocketMessage.heed(from: descriptor, origin, body) { message } else { nil }
+    ///
+    /// - Parameter isKnown: whether the sender is known anyway, so that the message needs no ``SocketMessage/sender``.
+    public func heed(
+        _ isKnown: (SocketMessage) -> Bool = { _ in false }, _ body: (SocketMessage) -> Void
+    ) throws(LinuxError) -> SocketMessage? {
+        let reception = try SocketMessage.heed(from: descriptor, WD_ORIGIN_AGE, identifiesUnless: isKnown, body)
+        return if case .message(let message) = reception { message } else { nil }
     }
 
     /// Passes the messages behind the first one to `body`, which all stay in the socket.
@@ -158,11 +163,7 @@ public final class NotifySocket {
     /// Stands between the path that was bound and the random number.
     private static let separator: Character = "."
 
-    private static func bind(
-        _ name: String, _ receiveBuffer: Int32
-    ) throws(LinuxError) -> (OwnedDescriptor, wd_socket_origin) {
-        var origin = WD_ORIGIN_AGE
-        let number = try check("bind socket \(name)") { wd_socket_bind_datagram(name, receiveBuffer, &origin) }
-        return (OwnedDescriptor(taking: number), origin)
+    private static func bind(_ name: String, _ receiveBuffer: Int32) throws(LinuxError) -> OwnedDescriptor {
+        OwnedDescriptor(taking: try check("bind socket \(name)") { wd_socket_bind_datagram(name, receiveBuffer) })
     }
 }

@@ -20,10 +20,10 @@ public struct SocketMessage: Sendable {
     public let senderGroup: UInt32
     /// The time since the message was sent, by the wall clock: wrong if the clock was set in between, zero if unknown.
     public let age: Duration
-    /// The sending process, held since it sent the message; nil if the kernel does not say.
-    public let sender: Pidfd?
-    /// Whether the sender was reaped, and the kernel knows nothing more of it.
-    public let isSenderLost: Bool
+    /// The sending process, held since it sent the message; nil if nobody has asked, or the kernel does not say.
+    public private(set) var sender: Pidfd?
+    /// Whether the sender was asked for and was reaped, and the kernel knows nothing more of it.
+    public private(set) var isSenderLost: Bool
     /// Whether descriptors came with it, which are still in the socket.
     ///
     /// Closing them answers `BARRIER=1` (sd_notify_barrier(3)), so the message must be handled before it is removed; and
@@ -124,15 +124,30 @@ public struct SocketMessage: Sendable {
     }
 
     /// Passes the next message to `body`, and removes it from the socket afterward, unless it has descriptors.
+    ///
+    /// - Parameter isKnown: whether ``sender`` is not needed. A message with descriptors has none.
     static func heed(
-        from socket: OwnedDescriptor, _ origin: wd_socket_origin, _ body: (SocketMessage) -> Void
+        from socket: OwnedDescriptor, _ origin: wd_socket_origin,
+        identifiesUnless isKnown: (SocketMessage) -> Bool = { _ in true }, _ body: (SocketMessage) -> Void
     ) throws(LinuxError) -> Reception {
         let reception = try peek(from: socket, origin)
-        if case .message(let message) = reception {
-            body(message)
-            if !message.hasDescriptors { wd_socket_discard(socket.number) }
+        guard case .message(var message) = reception else { return reception }
+        if !message.hasDescriptors, !isKnown(message) { message.identifySender(in: socket) }
+        body(message)
+        if !message.hasDescriptors { wd_socket_discard(socket.number) }
+        return .message(message)
+    }
+
+    /// Asks the kernel for the sender of the first message of a socket, which is this one.
+    private mutating func identifySender(in socket: OwnedDescriptor) {
+        var answer = wd_socket_message()
+        answer.sender = -1
+        wd_socket_identify(socket.number, &answer)
+        // SAFETY: the kernel made the descriptor for this message, and closing a pidfd never blocks.
+        if answer.sender >= 0 {
+            sender = Pidfd(pid: senderProcess, descriptor: OwnedDescriptor(taking: answer.sender))
         }
-        return reception
+        isSenderLost = answer.is_reaped
     }
 
     /// Reads bytes from a stream of a stranger without waiting; descriptors that come with them end it.

@@ -27,8 +27,8 @@ final class LaunchSockets {
     /// Senders that are gone and cannot be identified are believed if they had one of these users: root, watchdogd's,
     /// the app's, and those of the app's processes that have been heard.
     private var users: Set<UInt32>
-    /// Tells whether the sender of a message belongs to the app; nil while that cannot be known.
-    private let senders: () -> ((SocketMessage) -> SenderStanding)?
+    /// Nil while it cannot be known who belongs to the app.
+    private let senders: () -> SenderJudge?
     /// The present user of the main process, which may have changed it.
     private let mainUser: () -> UInt32?
     private let emit: (LaunchEvent) -> Void
@@ -64,7 +64,7 @@ final class LaunchSockets {
 
     /// Creates both for a new launch.
     init(
-        _ host: Host, _ launch: LaunchConfiguration, senders: @escaping () -> ((SocketMessage) -> SenderStanding)?,
+        _ host: Host, _ launch: LaunchConfiguration, senders: @escaping () -> SenderJudge?,
         mainUser: @escaping () -> UInt32?, emit: @escaping (LaunchEvent) -> Void
     ) throws(LinuxError) {
         self.host = host
@@ -82,7 +82,7 @@ final class LaunchSockets {
     /// Takes over what remains of an earlier launch and creates the rest; the notify socket keeps its address.
     init(
         _ host: Host, resuming launch: LaunchConfiguration, _ descriptors: InheritedDescriptors, notifyAddress: String,
-        senders: @escaping () -> ((SocketMessage) -> SenderStanding)?, mainUser: @escaping () -> UInt32?,
+        senders: @escaping () -> SenderJudge?, mainUser: @escaping () -> UInt32?,
         emit: @escaping (LaunchEvent) -> Void
     ) throws(LinuxError) {
         self.host = host
@@ -193,8 +193,8 @@ final class LaunchSockets {
         let isOurs = keeping.notify.map { host.closer?.regain($0) ?? true } ?? true
         if !isTaking.notify {
             readNotifySocket(atMost: Self.lastWords, looksBehind: true)
-        } else if isOurs, let standing = senders() {
-            lookBehindFirst(standing)
+        } else if isOurs, let senders = senders() {
+            lookBehindFirst(senders)
         }
         readChannel(atMost: Self.lastWords)
     }
@@ -202,29 +202,35 @@ final class LaunchSockets {
     /// Hears what follows a message that is not removed yet.
     ///
     /// It would come too late otherwise; heard twice, it changes nothing.
-    private func lookBehindFirst(_ standing: (SocketMessage) -> SenderStanding) {
-        notifySocket.lookBehindFirst(atMost: Self.lastWords) { handle($0, standing) }
+    private func lookBehindFirst(_ senders: SenderJudge) {
+        notifySocket.lookBehindFirst(atMost: Self.lastWords) { handle($0, senders.standing(ofSender: $0)) }
     }
 
     // A message stays in its socket until all its effects are executed and saved. If watchdogd is killed in between,
     // the next one reads it again; a repeated message changes nothing.
 
     private func readNotifySocket(atMost count: Int, looksBehind: Bool = false) {
-        guard let standing = senders() else {
+        guard let senders = senders() else {
             // Nothing can be read before the process is there; the loop must not try all the time.
             return setPatient(true)
         }
         for _ in 0..<count where !isTaking.notify {
-            guard let message = try? notifySocket.heed({ handle($0, standing) }) else { return }
+            var isKnown = false
+            let message = try? notifySocket.heed {
+                isKnown = senders.knows(senderOf: $0)
+                return isKnown
+            } _: {
+                handle($0, isKnown ? .member : senders.standing(ofSender: $0))
+            }
+            guard let message else { return }
             guard message.hasDescriptors else { continue }
             // Not while it is being removed.
-            if looksBehind { lookBehindFirst(standing) }
+            if looksBehind { lookBehindFirst(senders) }
             takeNotifyMessage()
         }
     }
 
-    private func handle(_ message: SocketMessage, _ standing: (SocketMessage) -> SenderStanding) {
-        let standing = standing(message)
+    private func handle(_ message: SocketMessage, _ standing: SenderStanding) {
         guard isBelieved(message, standing) else {
             noteMessage(isRoutine: true)
             return emit(.messageRefused(sender: message.senderProcess, user: message.senderUser))

@@ -30,6 +30,7 @@ final class LaunchTree {
     private(set) var main: MainProcess?
     /// Says hello and answers pings instead of the main process.
     private var answering: MainProcess?
+    private let knownSenders = KnownSenders()
     /// Whether the main process itself speaks on the channel.
     private var mainSpeaks = false
     /// What the main process had used by the time it was reaped.
@@ -106,19 +107,8 @@ final class LaunchTree {
     /// The ids of processes that survived SIGKILL.
     var survivors: [Int] { containment?.survivors().map { Int($0.pid) } ?? [] }
 
-    /// Tells whether the sender of a message belongs to the app; nil while its first process is being started.
-    var senders: ((SocketMessage) -> SenderStanding)? {
-        guard let containment else { return nil }
-        return { [main] message in
-            // The common case. Older messages, of an earlier process with the same ID, came before `MAINPID=`.
-            if let main, main.pid == message.senderProcess, main.process.isPresent,
-                main.launched.instant < .now() - message.age
-            {
-                return .member
-            }
-            return containment.standing(ofSender: message)
-        }
-    }
+    /// Judges the senders of messages; nil while the app's first process is being started.
+    var senders: SenderJudge? { containment.map { SenderJudge(knownSenders, lookUp: $0.standing(ofSender:)) } }
 
     /// The present user of the main process, which may have changed it since its launch; nil if it is gone.
     var mainUser: UInt32? {
@@ -227,6 +217,7 @@ final class LaunchTree {
             host.setOwner(of: main.pid, to: nil)
         }
         main = process
+        knownSenders.setMain(process.process, launchedAt: process.launched.instant)
         answering = nil
         mainSpeaks = false
         isReaped = false
@@ -257,7 +248,8 @@ final class LaunchTree {
     /// - Returns: false if it is not a process of the app.
     func judge(senderOf message: SocketMessage) -> Bool {
         guard let main, let process = message.sender ?? (try? host.system.openProcess(message.senderProcess)),
-            senders?(message) == .member, !process.hasExited, let stat = ProcessStat.read(process.pid)
+            senders?.standing(ofSender: message) == .member, !process.hasExited,
+            let stat = ProcessStat.read(process.pid)
         else { return false }
         answering = MainProcess(
             process: process, startTime: stat.startTime, source: nil, launched: main.launched)
