@@ -14,8 +14,17 @@ struct ListCommand: ParsableCommand {
     @OptionGroup var pager: PagerOption
 
     func run() throws {
-        let reply = try daemon.withClient(output) { client throws(ControlClientError) in try client.list() }
-        pager.show(output.json ? ControlText.json(reply) : ControlText.list(reply, style: output.style))
+        pager.show(try Self.text(of: daemon.choice, json: output.json, output.style))
+    }
+}
+
+extension ListCommand {
+    /// What the command prints.
+    static func text(
+        of daemon: DaemonChoice, json: Bool = false, _ style: @autoclosure () -> ControlText.Style
+    ) throws -> String {
+        let reply = try daemon.withClient(printsJSON: json) { client throws(ControlClientError) in try client.list() }
+        return json ? ControlText.json(reply) : ControlText.list(reply, style: style())
     }
 }
 
@@ -31,7 +40,7 @@ struct StatusCommand: ParsableCommand {
     )
 
     @Option(name: .shortAndLong, help: ArgumentHelp("Show this many of its latest log lines.", valueName: "count"))
-    var lines = 10
+    var lines = Self.usualLines
 
     @OptionGroup var daemon: ControlOptions
     @OptionGroup var output: OutputOptions
@@ -45,25 +54,45 @@ struct StatusCommand: ParsableCommand {
     }
 
     func run() throws {
-        guard !names.isEmpty else { return try showDaemon() }
+        let (choice, json) = (daemon.choice, output.json)
+        guard !names.isEmpty else {
+            return pager.show(try Self.text(of: choice, json: json, output.style))
+        }
         var text = ""
         defer { pager.show(text) }
         try AppNames.each(AppNames(names).matches(daemon, output)) { name in
-            let reply = try daemon.withClient(output) { client throws(ControlClientError) in
-                try client.describe(DescribeRequest(name, logLines: lines))
-            }
-            if !text.isEmpty, !output.json { text += "\n" }
-            text += output.json ? ControlText.json(reply) : ControlText.status(reply, style: output.style)
+            let part = try Self.text(of: name, lines: lines, by: choice, json: json, output.style)
+            if !text.isEmpty, !json { text += "\n" }
+            text += part
         }
     }
+}
 
-    private func showDaemon() throws {
-        let (reply, list) = try daemon.withClient(output) { client throws(ControlClientError) in
-            (try client.describeDaemon(), output.json ? nil : try client.list())
+extension StatusCommand {
+    /// How many of an app's latest log lines are shown if nobody says.
+    static let usualLines = 10
+
+    /// What the command prints of an app.
+    static func text(
+        of name: String, lines: Int = usualLines, by daemon: DaemonChoice, json: Bool = false,
+        _ style: @autoclosure () -> ControlText.Style
+    ) throws -> String {
+        let reply = try daemon.withClient(printsJSON: json) { client throws(ControlClientError) in
+            try client.describe(DescribeRequest(name, logLines: lines))
         }
-        guard let list else { return print(ControlText.json(reply), terminator: "") }
-        let style = output.style
-        pager.show(ControlText.status(reply, style: style) + "\n" + ControlText.list(list, style: style))
+        return json ? ControlText.json(reply) : ControlText.status(reply, style: style())
+    }
+
+    /// What the command prints without an app.
+    static func text(
+        of daemon: DaemonChoice, json: Bool = false, _ style: @autoclosure () -> ControlText.Style
+    ) throws -> String {
+        let (reply, list) = try daemon.withClient(printsJSON: json) { client throws(ControlClientError) in
+            (try client.describeDaemon(), json ? nil : try client.list())
+        }
+        guard let list else { return ControlText.json(reply) }
+        let style = style()
+        return ControlText.status(reply, style: style) + "\n" + ControlText.list(list, style: style)
     }
 }
 

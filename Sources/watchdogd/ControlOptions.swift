@@ -49,7 +49,7 @@ enum DaemonChoice {
 
     /// The daemon if no option selects one: `WATCHDOGD_CONTROL` may name its socket.
     static var unselected: DaemonChoice {
-        guard let path = Environment.inherited["WATCHDOGD_CONTROL"], !path.isEmpty else { return .usual }
+        guard let path = getenv("WATCHDOGD_CONTROL").map({ String(cString: $0) }), !path.isEmpty else { return .usual }
         return .at(path)
     }
 
@@ -131,7 +131,8 @@ struct OutputOptions: ParsableArguments {
     /// The same for commands without these options.
     static var standard: ControlText.Style { style(ColorOption.Choice.leading.style) }
 
-    private static func style(_ style: TextStyle) -> ControlText.Style {
+    /// Text for people in a style.
+    static func style(_ style: TextStyle) -> ControlText.Style {
         ControlText.Style(
             isColored: style.isColored, columns: style.columns.map { max(ControlText.width, $0) })
     }

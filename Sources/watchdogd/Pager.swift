@@ -12,18 +12,24 @@ struct PagerOption: ParsableArguments {
     var noPager = false
 
     /// Prints a text, in a pager if it is longer than the terminal it goes to.
-    func show(_ text: String) {
-        guard let command, text.utf8.count(where: { $0 == UInt8(ascii: "\n") }) >= rows, page(text, by: command) else {
+    func show(_ text: String) { Self.show(text, byPages: !noPager) }
+
+    /// The same for a command without these options.
+    static func show(_ text: String, byPages isWanted: Bool = true) {
+        guard isWanted, let command, text.utf8.count(where: { $0 == UInt8(ascii: "\n") }) >= rows,
+            page(text, by: command)
+        else {
             print(text, terminator: "")
             return
         }
     }
 
     /// The pager; nil if none is wanted, or where nobody could use it.
-    private var command: String? {
-        guard !noPager, LeadingOptions.given?.hasNoPager != true, isatty(STDOUT_FILENO) == 1, isatty(STDIN_FILENO) == 1
-        else { return nil }
-        return Self.choice
+    private static var command: String? {
+        guard isatty(STDOUT_FILENO) == 1, isatty(STDIN_FILENO) == 1, LeadingOptions.given?.hasNoPager != true else {
+            return nil
+        }
+        return choice
     }
 
     /// The pager that the user has chosen; nil for none.
@@ -48,21 +54,21 @@ struct PagerOption: ParsableArguments {
         ["SUDO_UID", "DOAS_USER", "PKEXEC_UID"].contains { Environment.inherited[$0] != nil }
     }
 
-    private var rows: Int {
+    private static var rows: Int {
         var size = winsize()
         return ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_row > 0 ? Int(size.ws_row) : 24
     }
 
     /// - Returns: false if the pager could not be started, so that nothing was printed.
-    private func page(_ text: String, by command: String) -> Bool {
+    private static func page(_ text: String, by command: String) -> Bool {
         // less(1): quit if it fits, keep colors, leave the text on the screen.
-        Self.configure(less: "FRX")
+        configure(less: "FRX")
         fflush(nil)
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else { return false }
         // The pager must not hold the end that closes when the text is complete.
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        let pager = Self.start(command, reading: ends[0])
+        let pager = start(command, reading: ends[0])
         close(ends[0])
         guard let pager else {
             close(ends[1])
@@ -71,7 +77,7 @@ struct PagerOption: ParsableArguments {
         // A pager that quits early ends the text. ^C is for the pager, as in git.
         signal(SIGPIPE, SIG_IGN)
         signal(SIGINT, SIG_IGN)
-        Self.write(text, to: ends[1])
+        write(text, to: ends[1])
         close(ends[1])
         var status: Int32 = 0
         while waitpid(pager, &status, 0) < 0, errno == EINTR {}

@@ -16,6 +16,8 @@ struct PingCommand: ParsableCommand {
             """
     )
 
+    private static let usualPatience = Duration.seconds(1)
+
     @Flag(help: "Check only that watchdogd itself responds.")
     var daemon = false
 
@@ -37,14 +39,19 @@ struct PingCommand: ParsableCommand {
     }
 
     func run() throws {
-        let patience = timeout ?? .seconds(1)
+        let patience = timeout ?? Self.usualPatience
         guard !daemon else {
             let reply = try place.choice.withClient(within: patience) { client throws(ControlClientError) in
                 try client.describeDaemon()
             }
             return print("watchdogd \(reply.version) answers, pid \(reply.pid)")
         }
-        let app = try place.choice.withClient(within: patience) { client throws(ControlClientError) in
+        try Self.check(name, of: place.choice, within: patience)
+    }
+
+    /// Checks an app, or the only one if it has no name, and prints the result.
+    static func check(_ name: String?, of daemon: DaemonChoice, within patience: Duration = usualPatience) throws {
+        let app = try daemon.withClient(within: patience) { client throws(ControlClientError) in
             guard let name else { return only(try client.list().apps) }
             return try client.describe(DescribeRequest(name)).app
         }
@@ -56,5 +63,5 @@ struct PingCommand: ParsableCommand {
         if app.isAnswering != true { throw ExitCode(1) }
     }
 
-    private func only(_ apps: [AppSummary]) -> AppSummary? { apps.count == 1 ? apps.first : nil }
+    private static func only(_ apps: [AppSummary]) -> AppSummary? { apps.count == 1 ? apps.first : nil }
 }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import WatchdogControl
 
-@Suite("Plain requests")
+@Suite("Plain requests and replies")
 struct PlainRequestTests {
     @Test("a plain request is what the encoder would have written", arguments: [true, false])
     func plainRequest(waits: Bool) throws {
@@ -19,5 +19,57 @@ struct PlainRequestTests {
             #expect((request.plainJSON == nil) == needsEscape)
         }
         #expect(AppRequest("ü", waits: waits).plainJSON == nil)
+    }
+
+    @Test("a plain description request is what the encoder would have written", arguments: [nil, 0, 10])
+    func plainDescription(lines: Int?) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        let request = DescribeRequest("a/b", logLines: lines)
+        #expect(request.plainJSON == String(decoding: try encoder.encode(request), as: UTF8.self))
+        #expect(DescribeRequest("ü", logLines: lines).plainJSON == nil)
+    }
+
+    private func decoded<Reply: ControlReply>(_ text: String, as type: Reply.Type) throws -> Reply? {
+        try JSONDecoder().decode([String: Reply].self, from: Data(text.utf8))["parameters"]
+    }
+
+    @Test(
+        "a plain reply is what the decoder reads",
+        arguments: [
+            #"{"parameters":{}}"#, #"{"parameters":{"pid":1}}"#, #"{"parameters":{"pid":2147483647}}"#,
+            #"{"parameters":{"ended":"exited with code 0"}}"#, #"{"parameters":{"ended":"","pid":7}}"#,
+            #" { "parameters" : { "pid" : 12 } } "#,
+        ])
+    func plainLaunchReply(text: String) throws {
+        let plain = try #require(PlainReply(decoding: Array(text.utf8)))
+        let expected = try decoded(text, as: LaunchReply.self)
+        #expect(plain.reply(as: LaunchReply.self) == expected)
+        #expect(plain.reply(as: TerminateReply.self) == nil)
+        #expect(plain.reply(as: ListReply.self) == nil)
+    }
+
+    @Test("a plain reply to a termination is what the decoder reads", arguments: [true, false])
+    func plainTerminateReply(isGone: Bool) throws {
+        let text = #"{"parameters":{"isGone":\#(isGone)}}"#
+        let plain = try #require(PlainReply(decoding: Array(text.utf8)))
+        let expected = try decoded(text, as: TerminateReply.self)
+        #expect(plain.reply(as: TerminateReply.self) == expected)
+        #expect(plain.reply(as: LaunchReply.self) == nil)
+    }
+
+    @Test(
+        "every other reply is left to the decoder",
+        arguments: [
+            #"{"error":"org.watchdogd.Supervisor.NoSuchApp","parameters":{"name":"web"}}"#,
+            #"{"parameters":{"pid":1},"continues":true}"#, #"{"parameters":{"pid":1,"pid":2}}"#,
+            #"{"parameters":{"pid":null}}"#, #"{"parameters":{"pid":0}}"#, #"{"parameters":{"pid":-1}}"#,
+            #"{"parameters":{"pid":1.0}}"#, #"{"parameters":{"pid":2147483648}}"#, #"{"parameters":{"pid":01}}"#,
+            #"{"parameters":{"pid":"1"}}"#, #"{"parameters":{"other":1}}"#, #"{"parameters":{"ended":"\u0065"}}"#,
+            #"{"parameters":{"pid":1,}}"#, #"{"parameters":{"pid":1}"#, #"{"parameters":{"pid":1}}}"#,
+            #"{"parameters":[]}"#, "{}", "",
+        ])
+    func otherReply(text: String) {
+        #expect(PlainReply(decoding: Array(text.utf8)) == nil)
     }
 }

@@ -16,6 +16,12 @@ public struct DescribeRequest: ControlRequest {
     /// The names of the parameters.
     public static let parameterNames = CodingKeys.names
 
+    /// The request as JSON if its name needs no escapes; nil otherwise.
+    var plainJSON: String? {
+        guard AppRequest.isPlain(name) else { return nil }
+        return logLines.map { "{\"logLines\":\($0),\"name\":\"\(name)\"}" } ?? "{\"name\":\"\(name)\"}"
+    }
+
     private enum CodingKeys: CodingKey, CaseIterable {
         case name
         case logLines
