@@ -94,7 +94,7 @@ let package = Package(
         cLibrary("CLinux"),
         cLibrary("CSnapshot"),
         cLibrary("CWorker"),
-        .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+        cLibrary("CSystemd"),
         cLibrary("CElfutils"),
         library("WatchdogLinux", ["WatchdogBase", "CLinux", "CSystemd"]),
         library(
