@@ -163,10 +163,12 @@ final class LaunchShell: LaunchEffects {
         var launched = configuration
         launched.streams = streams
         let request = launched.request(channel: sockets.appEnd, notifyAddress: sockets.notifyAddress)
-        evidence.launching()
         // Before the start: if watchdogd is killed during it, the next one can still talk to the process.
         storeSockets()
         tree.spawn(request, onHeld: configuration.attributes.recordsStartup ? startup.beginning : nil)
+        // The launcher is creating the process meanwhile.
+        sockets.keep()
+        evidence.launching()
     }
 
     private func spawned(_ pid: Int32) {

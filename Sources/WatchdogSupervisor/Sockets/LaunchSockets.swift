@@ -39,6 +39,8 @@ final class LaunchSockets {
     private(set) var appEnd: OwnedDescriptor?
     /// The channel's message that is being handled.
     private(set) var current: SocketMessage?
+    /// Whose messages the closer removes.
+    private let owner: UInt32
     /// Tickets for the sockets that the closer keeps.
     private var keeping: (notify: Closer.Ticket?, channel: Closer.Ticket?)
     /// The first message of the socket is handled and being removed: it has descriptors.
@@ -76,7 +78,7 @@ final class LaunchSockets {
         let pair = try host.system.socketPair()
         (channel, appEnd) = (pair.supervisor, pair.app)
         notifySocket.keepsAddress = host.survival != nil
-        keep(for: launch.credentials?.user ?? host.userID)
+        owner = launch.credentials?.user ?? host.userID
     }
 
     /// Takes over what remains of an earlier launch and creates the rest; the notify socket keeps its address.
@@ -102,11 +104,14 @@ final class LaunchSockets {
         }
         notifySocket.keepsAddress = true
         channel = descriptors.channel.map { Channel($0) }
-        keep(for: launch.credentials?.user ?? host.userID)
+        owner = launch.credentials?.user ?? host.userID
+        keep()
     }
 
     /// From now on, neither the end of the launch nor that of watchdogd closes what waits in the sockets.
-    private func keep(for owner: UInt32) {
+    ///
+    /// Call it as soon as the launch is requested: its process cannot have sent anything yet.
+    func keep() {
         keeping.notify = host.closer?.keep(notifySocket.descriptor, for: owner)
         guard let channel, !channel.refusesDescriptors else { return }
         keeping.channel = host.closer?.keep(channel.descriptor, for: owner)
