@@ -206,7 +206,9 @@ extension ProgramSettings {
         guard command.program == path, command.program.utf8.contains(UInt8(ascii: "/")) else { return false }
         guard user == nil, group == nil, supplementaryGroups.isEmpty, environmentFiles.isEmpty else { return false }
         // An optional directory is used only if it exists.
-        return workingDirectory?.isOptional != true && standardOutput.isAlwaysThere && standardError.isAlwaysThere
+        guard workingDirectory?.isOptional != true, standardOutput.isAlwaysThere else { return false }
+        // It goes wherever standard output goes.
+        return standardError == .inherit || standardError.isAlwaysThere
     }
 
     /// The limits for the app as a whole; percentages refer to this machine.

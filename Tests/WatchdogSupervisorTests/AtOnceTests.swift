@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import TestSupport
+import Testing
+import WatchdogConfiguration
+import WatchdogLinux
+
+@testable import WatchdogSupervisor
+
+@Suite("Launches that look nothing up", .serialized, .reapsChildren)
+struct AtOnceTests {
+    private static let path = "/usr/bin/server"
+
+    private func program(_ change: (inout ProgramSettings) -> Void = { _ in }) -> ProgramSettings {
+        var program = ProgramSettings(command: Command(program: Self.path, arguments: ["server"]))
+        change(&program)
+        return program
+    }
+
+    @Test("A program that was found under its path is not looked for again, and another one is")
+    func foundProgram() {
+        #expect(program().names(nothingBut: Self.path))
+        #expect(!program().names(nothingBut: nil))
+        #expect(!program().names(nothingBut: "/usr/bin/other"))
+        let searched = ProgramSettings(command: Command(program: "server", arguments: ["server"]))
+        #expect(!searched.names(nothingBut: "server"), "a directory of PATH may have another one by now")
+    }
+
+    @Test("Whatever somebody else answers for is looked up for each launch")
+    func lookUps() {
+        let needy: [(inout ProgramSettings) -> Void] = [
+            { $0.user = "www" }, { $0.group = "www" }, { $0.supplementaryGroups = ["www"] },
+            { $0.environmentFiles = [EnvironmentFile(pattern: "/etc/default/server", isOptional: true)] },
+            { $0.workingDirectory = WorkingDirectory(.path("/srv"), isOptional: true) },
+            { $0.standardOutput = .file(path: "/var/log/a") }, { $0.standardOutput = .truncate(path: "/var/log/a") },
+            { $0.standardError = .append(path: "/var/log/a") },
+        ]
+        for change in needy { #expect(!program(change).names(nothingBut: Self.path)) }
+    }
+
+    @Test("What the kernel or the child answers for is not looked up")
+    func nothing() {
+        let content: [(inout ProgramSettings) -> Void] = [
+            { $0.workingDirectory = WorkingDirectory(.path("/srv")) },
+            { $0.workingDirectory = WorkingDirectory(.home) },
+            { $0.standardOutput = .null }, { $0.standardError = .journal }, { $0.standardError = .inherit },
+        ]
+        for change in content { #expect(program(change).names(nothingBut: Self.path)) }
+        // Our own output may be a file anywhere, which is examined if it could be the journal.
+        let isExamined = Environment.inherited["JOURNAL_STREAM"] != nil
+        #expect(program { $0.standardOutput = .inherit }.names(nothingBut: Self.path) == !isExamined)
+    }
+
+    @Test("One launch of a turn of the loop begins at once")
+    func turns() throws {
+        let bench = try HostBench("turns")
+        var allowed = 0
+        for _ in 0..<3 where bench.host.mayLaunchAtOnce { allowed += 1 }
+        #expect(allowed == 1)
+        var call: CallSource?
+        call = try bench.loop.soon { allowed += bench.host.mayLaunchAtOnce ? 1 : 0 }
+        try bench.turn("the loop has turned") { allowed == 2 }
+        withExtendedLifetime(call) {}
+    }
+}
