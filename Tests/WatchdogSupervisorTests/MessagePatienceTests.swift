@@ -99,5 +99,6 @@ struct MessagePatienceTests {
         ])
     func routine(message: String, isRoutine: Bool) {
         #expect(NotifyMessage(decoding: message.utf8).isRoutine == isRoutine)
+        #expect(NotifyMessage.isRoutine(Array(message.utf8)) == isRoutine)
     }
 }

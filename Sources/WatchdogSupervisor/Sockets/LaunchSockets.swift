@@ -240,7 +240,7 @@ final class LaunchSockets {
             noteMessage(isRoutine: true)
             return emit(.messageRefused(sender: message.senderProcess, user: message.senderUser))
         }
-        noteMessage(isRoutine: !message.hasDescriptors && NotifyMessage(decoding: message.bytes).isRoutine)
+        noteMessage(isRoutine: !message.hasDescriptors && NotifyMessage.isRoutine(message.bytes))
         emit(.notifyMessage(message.bytes, age: message.age, isAttributed: standing == .member))
     }
 
