@@ -49,6 +49,8 @@ final class LaunchCreation {
                 Result {
                     let found = try result.get()
                     self.program = configuration.program.command.program
+                    // Others whose look-ups began in the same turn have taken theirs since.
+                    try OpenFileLimit.checkRoom()
                     return try self.create(found, for: event)
                 })
         }
@@ -64,8 +66,6 @@ final class LaunchCreation {
     func forgetProgram() { program = nil }
 
     private func create(_ found: LaunchLookup, for event: LaunchingEvent?) throws -> AppLaunch {
-        // Others whose look-ups began in the same turn have taken theirs since.
-        try OpenFileLimit.checkRoom()
         for warning in found.warnings { daemon.announcer.say("\(name): \(warning)") }
         var launching = found.configuration
         daemon.share(&launching)
