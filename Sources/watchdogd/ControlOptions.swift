@@ -104,7 +104,7 @@ enum DaemonChoice {
                 guard let own = ControlPath.user() else { throw .noUserPath }
                 return own
             case .usual:
-                guard let own = ControlPath.user(), geteuid() != 0, access(own.path, F_OK) == 0 else { return .system }
+                guard geteuid() != 0, let own = ControlPath.user(), access(own.path, F_OK) == 0 else { return .system }
                 return own
             }
         }
