@@ -304,7 +304,7 @@ public final class PendingLaunch {
 
     /// Keeps the passed descriptors open until the launch is over: the request may have to be sent again.
     fileprivate func holdDescriptors() throws(SpawnError) {
-        for index in request.descriptors.indices {
+        for index in request.descriptors.indices where request.descriptors[index].owner == nil {
             let passed = request.descriptors[index]
             do throws(LinuxError) {
                 let held = try OwnedDescriptor(duplicating: passed.source)

@@ -59,16 +59,26 @@ public struct SpawnRequest: Sendable {
     }
 
     /// A descriptor of the supervisor, and its number in the program.
-    public struct PassedDescriptor: Hashable, Sendable {
+    public struct PassedDescriptor: Sendable {
         /// The number in the supervisor; must be open until ``spawn(_:)`` returns.
-        public var source: Int32
+        public var source: Int32 {
+            didSet { if source != owner?.number { owner = nil } }
+        }
         /// The number in the program.
         public var target: Int32
+        /// Keeps `source` open; nil if somebody else does.
+        private(set) var owner: OwnedDescriptor?
 
         /// Passes `source` as `target`.
         public init(_ source: Int32, as target: Int32) {
             self.source = source
             self.target = target
+        }
+
+        /// Passes `source` as `target`, and keeps it open as long as the launch may need it.
+        public init(_ source: OwnedDescriptor, as target: Int32) {
+            self.init(source.number, as: target)
+            owner = source
         }
     }
 

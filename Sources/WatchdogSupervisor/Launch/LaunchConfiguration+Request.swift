@@ -23,7 +23,7 @@ extension LaunchConfiguration {
         attributes.apply(to: &request)
         if takesCrashStacks, ownCoreLimit == nil, let coreLimit { request.limits.append(coreLimit) }
         request.processIdVariables = [Wire.Environment.watchdogProcess]
-        if let appEnd { request.descriptors.append(.init(appEnd.number, as: Self.channelDescriptor)) }
+        if let appEnd { request.descriptors.append(.init(appEnd, as: Self.channelDescriptor)) }
         request.workingDirectory = workingDirectory.map { ByteString($0) }
         request.credentials = credentials
         return request

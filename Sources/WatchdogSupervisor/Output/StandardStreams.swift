@@ -16,7 +16,7 @@ struct StandardStreams {
     let journalRefusal: LinuxError?
 
     var passed: [SpawnRequest.PassedDescriptor] {
-        [.init(input.number, as: 0), .init(output.number, as: 1), .init(error.number, as: 2)]
+        [.init(input, as: 0), .init(output, as: 1), .init(error, as: 2)]
     }
 
     /// Opens the standard streams that this process was started without.
