@@ -71,7 +71,7 @@ public final class Launcher {
     ///
     /// They belong to this launcher; code that reaps orphans must leave them alone.
     public var children: Set<Int32> {
-        takeAnswers(inOrder: false)
+        takeAllAnswers()
         sendBacklog()
         return Set(launches.values.compactMap { $0.attempt?.knownProcessID }).union(ending.keys)
     }
@@ -145,13 +145,20 @@ public final class Launcher {
         sendBacklog()
     }
 
-    /// - Parameter inOrder: whether to look no further than the first launch without an answer; almost all answers come
-    ///   in the order of the requests.
-    private func takeAnswers(inOrder: Bool = true) {
-        let isAnswered = { (launch: PendingLaunch) in launch.attempt?.isAnswered != false }
-        let answered = inOrder ? Array(unanswered.prefix(while: isAnswered)) : unanswered.filter(isAnswered)
-        guard !answered.isEmpty else { return }
-        unanswered.removeAll { launch in answered.contains { $0 === launch } }
+    /// Takes the answers up to the first launch without one: almost all come in the order of the requests.
+    private func takeAnswers() {
+        let answered = unanswered.prefix { $0.attempt?.isAnswered != false }
+        unanswered.removeFirst(answered.count)
+        for launch in answered { launch.release() }
+    }
+
+    private func takeAllAnswers() {
+        var answered: [PendingLaunch] = []
+        unanswered = unanswered.filter { launch in
+            guard launch.attempt?.isAnswered != false else { return true }
+            answered.append(launch)
+            return false
+        }
         for launch in answered { launch.release() }
     }
 
