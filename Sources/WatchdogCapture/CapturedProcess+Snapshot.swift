@@ -4,17 +4,23 @@ import WatchdogBase
 public import WatchdogVerdict
 
 extension CapturedProcess {
-    /// What a snapshot says without unwinding or symbols.
+    /// What a snapshot says without files or symbols.
     ///
-    /// Every thread has only its innermost frame, and the images have the build IDs by which symbols can be found
-    /// later. This is what remains if `watchdogd-symbolicate` fails.
+    /// Every thread has its innermost frame and all words of its stack that may be return addresses (``StackWords``); the
+    /// images have the build IDs by which symbols can be found later. This is what remains if `watchdogd-symbolicate`
+    /// fails.
     ///
     /// - Parameters:
     ///   - snapshot: the snapshot; if it cannot be parsed, the result has no threads, but a note.
     ///   - note: why there are no symbols, in one sentence.
-    public static func withoutSymbols(from snapshot: Snapshot, because note: String) -> CapturedProcess {
+    ///   - mayPass: whether another try may find them.
+    public static func withoutSymbols(
+        from snapshot: Snapshot, because note: String, mayPass: Bool = false
+    ) -> CapturedProcess {
         do throws(SnapshotFormatError) {
-            return CapturedProcess(try snapshot.contents(), descriptors: snapshot.modules, note: note)
+            var captured = CapturedProcess(try snapshot.contents(), descriptors: snapshot.modules, note: note)
+            captured.shortage = mayPass ? note : nil
+            return captured
         } catch {
             return CapturedProcess(
                 method: snapshot.method,
@@ -31,19 +37,20 @@ extension CapturedProcess {
         var images = contents.images(descriptors: descriptors)
         var needsUnknown = false
         let unknown = images.count
+        var words = StackWords(contents.mappings)
         let threads = contents.threads.map { thread in
             var captured = CapturedThread(thread)
-            guard let address = thread[.rip] else { return captured }
-            let index = images.firstIndex { $0.base <= address && address - $0.base < $0.size }
-            needsUnknown = needsUnknown || index == nil
-            captured.frames = [
-                Frame(
-                    address: address,
+            captured.frames = words.frames(of: thread).map { found in
+                let lookup = found.trust == .registers ? found.address : found.address - 1
+                let index = images.index(containing: lookup)
+                needsUnknown = needsUnknown || index == nil
+                return Frame(
+                    address: found.address,
                     imageIndex: index ?? unknown,
-                    imageOffset: address - (index.map { images[$0].base } ?? 0),
-                    trust: .registers
+                    imageOffset: found.address - (index.map { images[$0].base } ?? 0),
+                    trust: found.trust
                 )
-            ]
+            }
             return captured
         }
         if needsUnknown { images.append(.unknown) }
@@ -53,8 +60,21 @@ extension CapturedProcess {
             frozenNanoseconds: UInt64(clamping: contents.process.frozen.nanoseconds),
             threads: threads,
             images: images,
-            notes: [note] + (contents.process.truncation.map { ["Cut off: \($0)."] } ?? [])
+            notes: [note] + words.notes + (contents.process.truncation.map { ["Cut off: \($0)."] } ?? [])
         )
+    }
+}
+
+extension [BinaryImage] {
+    /// The index of the image with an address; the images are in ascending order and do not overlap.
+    fileprivate func index(containing address: UInt64) -> Int? {
+        var (low, high) = (0, count)
+        while low < high {
+            let middle = low + (high - low) / 2
+            if self[middle].base <= address { low = middle + 1 } else { high = middle }
+        }
+        guard low > 0, address - self[low - 1].base < self[low - 1].size else { return nil }
+        return low - 1
     }
 }
 

@@ -31,6 +31,14 @@ public struct SymbolicationError: Error, Sendable, Hashable, CustomStringConvert
         self.message = message
     }
 
+    /// Whether another try may succeed: it lacked time or memory, or something ended it.
+    var mayPass: Bool {
+        switch code {
+        case .notStarted, .overBudget, .failed: true
+        case .notFound, .tooMuchOutput, .malformedAnswer: false
+        }
+    }
+
     /// "No symbols: watchdogd-symbolicate exited with code 3: no luck".
     public var description: String {
         "No symbols: watchdogd-symbolicate \(detail)" + (message.isEmpty ? "." : ": \(message)")

@@ -40,6 +40,8 @@ public struct Symbolicator: Sendable {
         public var message = 4 << 10
         /// Processes and threads of the program's user, if the program has a user of its own.
         public var processes: UInt64 = 64
+        /// The nice value; nil for the supervisor's.
+        public var niceness: Int32?
 
         /// Creates the default limits.
         public init() {}
@@ -82,6 +84,14 @@ public struct Symbolicator: Sendable {
         return copy
     }
 
+    /// The same program with more time than a waiting report has, behind everything else that wants a CPU.
+    public var patient: Symbolicator {
+        var copy = limited(work: .seconds(30), budget: .seconds(60))
+        copy.limits.cpuSeconds = 60
+        copy.limits.niceness = 19
+        return copy
+    }
+
     private static var candidates: [String] {
         guard let running = SymbolicLink.target("/proc/self/exe"), let slash = running.lastIndex(of: "/") else {
             return []
@@ -96,7 +106,7 @@ public struct Symbolicator: Sendable {
         do throws(SymbolicationError) {
             return try run(snapshot)
         } catch {
-            return .withoutSymbols(from: snapshot, because: error.description)
+            return .withoutSymbols(from: snapshot, because: error.description, mayPass: error.mayPass)
         }
     }
 
@@ -168,6 +178,7 @@ public struct Symbolicator: Sendable {
         request.credentials = user?.credentials
         request.dropsCapabilities = Self.keepsRoot(user)
         request.launchLimit = limits.budget
+        request.niceness = limits.niceness
         // Beside the limits of each process: several processes and mapped files could otherwise make the machine swap. If
         // all memory is used up nevertheless, the kernel's choice is this program.
         let group = try? MemoryGroup(name: Self.programName, limit: limits.groupMemory)

@@ -33,6 +33,15 @@ struct Attempt: Equatable {
             }
         }
 
+        /// Whether another attempt at the same work may succeed: a file that ends one attempt ends each.
+        var mayPass: Bool {
+            switch self {
+            case .timeout: true
+            case .noWorker(let reason): reason != Worker.withoutConfinement
+            case .signal, .exit: false
+            }
+        }
+
         var description: String {
             switch self {
             case .signal(let signal, _): "signal \(signal)"
@@ -48,6 +57,11 @@ struct Attempt: Equatable {
         failures.contains { failure in
             if case .noWorker = failure { true } else { false }
         }
+    }
+
+    /// Why this attempt finds less than another may; nil if it does not.
+    var shortage: String? {
+        failures.contains { $0.mayPass } ? "an attempt failed" : nil
     }
 
     /// What the report says about earlier attempts.

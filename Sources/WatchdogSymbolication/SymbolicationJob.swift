@@ -91,7 +91,9 @@ public struct SymbolicationJob {
         modules: [Int32],
         blackboard: Blackboard
     ) -> Int32 {
-        let run = SymbolicationRun(contents, modules: modules, attempt: attempt, clock: clock) { blackboard.image = $0 }
+        let run = SymbolicationRun(contents, modules: modules, attempt: attempt, now: clock.now) {
+            blackboard.image = $0
+        }
         guard var run else { return EX_OSERR }
         var captured = run.perform()
         captured.notes += blackboard.confinement.notes

@@ -24,7 +24,7 @@ struct SymbolicationRun {
     private let namer: FrameNamer
     private let attempt: Attempt
     private let budget: TimeBudget
-    private let clock: WorkClock
+    private let now: () -> Instant
     private var notes: [String]
     /// Threads whose outermost frames could not be found.
     private var lost: [Int32] = []
@@ -41,13 +41,13 @@ struct SymbolicationRun {
     ///   - contents: The snapshot.
     ///   - modules: Descriptors, indexed by the snapshot's module numbers.
     ///   - attempt: The depth, and the images that libdw must not see.
-    ///   - clock: What the attempt's deadline refers to.
+    ///   - now: The clock that the attempt's deadline refers to.
     ///   - willParse: Called with the index of an image before libdw sees its bytes.
     init?(
         _ contents: SnapshotContents,
         modules: [Int32],
         attempt: Attempt,
-        clock: WorkClock,
+        now: @escaping () -> Instant,
         willParse: @escaping (Int) -> Void = { _ in }
     ) {
         var files = ImageFiles(contents, modules: modules)
@@ -76,8 +76,8 @@ struct SymbolicationRun {
         let lines = SourceLines(images, excluding: Set(attempt.withoutLines))
         generated = GeneratedCode(contents, modules: modules)
         namer = FrameNamer(images: images, symbols: symbols, lines: lines, generated: generated)
-        budget = TimeBudget(depth: attempt.depth, now: clock.now(), deadline: attempt.deadline)
-        self.clock = clock
+        budget = TimeBudget(depth: attempt.depth, now: now(), deadline: attempt.deadline)
+        self.now = now
         outputLeft = SymbolicationRun.outputLimit - SymbolicationRun.outputPerThread * contents.threads.count
         leastDepth = attempt.depth
         notes = files.notes + attempt.notes(images: list)
@@ -87,10 +87,12 @@ struct SymbolicationRun {
 
     /// Performs the pass.
     mutating func perform() -> CapturedProcess {
+        // First the addresses of all threads, which take little time: names of one must not cost another its stack.
+        let stacks = contents.threads.map { unwound($0) }
         var threads: [CapturedThread] = []
-        for (index, thread) in contents.threads.enumerated() {
+        for (index, (thread, stack)) in zip(contents.threads, stacks).enumerated() {
             // Output that one thread does not need is left for the others.
-            threads.append(captured(thread, output: outputLeft / (contents.threads.count - index)))
+            threads.append(captured(thread, stack, output: outputLeft / (contents.threads.count - index)))
         }
         switch leastDepth {
         case attempt.depth: break
@@ -101,7 +103,7 @@ struct SymbolicationRun {
         if namer.usesUnknownImage, let note = generated.note { notes.append(note) }
         note("their outermost frames are missing", lost)
         note("only their innermost frames are shown", cut)
-        return CapturedProcess(
+        var captured = CapturedProcess(
             method: contents.process.method,
             methodReason: contents.process.methodReason,
             frozenNanoseconds: UInt64(max(0, contents.process.frozen.nanoseconds)),
@@ -110,6 +112,8 @@ struct SymbolicationRun {
             interpreterLockHolder: contents.interpreter?.lockHolder.map(Int.init),
             notes: notes
         )
+        captured.shortage = leastDepth == attempt.depth ? attempt.shortage : "time ran out"
+        return captured
     }
 
     private mutating func note(_ what: String, _ threads: [Int32]) {
@@ -132,13 +136,19 @@ struct SymbolicationRun {
         }
     }
 
-    private mutating func captured(_ thread: SnapshotThread, output share: Int) -> CapturedThread {
-        var captured = CapturedThread(facts: thread)
-        guard let registers = Registers(thread), depth() != nil else { return captured }
-        let limit = SymbolicationRun.framesPerThread
-        let (frames, end) = unwinder.unwind(registers, limit: limit) { [budget, clock] in
-            budget.depth(at: clock.now()) == nil
+    /// The machine frames of a thread; nil without registers or time.
+    private mutating func unwound(_ thread: SnapshotThread) -> (frames: [Unwinder.Frame], end: Unwinder.End)? {
+        guard let registers = Registers(thread), depth(forNames: false) != nil else { return nil }
+        return unwinder.unwind(registers, limit: SymbolicationRun.framesPerThread) { [budget, now] in
+            budget.depth(at: now()) == nil
         }
+    }
+
+    private mutating func captured(
+        _ thread: SnapshotThread, _ stack: (frames: [Unwinder.Frame], end: Unwinder.End)?, output share: Int
+    ) -> CapturedThread {
+        var captured = CapturedThread(facts: thread)
+        guard let (frames, end) = stack else { return captured }
         var size = 0
         var steps: [PythonStacks.Step] = []
         for (index, frame) in frames.enumerated() where size < share {
@@ -172,15 +182,20 @@ struct SymbolicationRun {
         _ isInnermost: Bool,
         _ size: inout Int
     ) -> [Frame] {
-        let depth = depth() ?? .addresses
+        let depth = depth(forNames: true) ?? .addresses
         let frames = namer.frames(at: address, lookup: lookup, trust: trust, depth: depth, keepsThunks: isInnermost)
         size += frames.reduce(0) { $0 + $1.approximateSize }
         return frames
     }
 
-    private mutating func depth() -> Depth? {
-        let depth = budget.depth(at: clock.now())
-        if let least = leastDepth { leastDepth = depth.map { min($0, least) } }
+    /// The depth to use now; nil if there is no time for stacks.
+    ///
+    /// - Parameter forNames: whether the stacks are there, so that only names can be missing.
+    private mutating func depth(forNames: Bool) -> Depth? {
+        let depth = budget.depth(at: now())
+        if let least = leastDepth {
+            leastDepth = if let depth { min(depth, least) } else { forNames ? .addresses : nil }
+        }
         return depth
     }
 }

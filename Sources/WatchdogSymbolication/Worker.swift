@@ -13,6 +13,8 @@ enum Worker {
     private static let memory: UInt64 = 2 << 30
     /// How a child exits whose system calls the kernel does not restrict: no status of <sysexits.h>.
     private static let unconfined: Int32 = 99
+    /// Why there is no worker on a kernel that cannot confine one.
+    static let withoutConfinement = "seccomp(2) is not available"
 
     /// The calls that create a worker; both return a negative number and set `errno` on failure.
     struct Calls {
@@ -58,7 +60,7 @@ enum Worker {
         // wait(2): the low seven bits are the signal, the next byte is the exit code.
         guard status != 0 else { return blackboard }
         let signal = status & 0x7f
-        if signal == 0, status >> 8 == unconfined { throw .noWorker("seccomp(2) is not available") }
+        if signal == 0, status >> 8 == unconfined { throw .noWorker(withoutConfinement) }
         if signal == 0 { throw .exit(status >> 8 & 0xff) }
         throw isLate ? .timeout(image: blackboard.image) : .signal(signal, image: blackboard.image)
     }

@@ -34,6 +34,8 @@ public struct CapturedProcess: Codable, Sendable, Equatable {
     public var interpreterLockHolder: Int?
     /// What is missing and why, one sentence each: a truncated stack, an unreadable module, an exhausted time budget.
     public var notes: [String]
+    /// Why names or stacks are missing that another try with the same snapshot may find; nil if nothing is.
+    public var shortage: String?
 
     /// Creates a capture from its parts.
     public init(

@@ -29,7 +29,7 @@ func symbolicate(
 ) throws -> CapturedProcess {
     _ = isOffline
     let attempt = Attempt(depth: depth, excluded: excluded, deadline: .now() + patience * 5)
-    guard var run = SymbolicationRun(contents, modules: modules, attempt: attempt, clock: WorkClock()) else {
+    guard var run = SymbolicationRun(contents, modules: modules, attempt: attempt, now: WorkClock().now) else {
         throw Failure(description: "no memory")
     }
     return run.perform()
