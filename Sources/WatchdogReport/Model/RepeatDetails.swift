@@ -14,7 +14,16 @@ extension Report {
     /// Counts a later incident with the same signature in this report.
     public mutating func countRepeat(at time: WallTime) {
         let old = body.linux?.repeats
-        let new = RepeatDetails(count: (old?.count ?? 0) + 1, last: time.text(fractionDigits: 4))
+        set(RepeatDetails(count: (old?.count ?? 0) + 1, last: time.text(fractionDigits: 4)))
+    }
+
+    /// Takes over the incidents that another version of this report counts.
+    public mutating func takeRepeats(of other: Report) {
+        if let repeats = other.body.linux?.repeats { set(repeats) }
+    }
+
+    private mutating func set(_ new: RepeatDetails) {
+        let old = body.linux?.repeats
         body.linux?.repeats = new
         var lines = body.applicationSpecificInformation?["watchdogd"] ?? []
         if let old { lines.removeAll { $0 == old.line } }

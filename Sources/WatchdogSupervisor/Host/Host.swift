@@ -20,6 +20,8 @@ final class Host {
         /// - Parameter number: the capture's, as ``captureBegan(within:)`` returned it.
         case captured(app: Int, incident: IncidentKey, CaptureOutcome, TreeSnapshot, number: Int)
         case reported(app: Int, incident: IncidentKey, ReportOutcome)
+        /// A report that lacked names was rewritten, or nothing is left to try.
+        case named(NamedReport)
         /// The first sample of a hanging app is complete, and nothing is stopped anymore.
         case looked(number: Int)
         /// Something that was read off the loop.
@@ -63,6 +65,9 @@ final class Host {
     let userID = geteuid()
     /// The scheduling of the loop; requested after the other threads exist, so that they do not inherit it.
     private(set) var scheduling: SchedulingGrant?
+
+    /// Called when the tries to add names to a report are over.
+    var onNamed: (NamedReport) -> Void = { _ in }
 
     /// Called with what was read off the loop.
     var onRead: (DiskReading.Result) -> Void = { _ in }
@@ -304,6 +309,9 @@ final class Host {
         case .looked(let number): captureEnded(number)
         case .reported(let app, let incident, let outcome):
             launches[app]?.incidents.reported(incident, outcome)
+        case .named(let report):
+            report.tell(log)
+            onNamed(report)
         case .read(let result): onRead(result)
         case .history(let news): onHistoryNews(news)
         case .metricsWanted: onMetricsWanted()

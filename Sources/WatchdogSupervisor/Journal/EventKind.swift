@@ -27,6 +27,7 @@ enum EventKind: String, CaseIterable, Sendable {
     case terminating
     case killed
     case reported
+    case named
     case captureFailed
     case crashed
     case channelLost
@@ -71,6 +72,7 @@ enum EventKind: String, CaseIterable, Sendable {
         case .terminating: "a0d3e9fd583b4c7cb0d1e87ed0752f0f"
         case .killed: "625be8b805824436a7005458c4889c7e"
         case .reported: "ca45842fd2364f81b2d803b9de5301a9"
+        case .named: "ea82798564734592b190fcfbb25cc10e"
         case .captureFailed: "421c4658446a469c8c46e6aec84b6261"
         case .crashed: "ba10d16d52ff4890adc09c671337773f"
         case .channelLost: "9456c2c094054c5ab35eb6e9bd4e07d5"
@@ -103,7 +105,7 @@ enum EventKind: String, CaseIterable, Sendable {
             .examinationsPaused:
             .warning
         case .slow, .probeRecovered, .credited, .machineResumed, .paused, .extensionRefused, .exited, .restarting,
-            .captured:
+            .captured, .named:
             .notice
         case .launched, .adopted, .ready, .marked, .resumed, .extended, .lifecycle, .terminating, .reloaded,
             .appReloaded:
@@ -120,7 +122,7 @@ enum EventKind: String, CaseIterable, Sendable {
             true
         case .killed, .crashed, .captureFailed, .channelLost, .exited, .leftBehind, .unkillable, .launchFailed,
             .launchRegressed, .outputRefused, .restarting, .limitReached, .reloaded, .configurationInvalid,
-            .messagesDropped, .examinationsPaused:
+            .messagesDropped, .examinationsPaused, .named:
             false
         }
     }

@@ -153,3 +153,21 @@ extension EventKind {
         }
     }
 }
+
+extension NamedReport {
+    /// Says that the report has names now.
+    func tell(_ log: EventLog) {
+        guard let line = line(name: appName.printable(limit: 64)) else { return }
+        log.tell(JournalEntry(self, line), line: line)
+    }
+}
+
+extension JournalEntry {
+    fileprivate init(_ report: NamedReport, _ line: String) {
+        self.init(
+            .named, line, about: EventSubject(app: report.appName, pid: Int32(truncatingIfNeeded: report.pid)))
+        add("WATCHDOGD_REPORT", report.path)
+        add("WATCHDOGD_INCIDENT", report.id.description)
+        add("WATCHDOGD_VERDICT", report.explanation?.line)
+    }
+}

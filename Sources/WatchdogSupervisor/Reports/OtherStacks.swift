@@ -9,7 +9,7 @@ import WatchdogVerdict
 
 /// Names the stacks of processes other than the main process: the app's, and those of others to which its wait leads.
 ///
-/// Isolation: any thread; each process is named once.
+/// Isolation: any thread; each process is named once, and again only by ``retry(with:until:)``.
 final class OtherStacks: Sendable {
     /// When the remaining processes keep their addresses without names, so that the report is not late.
     private static let time = Duration.seconds(5)
@@ -35,8 +35,26 @@ final class OtherStacks: Sendable {
         let process =
             Instant.now() < deadline
             ? symbolicator.symbolicate(stacks)
-            : CapturedProcess.withoutSymbols(from: stacks, because: "there was no time to symbolicate its frames")
+            : CapturedProcess.withoutSymbols(
+                from: stacks, because: "there was no time to symbolicate its frames", mayPass: true)
         named.withLock { $0[index] = process }
+    }
+
+    /// Whether names are missing that another try may find.
+    var isShort: Bool { named.withLock { $0.values.contains { $0.shortage != nil } } }
+
+    /// What the stacks hold.
+    var cost: StackBacklog.Cost {
+        members.compactMap(\.snapshot).reduce(into: StackBacklog.Cost()) { $0.add($1) }
+    }
+
+    /// Names again what lacks names.
+    func retry(with symbolicator: Symbolicator, until deadline: Instant) {
+        for (index, process) in named.withLock(\.self) where process.shortage != nil {
+            guard let stacks = members[index].snapshot, Instant.now() < deadline else { continue }
+            let again = symbolicator.symbolicate(stacks)
+            if again.shortage == nil { named.withLock { $0[index] = again } }
+        }
     }
 
     /// The processes of one of the snapshots.

@@ -18,7 +18,7 @@ extension ReportWriter {
 
     /// Writes the report of a crash, unless the app has reached its limit.
     func makeCrashReport(
-        _ facts: IncidentFacts, _ host: HostFacts, _ finding: PostMortem.Finding, _ log: LogSource?
+        _ app: Int, _ facts: IncidentFacts, _ host: HostFacts, _ finding: PostMortem.Finding, _ log: LogSource?
     ) -> ReportOutcome {
         var facts = facts
         // The exit status is unknown, and there is no trace of a crash.
@@ -30,9 +30,11 @@ extension ReportWriter {
                 verdict: Verdict(of: facts), failure: "\(CrashLimit.count) crashes of the last hour have one already")
         }
         switch finding {
-        case .core(let snapshot): return write(&facts, host, symbolicator.symbolicate(snapshot), snapshot, log)
-        case .named(let capture): return write(&facts, host, capture, nil, log)
-        case .nothing: return write(&facts, host, nil, nil, log)
+        case .core(let snapshot):
+            let captured = symbolicator.symbolicate(snapshot)
+            return write(app, .crash, &facts, host, captured, snapshot, nil, log)
+        case .named(let capture): return write(app, .crash, &facts, host, capture, nil, nil, log)
+        case .nothing: return write(app, .crash, &facts, host, nil, nil, nil, log)
         }
     }
 

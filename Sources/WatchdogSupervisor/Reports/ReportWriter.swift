@@ -30,6 +30,8 @@ final class ReportWriter: Sendable {
     private let examining = DispatchQueue(label: "org.watchdogd.crashes", attributes: .concurrent)
     /// The memory and descriptors that waiting reports hold.
     private let backlog = Mutex(StackBacklog())
+    /// Names what a report lacked when it was written.
+    private let lateNames: LateNames
     /// Nil if each incident gets its own report.
     private let repeats: Mutex<RepeatLimit>?
 
@@ -37,15 +39,18 @@ final class ReportWriter: Sendable {
 
     /// Creates a writer.
     ///
-    /// - Parameter limitsRepeats: whether incidents of a fault that has had many reports are counted in the newest one.
+    /// - Parameters:
+    ///   - limitsRepeats: whether incidents of a fault that has had many reports are counted in the newest one.
+    ///   - namingDelays: when names that a report lacks are tried again.
     init(
         store: ReportStore, symbolicator: Symbolicator, mailbox: Mailbox<Host.Message>, limitsRepeats: Bool,
-        prints: Bool = false
+        prints: Bool = false, namingDelays: [Duration] = NamingTries<UnnamedReport>.delays
     ) {
         self.store = store
         self.prints = prints
         self.symbolicator = symbolicator
         self.mailbox = mailbox
+        lateNames = LateNames(store, symbolicator, mailbox, delays: namingDelays)
         repeats = limitsRepeats ? Mutex(RepeatLimit()) : nil
     }
 
@@ -81,19 +86,22 @@ final class ReportWriter: Sendable {
             return outcome
         }
         guard let postMortem else {
-            queue.async { [self] in finish(written() ?? makeReport(facts, host, capture, others, trail, log, watch)) }
+            queue.async { [self] in
+                finish(written() ?? makeReport(app, incident, facts, host, capture, others, trail, log, watch))
+            }
             return
         }
         examining.async { [self] in
             if let outcome = written() { return finish(outcome) }
             var facts = facts
             let finding = find(postMortem, &facts)
-            crashQueue.async { [self, facts] in finish(makeCrashReport(facts, host, finding, log)) }
+            crashQueue.async { [self, facts] in finish(makeCrashReport(app, facts, host, finding, log)) }
         }
     }
 
     private func makeReport(
-        _ facts: IncidentFacts, _ host: HostFacts, _ capture: CaptureOutcome, _ others: TreeSnapshot,
+        _ app: Int, _ incident: IncidentKey, _ facts: IncidentFacts, _ host: HostFacts, _ capture: CaptureOutcome,
+        _ others: TreeSnapshot,
         _ trail: TrailCapture?, _ log: LogSource?, _ watch: HangWatch?
     ) -> ReportOutcome {
         var facts = facts
@@ -121,8 +129,48 @@ final class ReportWriter: Sendable {
             captured = facts.samples.map { CapturedProcess(mostlySeenIn: $0) }
             facts.notes.append("The stacks could not be captured: \(reason).")
         }
-        return write(&facts, host, captured, stacks, log)
+        return write(app, incident, &facts, host, captured, stacks, otherStacks, log)
     }
+
+    // MARK: - Names that come later
+
+    /// Whether reports wait for names.
+    var awaitsNames: Bool { !lateNames.isIdle }
+
+    /// Tries to find missing names once more at once, and then no more.
+    func hurryNames() { lateNames.hurry(writing: queue) }
+
+    /// Writes a report, and has what it lacks named later.
+    ///
+    /// - Parameters:
+    ///   - captured: the stacks with names.
+    ///   - stacks: the same as they were captured.
+    ///   - others: the stacks of other processes.
+    func write(
+        _ app: Int, _ incident: IncidentKey, _ facts: inout IncidentFacts, _ host: HostFacts,
+        _ captured: CapturedProcess?, _ stacks: Snapshot?, _ others: OtherStacks?, _ log: LogSource?
+    ) -> ReportOutcome {
+        let unnamed = captured?.shortage == nil ? nil : stacks
+        guard !prints, unnamed != nil || others?.isShort == true else {
+            return write(&facts, host, captured, stacks, log)
+        }
+        var cost = others?.cost ?? StackBacklog.Cost()
+        if let unnamed { cost.add(unnamed) }
+        let hasRoom = lateNames.reserve(cost)
+        if hasRoom { facts.notes.append(UnnamedReport.note) }
+        let outcome = write(&facts, host, captured, stacks, log)
+        guard hasRoom else { return outcome }
+        guard let path = outcome.path, outcome.repeats == nil else {
+            lateNames.release(cost)
+            return outcome
+        }
+        let report = UnnamedReport(
+            app: app, incident: incident, facts, host, captured, unnamed, others, path: path)
+        lateNames.add(report, cost, writing: facts.kind == .crash ? crashQueue : queue)
+        return outcome
+    }
+
+    // MARK: - Writing
 
     /// Symbolicates the capture and the samples in parallel, then the other processes: each takes one process and about
     /// the same time.
@@ -149,7 +197,7 @@ final class ReportWriter: Sendable {
     /// - Parameters:
     ///   - captured: the stacks with names.
     ///   - stacks: the same as they were captured, to be kept if the app's are.
-    func write(
+    private func write(
         _ facts: inout IncidentFacts, _ host: HostFacts, _ captured: CapturedProcess?, _ stacks: Snapshot?,
         _ log: LogSource?
     ) -> ReportOutcome {

@@ -62,13 +62,16 @@ struct StackBacklog {
 
 extension StackBacklog.Cost {
     init(of capture: CaptureOutcome, _ watch: HangWatch?) {
-        if case .taken(let snapshot) = capture {
-            self.init(bytes: snapshot.byteCount, descriptors: snapshot.modules.count + 1)
-        } else {
-            self.init()
-        }
+        self.init()
+        if case .taken(let snapshot) = capture { add(snapshot) }
         guard watch != nil else { return }
         bytes += StackBacklog.samples.bytes
         descriptors += StackBacklog.samples.descriptors
+    }
+
+    /// Adds what a snapshot holds.
+    mutating func add(_ snapshot: Snapshot) {
+        bytes += snapshot.byteCount
+        descriptors += snapshot.modules.count + 1
     }
 }

@@ -45,6 +45,11 @@ final class RunSession {
     private var outcome: Outcome?
     private var endedAt: Instant?
     private var isConcluded = false
+    /// Ends the wait for names that reports lack.
+    private var namesLimit: Timer?
+    private var awaitsNames: Bool?
+    /// How long the end of a run waits for names that its reports lack.
+    static let namesPatience = Duration.seconds(10)
     private var crashReport: ReportOutcome?
     private let terminationMessage: TerminationMessageFile?
     private let notifier: RunNotifier?
@@ -82,6 +87,11 @@ final class RunSession {
         shell.incidents.onHangReport = { [unowned self] in hangReported($0, $1) }
         shell.incidents.onCrashReport = { [unowned self] in crashReported($0, $1) }
         shell.host.hooks.onIdle = { [unowned self] in concludeIfReported() }
+        shell.host.onNamed = { [unowned self] in named($0) }
+        namesLimit = try launch.shell.host.timer { [unowned self] _ in
+            awaitsNames = false
+            concludeIfReported()
+        }
         end = try launch.shell.host.timer { [unowned self] _ in supervisor.requestTermination() }
         faults = try FaultInjector(
             configuration.faults, limits, surroundings, shell, isQuiet: configuration.verbosity == .quiet)
@@ -143,9 +153,36 @@ final class RunSession {
     /// Concludes the run once the report, which may finish after the app's death, is written.
     private func concludeIfReported() {
         let isOver = driver.machine.isAtRest && script?.isOver != false && !launch.hasHooks
-        guard !isConcluded, isOver, let outcome else { return }
+        guard !isConcluded, isOver, let outcome, !waitsForNames() else { return }
         isConcluded = true
         loop.exit(code: conclude(outcome))
+    }
+
+    /// Whether the end of the run still waits for names that a report lacks.
+    private func waitsForNames() -> Bool {
+        let writer = shell.host.reportWriter
+        guard writer.awaitsNames, awaitsNames != false else { return false }
+        if awaitsNames == nil {
+            awaitsNames = true
+            writer.hurryNames()
+            namesLimit?.arm(at: shell.now + Self.namesPatience)
+        }
+        return true
+    }
+
+    private func named(_ report: NamedReport) {
+        if let explanation = report.explanation, let verdict = report.verdict {
+            switch report.incident {
+            case .judged(let id):
+                reports[id]?.explanation = explanation
+                reports[id]?.verdict = verdict
+            case .crash:
+                crashReport?.explanation = explanation
+                crashReport?.verdict = verdict
+            case .hang, .request: break
+            }
+        }
+        concludeIfReported()
     }
 
     private func reportWritten(_ report: ReportOutcome, _ facts: HookFacts?) {

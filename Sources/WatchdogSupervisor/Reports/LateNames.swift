@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Dispatch
+import Synchronization
+import WatchdogBase
+import WatchdogCapture
+import WatchdogLinux
+import WatchdogRendering
+import WatchdogReport
+import WatchdogReportStore
+import WatchdogVerdict
+
+/// The outcome of the tries to name a report.
+struct NamedReport: Sendable {
+    let app: Int
+    let appName: String
+    let pid: Int
+    let incident: IncidentKey
+    let id: IncidentID
+    let path: String
+    /// What the report says now; nil if it was not rewritten.
+    var explanation: Explanation?
+    var verdict: Verdict?
+    /// Whether all names were found and written.
+    var isWhole = false
+}
+
+/// Adds names to reports that were written without them, when there is time for it: in the background, behind
+/// everything else, a few times.
+///
+/// A report is rewritten once, atomically: with all names, or after the last try with those that were found.
+///
+/// Isolation: any thread may use it; no call waits. Results arrive through the mailbox.
+final class LateNames: Sendable {
+    private let store: ReportStore
+    private let symbolicator: Symbolicator
+    private let mailbox: Mailbox<Host.Message>
+    private let queue = DispatchQueue(label: "org.watchdogd.late-names", qos: .background)
+    private let tries: Mutex<NamingTries<UnnamedReport>>
+
+    init(
+        _ store: ReportStore, _ symbolicator: Symbolicator, _ mailbox: Mailbox<Host.Message>,
+        delays: [Duration] = NamingTries<UnnamedReport>.delays
+    ) {
+        self.store = store
+        self.symbolicator = symbolicator.patient
+        self.mailbox = mailbox
+        tries = Mutex(NamingTries(delays: delays))
+    }
+
+    /// Whether no report waits.
+    var isIdle: Bool { tries.withLock { $0.count == 0 } }
+
+    /// Reserves room for a report's stacks; false if there is none.
+    func reserve(_ cost: StackBacklog.Cost) -> Bool { tries.withLock { $0.reserve(cost) } }
+
+    /// Gives the room back.
+    func release(_ cost: StackBacklog.Cost) { tries.withLock { $0.release(cost) } }
+
+    /// Tries to name a report later, for which there is a reservation.
+    ///
+    /// - Parameter writing: the queue on which reports of its kind are written, so that nobody else changes it meanwhile.
+    func add(_ report: UnnamedReport, _ cost: StackBacklog.Cost, writing: DispatchQueue) {
+        tries.withLock { $0.add(report, cost, at: .now()) }
+        schedule(writing)
+    }
+
+    /// Tries all that wait once more at once, and then no more.
+    func hurry(writing: DispatchQueue) {
+        tries.withLock { $0.hurry(at: .now()) }
+        schedule(writing)
+    }
+
+    private func schedule(_ writing: DispatchQueue) {
+        guard let due = tries.withLock({ $0.due }) else { return }
+        let delay = max(.zero, due - .now())
+        queue.asyncAfter(deadline: .now() + .nanoseconds(Int(clamping: delay.nanoseconds))) { [self] in work(writing) }
+    }
+
+    private func work(_ writing: DispatchQueue) {
+        while let entry = tries.withLock({ $0.next(at: .now()) }) {
+            let isWhole = entry.job.name(with: symbolicator)
+            guard isWhole || entry.isLast else {
+                tries.withLock { $0.failed(entry, at: .now()) }
+                continue
+            }
+            let outcome = writing.sync { rewrite(entry.job, isWhole: isWhole) }
+            tries.withLock { $0.finished(entry) }
+            mailbox.post(.named(outcome))
+        }
+        schedule(writing)
+    }
+
+    private func rewrite(_ job: UnnamedReport, isWhole: Bool) -> NamedReport {
+        var outcome = NamedReport(
+            app: job.app, appName: job.facts.appName, pid: job.facts.pid, incident: job.incident, id: job.facts.id,
+            path: job.path)
+        guard let name = job.path.split(separator: "/").last, let stored = try? store.find(String(name)),
+            // Someone may have removed or edited it, or put a link in its place.
+            stored.isInStore, let old = try? store.read(stored),
+            let new = job.report(replacing: old, at: .now(), isWhole: isWhole),
+            (try? store.replace(stored, with: new)) != nil
+        else { return outcome }
+        outcome.isWhole = isWhole
+        outcome.explanation = Explanation(of: new)
+        outcome.verdict = new.body.linux?.verdict
+        return outcome
+    }
+}
+
+extension NamedReport {
+    /// What people and the journal are told; nil if the report is as it was.
+    func line(name: String) -> String? {
+        guard let explanation else { return nil }
+        return isWhole
+            ? "\(name): names were added to \(path): \(explanation.line)"
+            : "\(name): not all names could be added to \(path)"
+    }
+}

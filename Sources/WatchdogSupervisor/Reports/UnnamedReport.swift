@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+import WatchdogBase
+import WatchdogCapture
+import WatchdogLinux
+import WatchdogRendering
+import WatchdogReport
+import WatchdogReportStore
+import WatchdogVerdict
+
+/// A report that lacks names, and what is needed to write it again with them.
+///
+/// The stacks are unwound anew: what was read of them without files of the app is a guess.
+///
+/// Isolation: any thread, one at a time.
+final class UnnamedReport: Sendable {
+    /// What the report says until it has the names.
+    static let note =
+        "Names are missing. watchdogd tries for some minutes to add them to this report; "
+        + "later, 'watchdogd report symbolicate' may find them."
+    /// How long one try may take.
+    private static let time = Duration.seconds(120)
+
+    let app: Int
+    let incident: IncidentKey
+    let facts: IncidentFacts
+    let path: String
+    private let host: HostFacts
+    private let snapshot: Snapshot?
+    private let others: OtherStacks?
+    /// The notes of the report as it was written; other notes mean that somebody has changed it.
+    private let notes: [String]
+    private let captured: Mutex<CapturedProcess?>
+
+    /// - Parameters:
+    ///   - facts: as the report was written.
+    ///   - captured: the stacks as they were written.
+    ///   - snapshot: the stacks as they were captured; nil if all were named.
+    init(
+        app: Int, incident: IncidentKey, _ facts: IncidentFacts, _ host: HostFacts, _ captured: CapturedProcess?,
+        _ snapshot: Snapshot?, _ others: OtherStacks?, path: String
+    ) {
+        self.app = app
+        self.incident = incident
+        var facts = facts
+        notes = Report(of: facts, on: host, capture: captured).body.linux?.notes ?? []
+        facts.notes.removeAll { $0 == Self.note }
+        self.facts = facts
+        self.host = host
+        self.snapshot = snapshot
+        self.others = others
+        self.path = path
+        self.captured = Mutex(captured)
+    }
+
+    /// Names the stacks that lack names.
+    ///
+    /// - Returns: whether all have them now.
+    func name(with symbolicator: Symbolicator) -> Bool {
+        let deadline = Instant.now() + Self.time
+        var isWhole = true
+        if let snapshot, captured.withLock({ $0?.shortage != nil }) {
+            let named = symbolicator.symbolicate(snapshot)
+            isWhole = named.shortage == nil
+            captured.withLock { if isWhole || named.nameCount > $0?.nameCount ?? 0 { $0 = named } }
+        }
+        others?.retry(with: symbolicator, until: deadline)
+        return isWhole && others?.isShort != true
+    }
+
+    /// The report as it should be now.
+    ///
+    /// - Parameters:
+    ///   - stored: the report as it is on the disk.
+    ///   - time: the time now.
+    ///   - isWhole: whether all names were found.
+    /// - Returns: nil if somebody else has changed it.
+    func report(replacing stored: Report, at time: WallTime, isWhole: Bool) -> Report? {
+        guard stored.body.incident == facts.id.description, stored.body.linux?.notes == notes else { return nil }
+        var facts = facts
+        if let others {
+            facts.others = others.processes(of: 0, besides: facts.pid)
+            facts.strangers = others.processes(of: 1, besides: facts.pid)
+        }
+        let moment = time.text(fractionDigits: 0)
+        facts.notes.append(
+            isWhole
+                ? "The names were added at \(moment), after the report was written."
+                : "Names are still missing at \(moment), and watchdogd does not try again; "
+                    + "'watchdogd report symbolicate' may find them.")
+        var report = Report(of: facts, on: host, capture: captured.withLock(\.self))
+        report.name(culpritOf: Explanation(of: report))
+        report.takeRepeats(of: stored)
+        return report
+    }
+}
+
+extension CapturedProcess {
+    /// How many frames have a name.
+    fileprivate var nameCount: Int { threads.reduce(0) { $0 + $1.frames.count { $0.symbol != nil } } }
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+import WatchdogLinux
+import WatchdogReport
+import WatchdogReportStore
+
+extension EndToEnd {
+    @Suite("Names that come after the report", .enabled(if: isInstalled("cc"), "there is no C compiler"))
+    struct LateNameTests {
+        /// A watchdogd whose helper fails as long as a file tells it to, and a program of two threads that hangs.
+        private struct Bed {
+            let scratch: Scratch
+            let watchdogd: String
+            let program: String
+
+            init(failing: String) throws {
+                scratch = try Scratch()
+                // The helper has a user of its own.
+                chmod(scratch.path, 0o755)
+                let binaries = try scratch.makeDirectory("bin")
+                watchdogd = "\(binaries)/watchdogd"
+                for (name, copy) in [("watchdogd", "watchdogd"), ("watchdogd-symbolicate", "real")] {
+                    try Self.run(["cp", product(name), "\(binaries)/\(copy)"])
+                }
+                let marks = try scratch.makeDirectory("marks")
+                chmod(marks, 0o777)
+                // Its first word says which role the program plays.
+                try scratch.write(
+                    """
+                    #!/bin/bash
+                    \(failing.replacing("MARKS", with: marks))
+                    exec -a watchdogd-symbolicate \(binaries)/real "${@}"
+
+                    """, to: "bin/watchdogd-symbolicate", mode: 0o755)
+                program = scratch["locked"]
+                try Self.run(["cc", "-O1", "-g", "-pthread", "-o", program, "\(subjects)/stripped.c"])
+            }
+
+            private static func run(_ command: [String]) throws {
+                let program = try Program(command)
+                try #require(try program.end().code == 0, "\(command): \(program.text(.errors))")
+            }
+        }
+
+        private func symbols(_ report: Report) -> [String] {
+            report.body.threads.flatMap(\.frames).compactMap(\.symbol)
+        }
+
+        private func notes(_ report: Report) -> [String] { report.body.linux?.notes ?? [] }
+
+        @Test("run tries again before it ends, and the report has its names")
+        func run() throws {
+            let bed = try Bed(failing: "mkdir MARKS/first 2>/dev/null && exit 70")
+            let ending = try Supervision(
+                ["--readiness", "notify", "--launch", "1s"], [bed.program], binary: bed.watchdogd, scratch: bed.scratch
+            ).end()
+            #expect(bed.scratch.exists("marks/first"))
+            let report = try #require(ending.reports.first)
+            #expect(symbols(report).contains("block_for_ever") && symbols(report).contains("keep_lock"))
+            #expect(notes(report).contains { $0.hasPrefix("The names were added at ") }, "\(notes(report))")
+            #expect(ending.errors.contains("locked: names were added to "), "\(ending.errors)")
+            #expect(names(in: bed.scratch["reports"]).count == 1)
+        }
+
+        @Test("the daemon's report has all addresses at once, and names as soon as the helper works")
+        func serve() throws {
+            let bed = try Bed(failing: "[ -e MARKS/busy ] && exit 70")
+            try bed.scratch.write("", to: "marks/busy")
+            let service = try Service(
+                [
+                    "locked": """
+                    [App]
+                    ExecStart=\(bed.program)
+                    [Watchdog]
+                    Readiness=notify
+                    Launch=1s
+                    [Restart]
+                    Policy=never
+                    """
+                ],
+                wrapper: ["sh", "-c", "shift; exec \(bed.watchdogd) \"$@\"", "sh"], scratch: bed.scratch)
+            let store = ReportStore(directory: bed.scratch["reports"])
+            #expect(eventually { (try? store.list().isEmpty) == false })
+            let stored = try #require(try store.list().first)
+            let early = try store.read(stored)
+            #expect(symbols(early).isEmpty)
+            #expect(notes(early).contains { $0.hasPrefix("Names are missing. ") }, "\(notes(early))")
+            let images = early.body.usedImages
+            for thread in early.body.threads {
+                // block_for_ever's recursion, main or keep_lock.
+                #expect(thread.frames.contains { images[$0.imageIndex].name == "locked" })
+                #expect(thread.frames.allSatisfy { images.indices.contains($0.imageIndex) })
+            }
+            let own = try #require(images.firstIndex { $0.name == "locked" })
+            #expect(early.body.threads[0].frames.count { $0.imageIndex == own } >= 5)
+            #expect(early.body.linux?.buildIDs[own]?.count == 40)
+            var before = stat()
+            stat(stored.path, &before)
+            unlink(bed.scratch["marks/busy"])
+            let isNamed = eventually {
+                (try? store.read(stored)).map { symbols($0).contains("block_for_ever") } == true
+            }
+            #expect(isNamed)
+            let late = try store.read(stored)
+            #expect(symbols(late).contains("keep_lock"))
+            #expect(late.body.incident == early.body.incident && late.body.captureTime == early.body.captureTime)
+            #expect(notes(late).contains { $0.hasPrefix("The names were added at ") })
+            var after = stat()
+            stat(stored.path, &after)
+            #expect(after.st_mode == before.st_mode && after.st_uid == before.st_uid && after.st_mode & 0o027 == 0)
+            try service.program.line("locked: names were added to ", on: .errors)
+            #expect(names(in: bed.scratch["reports"]).count == 1)
+        }
+    }
+}

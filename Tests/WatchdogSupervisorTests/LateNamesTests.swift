@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import FoundationEssentials
+import Glibc
+import TestSupport
+import Testing
+import WatchdogBase
+import WatchdogCapture
+import WatchdogLinux
+import WatchdogPolicy
+import WatchdogReport
+import WatchdogReportStore
+import WatchdogVerdict
+
+@testable import WatchdogSupervisor
+
+@Suite("Names that come after the report", .reapsChildren)
+struct LateNamesTests {
+    private static func facts(_ process: Int32) -> IncidentFacts {
+        let now = Instant.now()
+        return IncidentFacts(
+            id: .random(), event: .sceneUpdate, exhaustion: .wallClock, allowance: .seconds(10), elapsed: .seconds(10),
+            appName: "App", pid: Int(process), executablePath: "/bin/app", userID: 0, parentName: "watchdogd",
+            parentPID: 1, launchTime: .now(), captureTime: .now(), launchInstant: now, captureInstant: now,
+            evidence: HangEvidence(processorCount: 2))
+    }
+
+    /// A process that waits until the test kills it, and its stacks.
+    private static func withSnapshot(_ body: (Snapshot) throws -> Void) throws {
+        let child = try spawn(SpawnRequest(executable: "/bin/sleep", arguments: ["sleep", "1000"]))
+        defer {
+            try? child.process.send(SIGKILL)
+            _ = try? child.process.waitExit()
+        }
+        #expect(eventually { ProcessStat.read(child.pid)?.state.letter == "S" })
+        try body(try Snapshot.take(of: child.pid, SnapshotOptions(stopTimeout: patience)))
+    }
+
+    /// A program in the place of `watchdogd-symbolicate` that fails some times, and then names the main thread's frame.
+    private static func program(in directory: String, failures: Int, of snapshot: Snapshot) throws -> String {
+        var named = CapturedProcess.withoutSymbols(from: snapshot, because: "named")
+        let first = try #require(named.threads.first?.frames.first)
+        var frame = first
+        (frame.symbol, frame.symbolLocation) = ("waits_for_ever", 4)
+        named.threads[0].frames = [frame]
+        try JSONEncoder().encode(named).write(to: URL(filePath: "\(directory)/answer"))
+        let tries = (0..<failures).map { "mkdir \(directory)/try\($0) 2>/dev/null && exit 70" }
+        let script = (["#!/bin/sh"] + tries + ["cat \(directory)/answer", ""]).joined(separator: "\n")
+        try Data(script.utf8).write(to: URL(filePath: "\(directory)/symbolicate"))
+        chmod("\(directory)/symbolicate", 0o755)
+        chmod("\(directory)/answer", 0o644)
+        // The program has a user of its own.
+        chmod(directory, 0o777)
+        return "\(directory)/symbolicate"
+    }
+
+    private func write(
+        failures: Int, delays: [Duration],
+        _ check: (
+            ReportStore, ReportOutcome, ReportWriter, _ wait: (() -> Bool) throws -> Void, _ named: () -> [NamedReport]
+        ) throws -> Void
+    ) throws {
+        try withTemporaryDirectory { directory in
+            try Self.withSnapshot { snapshot in
+                let program = try Self.program(in: directory, failures: failures, of: snapshot)
+                let loop = try EventLoop()
+                let mailbox = try Mailbox<Host.Message>()
+                let store = ReportStore(directory: "\(directory)/reports")
+                try store.prepare()
+                let writer = ReportWriter(
+                    store: store, symbolicator: Symbolicator(program: program), mailbox: mailbox, limitsRepeats: true,
+                    namingDelays: delays)
+                var outcome: ReportOutcome?
+                var named: [NamedReport] = []
+                let source = try loop.receive(from: mailbox) { message in
+                    switch message {
+                    case .reported(_, _, let report): outcome = report
+                    case .named(let report): named.append(report)
+                    default: break
+                    }
+                }
+                func wait(_ condition: () -> Bool) throws {
+                    let end = Instant.now() + patience
+                    while !condition(), Instant.now() < end { _ = try loop.runOnce(limit: .milliseconds(50)) }
+                    #expect(condition())
+                }
+                writer.write(
+                    app: 1, incident: .judged(7), facts: Self.facts(snapshot.process), host: .current(),
+                    capture: .taken(snapshot))
+                try wait { outcome != nil }
+                try check(store, try #require(outcome), writer, wait) { named }
+                withExtendedLifetime(source) {}
+            }
+        }
+    }
+
+    private func frames(_ report: Report) -> [FrameInfo] { report.body.threads.first?.frames ?? [] }
+
+    @Test("a report without names has all addresses, and the names replace them once, with the file's mode and count")
+    func later() throws {
+        try write(failures: 2, delays: [.seconds(1_000_000), .zero]) { store, outcome, writer, wait, named in
+            let path = try #require(outcome.path)
+            let stored = try store.find(path)
+            let before = try store.read(stored)
+            #expect(frames(before).count > 1 && frames(before).allSatisfy { $0.symbol == nil })
+            #expect(before.body.linux?.notes.contains(UnnamedReport.note) == true)
+            #expect(before.body.linux?.buildIDs.contains { $0 != nil } == true)
+            #expect(writer.awaitsNames)
+            // Another incident of the same fault is counted in it meanwhile.
+            var counted = before
+            counted.countRepeat(at: .now())
+            try store.replace(stored, with: counted)
+            chmod(path, 0o600)
+            writer.hurryNames()
+            try wait { !writer.awaitsNames }
+            #expect(named().count == 1)
+            let late = try #require(named().first)
+            // The second failure was the last try.
+            #expect(!late.isWhole)
+            #expect(late.line(name: "App") == "App: not all names could be added to \(path)")
+            let after = try store.read(try store.find(path))
+            #expect(after.body.linux?.repeats?.count == 1)
+            #expect(after.body.linux?.notes.contains { $0.hasPrefix("Names are still missing at ") } == true)
+            var status = stat()
+            stat(path, &status)
+            #expect(status.st_mode & 0o7777 == 0o600)
+        }
+    }
+
+    @Test("the second try finds the names, and nothing is tried after that")
+    func second() throws {
+        try write(failures: 1, delays: [.zero, .seconds(1_000_000)]) { store, outcome, writer, wait, named in
+            let path = try #require(outcome.path)
+            try wait { !named().isEmpty }
+            #expect(named().map(\.isWhole) == [true] && !writer.awaitsNames)
+            let report = try store.read(try store.find(path))
+            #expect(frames(report).map(\.symbol) == ["waits_for_ever"])
+            let notes = report.body.linux?.notes ?? []
+            #expect(notes.contains { $0.hasPrefix("The names were added at ") })
+            #expect(!notes.contains(UnnamedReport.note))
+            #expect(report.body.incident == named().first?.id.description)
+            #expect(try store.list().count == 1)
+        }
+    }
+
+    @Test("a report that somebody has changed meanwhile stays as it is")
+    func changed() throws {
+        try write(failures: 1, delays: [.seconds(1_000_000)]) { store, outcome, writer, wait, named in
+            let stored = try store.find(try #require(outcome.path))
+            var edited = try store.read(stored)
+            edited.body.linux?.notes.append("Somebody was here.")
+            try store.replace(stored, with: edited)
+            writer.hurryNames()
+            try wait { !named().isEmpty }
+            #expect(named().first?.explanation == nil && named().first?.line(name: "App") == nil)
+            #expect(try store.read(stored) == edited)
+        }
+    }
+
+    @Test("a report with all names is never written again")
+    func whole() throws {
+        try write(failures: 0, delays: [.zero]) { _, outcome, writer, _, _ in
+            #expect(outcome.path != nil && !writer.awaitsNames)
+        }
+    }
+}
