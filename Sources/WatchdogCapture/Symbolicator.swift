@@ -84,10 +84,13 @@ public struct Symbolicator: Sendable {
         return copy
     }
 
+    private static let patientWork = Duration.seconds(30)
+    private static let patientBudget = Duration.seconds(60)
+
     /// The same program with more time than a waiting report has, behind everything else that wants a CPU.
     public var patient: Symbolicator {
-        var copy = limited(work: .seconds(30), budget: .seconds(60))
-        copy.limits.cpuSeconds = 60
+        var copy = limited(work: Self.patientWork, budget: Self.patientBudget)
+        copy.limits.cpuSeconds = UInt64(clamping: Self.patientBudget.components.seconds)
         copy.limits.niceness = 19
         return copy
     }

@@ -10,6 +10,9 @@ final class EventLog: Sendable {
     /// Writes lines to standard error only.
     static let standardError = EventLog(toJournal: false)
 
+    /// The most entries that wait for the journal.
+    private static let entryLimit = 1_024
+
     private let journal: JournalThread?
     /// False if standard error leads to the journal, which already has the entries.
     private let speaks: Bool
@@ -28,7 +31,7 @@ final class EventLog: Sendable {
     ) {
         journal =
             toJournal && address.isPresent
-            ? try? JournalThread(address, capacity: 1_024) { count in
+            ? try? JournalThread(address, capacity: Self.entryLimit) { count in
                 JournalEntry(.messagesDropped, "messages dropped because the journal did not accept them: \(count)")
             } : nil
         speaks = journal == nil || !isErrorJournal

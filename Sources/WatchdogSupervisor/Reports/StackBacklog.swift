@@ -14,6 +14,9 @@ struct StackBacklog {
     /// An upper bound for the samples of an ordinary process, whose size is unknown before symbolication.
     fileprivate static let samples = Cost(bytes: 4 << 20, descriptors: 64)
 
+    /// The most bytes that they hold.
+    private static let byteLimit = 64 << 20
+
     private let limit: Cost
     private var used = Cost()
 
@@ -22,7 +25,7 @@ struct StackBacklog {
     /// - Parameter limit: a quarter of the descriptors and 64 MiB unless a test sets it.
     init(limit: Cost? = nil) {
         let descriptors = (try? ResourceLimit.current(.openFiles)).map { Int(clamping: $0.soft) / 4 } ?? 256
-        self.limit = limit ?? Cost(bytes: 64 << 20, descriptors: descriptors)
+        self.limit = limit ?? Cost(bytes: Self.byteLimit, descriptors: descriptors)
     }
 
     /// Reserves what one more report needs; false if there is no room for it.
