@@ -23,8 +23,9 @@ public enum CaptureRefusal: Hashable, Sendable, CustomStringConvertible {
 
 /// Decides which capture is next, and whose captures are refused because earlier ones have not returned.
 ///
-/// One worker has the turn. If its capture is late, another one takes over; the first then counts against the app and the
-/// user of its capture until it returns.
+/// One worker has the turn, and a few others help it while captures wait. If the capture of one is late, another one takes
+/// over; the first then counts against the app and the user of its capture until it returns. An app has one capture at a
+/// time: two would stop the same threads.
 struct CaptureQueue<Job> {
     /// How many replaced workers there may be.
     ///
@@ -41,16 +42,27 @@ struct CaptureQueue<Job> {
     }
 
     private let capacity: Int
+    /// How many workers may have a capture.
+    private let width: Int
     private var waiting: [Entry] = []
-    private var running: (tenant: Tenant, since: Instant)?
+    /// The captures by the numbers of their workers.
+    private var running: [Int: (tenant: Tenant, since: Instant)] = [:]
+    /// The workers that may begin captures.
+    private var workers: Set<Int> = [0]
+    /// Those among them that end when nothing waits.
+    private(set) var extras: Set<Int> = []
+    private var calledExtras = 0
     private var stuck = StuckWaits()
     /// The stuck captures by the generations of their workers.
     private var replaced: [Int: Int] = [:]
-    /// The number of the worker that has the turn; replaced workers have lower numbers.
+    /// The number of the newest worker.
     private(set) var generation = 0
     private(set) var isShutDown = false
 
-    init(capacity: Int) { self.capacity = capacity }
+    init(capacity: Int, width: Int = 1) {
+        self.capacity = capacity
+        self.width = width
+    }
 
     var waitingCount: Int { waiting.count }
     var stuckCount: Int { stuck.count }
@@ -81,44 +93,83 @@ struct CaptureQueue<Job> {
         return judged.compactMap { entry, refusal in refusal.map { (entry.job, $0) } }
     }
 
-    /// Begins the next capture; nil if none may begin.
+    /// Begins the next capture of a worker; nil if none may begin.
     ///
     /// Users without a stuck capture come first: the next one of another user probably gets stuck, too.
-    mutating func next(at now: Instant) -> Job? {
-        let admitted = waiting.indices.filter { stuck.refusal(of: waiting[$0].tenant, within: Self.limits) == nil }
-        guard let index = admitted.min(by: { rank(of: $0) < rank(of: $1) }) else { return nil }
+    mutating func next(for worker: Int, at now: Instant) -> Job? {
+        guard workers.contains(worker),
+            let index = waiting.indices.filter(mayBegin).min(by: { rank(of: $0) < rank(of: $1) })
+        else { return nil }
         let entry = waiting.remove(at: index)
-        running = (entry.tenant, now)
+        running[worker] = (entry.tenant, now)
         return entry.job
+    }
+
+    private func mayBegin(_ index: Int) -> Bool {
+        let tenant = waiting[index].tenant
+        return stuck.refusal(of: tenant, within: Self.limits) == nil
+            && !running.values.contains { $0.tenant == tenant }
     }
 
     private func rank(of index: Int) -> (stuck: Int, place: Int) {
         (stuck.count(of: waiting[index].tenant.user), index)
     }
 
-    /// The generation of the worker whose capture has taken longer than `limit`; nil if there is none, or if no further
-    /// one may be replaced.
-    func late(after limit: Duration, at now: Instant) -> Int? {
-        guard let running, now - running.since > limit, stuck.count < Self.limits.all else { return nil }
+    /// Calls an extra worker; returns false if there are enough workers for what waits.
+    mutating func callExtra() -> Bool {
+        guard !running.isEmpty, workers.count + calledExtras < width, waiting.indices.contains(where: mayBegin) else {
+            return false
+        }
+        calledExtras += 1
+        return true
+    }
+
+    /// Takes back a call that nobody follows.
+    mutating func cancelExtra() { calledExtras -= 1 }
+
+    /// Makes the caller the extra worker that was called; nil if it is not needed anymore.
+    mutating func join() -> Int? {
+        calledExtras -= 1
+        guard !isShutDown, waiting.indices.contains(where: mayBegin) else { return nil }
+        generation += 1
+        workers.insert(generation)
+        extras.insert(generation)
         return generation
     }
 
-    /// Makes the caller the worker that has the turn; nil if the late capture has ended in the meantime.
+    /// Ends an extra worker.
+    mutating func leave(_ worker: Int) {
+        guard extras.remove(worker) != nil else { return }
+        workers.remove(worker)
+    }
+
+    /// The worker with the oldest capture that has taken longer than `limit`; nil if there is none, or if no further one
+    /// may be replaced.
+    func late(after limit: Duration, at now: Instant) -> Int? {
+        guard stuck.count < Self.limits.all, let oldest = running.min(by: { $0.value.since < $1.value.since }),
+            now - oldest.value.since > limit
+        else { return nil }
+        return oldest.key
+    }
+
+    /// Makes the caller a worker in the place of another one; nil if the late capture has ended in the meantime.
     mutating func takeOver(from late: Int) -> Int? {
-        guard generation == late, let running else { return nil }
-        replaced[generation] = stuck.begin(for: running.tenant, at: running.since)
-        self.running = nil
+        guard workers.contains(late), let capture = running.removeValue(forKey: late) else { return nil }
+        replaced[late] = stuck.begin(for: capture.tenant, at: capture.since)
+        workers.remove(late)
         generation += 1
+        workers.insert(generation)
+        if extras.remove(late) != nil { extras.insert(generation) }
         return generation
     }
 
     /// Ends the capture of a worker; returns false if another one has taken over in the meantime.
-    mutating func finish(_ generation: Int) -> Bool {
-        guard generation == self.generation else {
-            if let number = replaced.removeValue(forKey: generation) { stuck.end(number) }
+    mutating func finish(_ worker: Int) -> Bool {
+        guard workers.contains(worker) else {
+            if let number = replaced.removeValue(forKey: worker) { stuck.end(number) }
             return false
         }
-        running = nil
+        running[worker] = nil
         return true
     }
 

@@ -7,6 +7,9 @@ public import WatchdogLinux
 
 /// The thread that takes snapshots, one after another, so that the supervisor's loop never waits for one.
 ///
+/// While captures of several apps wait, other threads help it, if the configuration allows: apps that hang together have
+/// their deadlines together, too.
+///
 /// A capture takes milliseconds, but the kernel may block a read of `/proc` or of a process's memory indefinitely, for
 /// example while another thread of the target holds its memory map in uninterruptible sleep. What only a signal ends does
 /// not keep watchdogd from ending; pages that never answer are left to ``Copiers``. The loop keeps
@@ -70,7 +73,7 @@ public final class CaptureThread: Sendable {
         self.copiers = copiers
         self.configuration = configuration
         self.taking = taking
-        state = Mutex(State(queue: CaptureQueue(capacity: configuration.queueLimit)))
+        state = Mutex(State(queue: CaptureQueue(capacity: configuration.queueLimit, width: configuration.width)))
         work = PosixSemaphore()
         try run(try SnapshotArena(resident: configuration.residentBytes), generation: 0)
     }
@@ -137,13 +140,28 @@ public final class CaptureThread: Sendable {
 
     private func enqueue(_ job: Job) -> CaptureRefusal? {
         let lost = copiers.refusal(of: job.tenant).map { CaptureRefusal.stuck($0) }
-        let refusal = state.withLock { state in
+        let (refusal, isCalled) = state.withLock { state in
             let refusal = lost ?? state.queue.add(job, for: job.tenant, at: .now())
             if refusal != nil { state.droppedCount += 1 }
-            return refusal
+            return (refusal, refusal == nil && state.queue.callExtra())
         }
         if refusal == nil { work.signal() }
+        if isCalled { startExtra() }
         return refusal
+    }
+
+    /// Starts a thread that takes captures as long as any wait.
+    private func startExtra() {
+        let started = try? CaptureWorker.start { [self] in
+            let arena = try? SnapshotArena(resident: 0)
+            let worker = state.withLock { $0.queue.join() }
+            guard let worker else { return }
+            guard let arena else { return state.withLock { $0.queue.leave(worker) } }
+            configuration.scheduling.apply()
+            serve(arena, worker)
+        }
+        started?.detach()
+        if started == nil { state.withLock { $0.queue.cancelExtra() } }
     }
 
     /// Why a capture of a tenant's process would be refused at this moment; nil if it would be accepted.
@@ -208,7 +226,7 @@ public final class CaptureThread: Sendable {
         }
         work.signal()
         let deadline = Instant.now() + limit
-        while !state.withLock({ $0.isIdle }) {
+        while !state.withLock({ $0.isIdle && $0.queue.extras.isEmpty }) {
             guard Instant.now() < deadline else { return false }
             usleep(1000)
         }
@@ -226,7 +244,7 @@ public final class CaptureThread: Sendable {
     }
 
     private func serve(_ arena: SnapshotArena, _ generation: Int) {
-        while let job = nextJob() {
+        while let job = nextJob(for: generation) {
             let runOthers: () -> Void = { [self] in job.others?.run(before: waitingCount) }
             arena.copying = copiers.copying(for: job.tenant)
             let (result, mustExit) = taking(arena, job.process, job.options, runOthers)
@@ -243,11 +261,18 @@ public final class CaptureThread: Sendable {
     }
 
     /// Waits for a job; nil when this worker must end.
-    private func nextJob() -> Job? {
+    private func nextJob(for worker: Int) -> Job? {
+        let (job, isExtra): (Job?, Bool) = state.withLock { state in
+            guard state.queue.extras.contains(worker) else { return (nil, false) }
+            let job = state.queue.isShutDown ? nil : state.queue.next(for: worker, at: .now())
+            if job == nil { state.queue.leave(worker) }
+            return (job, true)
+        }
+        if isExtra { return job }
         while true {
             work.wait()
             let (job, isOver): (Job?, Bool) = state.withLock { state in
-                guard state.queue.isShutDown else { return (state.queue.next(at: .now()), false) }
+                guard state.queue.isShutDown else { return (state.queue.next(for: worker, at: .now()), false) }
                 state.isIdle = true
                 return (nil, true)
             }
@@ -258,9 +283,9 @@ public final class CaptureThread: Sendable {
 
     /// - Returns: false if another worker has taken over in the meantime.
     private func finish(_ generation: Int) -> Bool {
-        let isCurrent = state.withLock { $0.queue.finish(generation) }
+        let (isCurrent, areWaiting) = state.withLock { ($0.queue.finish(generation), $0.queue.waitingCount > 0) }
         // Others of its tenant may have been passed over because of it.
-        if !isCurrent { work.signal() }
+        if !isCurrent || areWaiting { work.signal() }
         return isCurrent
     }
 }

@@ -24,6 +24,8 @@ public struct CaptureThreadConfiguration: Sendable, Equatable {
     public var residentBytes: Int
     /// How the thread is scheduled.
     public var scheduling: Scheduling
+    /// How many captures may run side by side while others wait.
+    public var width = 1
     /// What a capture may take for the other processes of an app.
     var treeLimits = TreeLimits()
 

@@ -5,6 +5,11 @@ import WatchdogBase
 
 @testable import WatchdogCapture
 
+extension CaptureQueue {
+    /// Begins the next capture of the newest worker.
+    fileprivate mutating func next(at now: Instant) -> Job? { next(for: generation, at: now) }
+}
+
 @Suite("The order of captures")
 struct CaptureQueueTests {
     private static let start = Instant(nanoseconds: 10_000_000_000)
@@ -32,10 +37,94 @@ struct CaptureQueueTests {
     func order() {
         var queue = CaptureQueue<String>(capacity: 2)
         #expect(queue.next(at: Self.start) == nil)
-        for job in ["1", "2"] { #expect(queue.add(job, for: Self.tenant("a"), at: Self.start) == nil) }
+        for job in ["1", "2"] { #expect(queue.add(job, for: Self.tenant(job), at: Self.start) == nil) }
         #expect(queue.add("3", for: Self.tenant("b", 2), at: Self.start) == .tooManyWaiting)
-        let begun = [queue.next(at: Self.start), queue.next(at: Self.start)]
-        #expect(begun == ["1", "2"])
+        let first = queue.next(at: Self.start)
+        let isCurrent = queue.finish(0)
+        let begun = [first, queue.next(at: Self.start)]
+        #expect(isCurrent && begun == ["1", "2"])
+    }
+
+    @Test("extra workers come while captures of several apps wait, as many as are allowed, and leave after them")
+    func extras() throws {
+        var queue = CaptureQueue<String>(capacity: 9, width: 2)
+        for job in ["1", "2", "3"] { #expect(queue.add(job, for: Self.tenant(job), at: Self.start) == nil) }
+        let calls = [
+            queue.callExtra(), queue.next(for: 0, at: Self.start) == "1", queue.callExtra(), queue.callExtra(),
+        ]
+        #expect(calls == [false, true, true, false], "the worker comes first, and one extra is enough")
+        let joined = queue.join()
+        let extra = try #require(joined)
+        let more = queue.callExtra()
+        #expect(!more)
+        let second = queue.next(for: extra, at: Self.start + Self.instant)
+        let isCurrent = queue.finish(extra)
+        let third = queue.next(for: extra, at: Self.start + Self.instant)
+        #expect(second == "2" && isCurrent && third == "3")
+        let hasFinished = queue.finish(extra)
+        let none = queue.next(for: extra, at: Self.start)
+        #expect(hasFinished && none == nil)
+        queue.leave(extra)
+        #expect(queue.extras.isEmpty)
+        _ = queue.add("4", for: Self.tenant("4"), at: Self.start)
+        let late = queue.next(for: extra, at: Self.start)
+        #expect(late == nil, "it has left")
+        let again = queue.callExtra()
+        #expect(again)
+    }
+
+    @Test("an extra worker that comes too late, or cannot come, is not missed")
+    func lateCall() {
+        var queue = CaptureQueue<String>(capacity: 9, width: 2)
+        for job in ["1", "2"] { _ = queue.add(job, for: Self.tenant(job), at: Self.start) }
+        _ = queue.next(for: 0, at: Self.start)
+        let isCalled = queue.callExtra()
+        _ = queue.finish(0)
+        _ = queue.next(for: 0, at: Self.start)
+        let joined = queue.join()
+        #expect(isCalled && joined == nil && queue.extras.isEmpty)
+        _ = queue.add("3", for: Self.tenant("3"), at: Self.start)
+        let calls = [queue.callExtra(), queue.callExtra()]
+        queue.cancelExtra()
+        let again = queue.callExtra()
+        #expect(calls == [true, false] && again)
+    }
+
+    @Test("an app has one capture at a time, and no extra worker comes for a second one")
+    func oneOfAnApp() throws {
+        var queue = CaptureQueue<String>(capacity: 9, width: 2)
+        for job in ["1", "2"] { #expect(queue.add(job, for: Self.tenant("a"), at: Self.start) == nil) }
+        let first = queue.next(for: 0, at: Self.start)
+        let early = queue.callExtra()
+        #expect(first == "1" && !early)
+        _ = queue.add("3", for: Self.tenant("b"), at: Self.start)
+        let isCalled = queue.callExtra()
+        let joined = queue.join()
+        let extra = try #require(joined)
+        let third = queue.next(for: extra, at: Self.start)
+        #expect(isCalled && third == "3")
+        let isCurrent = queue.finish(0)
+        let second = queue.next(for: 0, at: Self.start)
+        #expect(isCurrent && second == "2")
+    }
+
+    @Test("the oldest late capture is replaced first, and the successor of an extra worker is one")
+    func lateExtra() throws {
+        var queue = CaptureQueue<String>(capacity: 9, width: 2)
+        for job in ["1", "2"] { #expect(queue.add(job, for: Self.tenant(job), at: Self.start) == nil) }
+        let first = queue.next(for: 0, at: Self.start + Self.instant)
+        _ = queue.callExtra()
+        let joined = queue.join()
+        let extra = try #require(joined)
+        let second = queue.next(for: extra, at: Self.start)
+        #expect([first, second] == ["1", "2"])
+        #expect(queue.late(after: .seconds(1), at: Self.start + .seconds(1)) == nil)
+        #expect(queue.late(after: .seconds(1), at: Self.start + .seconds(1) + Self.instant) == extra)
+        let next = queue.takeOver(from: extra)
+        let successor = try #require(next)
+        #expect(queue.extras == [successor])
+        #expect(queue.late(after: .seconds(1), at: Self.start + .seconds(2)) == 0)
+        #expect(queue.stuckCount == 1)
     }
 
     @Test("a capture is late after its limit, and not before")

@@ -138,6 +138,31 @@ struct CaptureThreadTests {
         }
     }
 
+    @Test("captures of different apps run side by side, if that is allowed, and all end")
+    func sideBySide() throws {
+        let door = try Door()
+        let reports = Reports()
+        var configuration = CaptureThreadConfiguration(residentBytes: 0)
+        configuration.width = 2
+        let thread = try CaptureThread(configuration) { _, process, _, _ in
+            door.pass()
+            return (Self.failure(process), false)
+        }
+        defer { thread.shutDown() }
+        for process: Int32 in 1...4 {
+            thread.capture(
+                process, of: Tenant(app: "\(process)", user: 1), SnapshotOptions(), completion: reports.add)
+            if process == 1 { try eventually("the first capture") { door.arrivals == 1 } }
+        }
+        try eventually("two captures at once") { door.arrivals == 2 }
+        #expect(thread.waitingCount == 2)
+        for _ in 0..<4 { door.open() }
+        try eventually("four captures") { reports.count == 4 }
+        #expect(Set(reports.all) == [1, 2, 3, 4])
+        #expect(thread.stuckWorkerCount == 0)
+        #expect(thread.shutDown(within: patience))
+    }
+
     @Test("refuses and counts what its queue cannot hold")
     func queueLimit() throws {
         let door = try Door()

@@ -101,6 +101,8 @@ final class Host {
     private var turnCheck: Int?
     /// The limit of captures waiting for the capture thread; apps that hang on one database do so together.
     private static let captureLimit = 4_096
+    /// How many captures run side by side while others wait: more would keep the loop from a CPU.
+    private static let capturesAtOnce = 2
     private var hasChildNews = false
     private var hasToldOfJournal = false
     private var hasToldOfMoves = false
@@ -136,10 +138,11 @@ final class Host {
         // Enough for the stacks of a hundred threads without a page fault; beyond that, copying takes 0.2 ms more per
         // megabyte. Real-time like the loop: the capture ends with SIGKILL, which must not wait for a CPU either.
         copiers = Copiers(sources.examiner)
-        captureThread = try CaptureThread(
-            CaptureThreadConfiguration(
-                queueLimit: Self.captureLimit, residentBytes: 512 << 10,
-                scheduling: .realTime(priority: SchedulingGrant.priority)), copiers: copiers)
+        var captures = CaptureThreadConfiguration(
+            queueLimit: Self.captureLimit, residentBytes: 512 << 10,
+            scheduling: .realTime(priority: SchedulingGrant.priority))
+        captures.width = min(Self.capturesAtOnce, facts.processorCount)
+        captureThread = try CaptureThread(captures, copiers: copiers)
         gaps = ReportGaps(captureThread, examiner, log)
         reportWriter = ReportWriter(
             store: store, symbolicator: Symbolicator(), mailbox: mailbox, limitsRepeats: limitsRepeats,
