@@ -17,7 +17,7 @@ final class Bench {
     /// An observer that waits for a CPU would see everything late.
     let scheduling = SchedulingGrant.request()
     private let subjects: String
-    private let scratch: String
+    let scratch: String
     private var files = 0
 
     /// Finds the programs.

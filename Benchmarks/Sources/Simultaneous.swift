@@ -8,7 +8,7 @@ import WatchdogPolicy
 import WatchdogReport
 import WatchdogVerdict
 
-/// Fifty services of one daemon that hang at once, as when all of them wait for one database.
+/// Fifty services of one daemon that hang at once, because all of them wait for one server.
 struct Simultaneous {
     private static let count = 50
     private static let allowance = Duration.seconds(1)
@@ -28,22 +28,28 @@ struct Simultaneous {
         var death = Sample()
         /// From the first end to the last report on disk.
         var reports = Sample()
+        /// How many reports name the server as the cause.
+        var causes = 0
     }
 
     private func add(_ samples: Samples, _ prefix: String, to page: inout Page) {
         page.row("\(prefix)decided", samples.decision)
         page.row("\(prefix)program dead", samples.death, goal: Page.Goal(median: 10, p99: 10))
         page.row("\(prefix)all reports on disk", samples.reports, goal: Page.Goal(median: 10_000))
+        page.row("\(prefix)reports that name the server", right: samples.causes, of: Self.count, atLeast: Self.count)
     }
 
     private func hang() throws -> Samples {
+        let socket = "\(bench.scratch)/server"
+        let server = try Subject(bench.subject("mute"), [socket, "\(Self.count)"])
+        defer { withExtendedLifetime(server) {} }
         let daemon = try Daemon(bench, isHeard: false)
         defer { daemon.end() }
         try daemon.configure(
             Self.count, prefix: "hanging",
             """
             [App]
-            ExecStart=\(bench.subject("hang")) 0 0
+            ExecStart=\(bench.subject("hang")) 0 0 \(socket)
             StandardOutput=inherit
             [Watchdog]
             Readiness=notify
@@ -73,7 +79,9 @@ struct Simultaneous {
         var samples = Samples()
         for (pid, path) in paths {
             guard let hang = hangs[pid], let death = hang.death else { continue }
-            let allowance = try LinuxDetails.read(path).allowance
+            let linux = try LinuxDetails.read(path)
+            if linux.trail?.root == Int(server.process.pid) { samples.causes += 1 }
+            let allowance = linux.allowance
             let limit = Self.allowance + allowance.postponement
             samples.decision.add(.nanoseconds(allowance.elapsedNanoseconds) - limit)
             samples.death.add(death - hang.sign - limit)
