@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
 import WatchdogBase
 
 /// The examiner's side: reads a request, performs the examination, and writes the answer.
 enum ExaminationAnswer {
     /// The longest environment variable that is returned.
     private static let longestValue = 4_096
+    /// What this examiner has read last.
+    private static let openFiles = Mutex<OpenFiles.Table?>(nil)
 
     /// The answer to a request; empty when the process is gone, may not be read, or the request is malformed.
     static func make(to request: ExaminerFields) -> ExaminerFields {
@@ -51,7 +54,9 @@ enum ExaminationAnswer {
     ) -> Bool {
         guard let thread else { return false }
         let look = WaitLook(budget: WaitLook.trailBudget) { process.family }
-        look.trail(process: process.id, thread: thread).write(to: &answer)
+        let files = OpenFiles(openFiles.withLock(\.self))
+        look.trail(process: process.id, thread: thread, files).write(to: &answer)
+        openFiles.withLock { $0 = files.table }
         return true
     }
 

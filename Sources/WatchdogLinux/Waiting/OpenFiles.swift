@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import WatchdogBase
 
 /// Which processes have a socket, a pipe or the end of a FUSE connection open, among all that may be read.
 ///
 /// Searching `/proc/PID/fd` of all processes takes tens of milliseconds where there are many, so all is read once, when it is
-/// first needed.
+/// first needed. Apps that hang together wait for the same servers: an examiner keeps what it has read for a moment.
 ///
 /// Isolation: belongs to one thread.
 final class OpenFiles {
@@ -26,12 +27,39 @@ final class OpenFiles {
     /// How many holders of a file are kept: forked processes share all of theirs.
     private static let most = 16
 
-    private var holders: [File: [Holder]]?
+    /// What was read at one moment.
+    struct Table: Sendable {
+        /// How long it may serve other looks.
+        static let lifetime = Duration.milliseconds(100)
+
+        fileprivate let holders: [File: [Holder]]
+        /// When the reading began.
+        fileprivate(set) var began: Instant
+
+        /// Whether it may serve another look.
+        func isFresh(at now: Instant) -> Bool { now >= began && now - began < Self.lifetime }
+    }
+
+    /// What is known; nil until something is needed.
+    private(set) var table: Table?
+    /// Whether the table is of an earlier look, and what it lacks may be there now.
+    private var isInherited = false
+
+    /// Begins with what an earlier look has read, if that was a moment ago.
+    init(_ table: Table? = nil, at now: Instant = .now()) {
+        guard let table, table.isFresh(at: now) else { return }
+        self.table = table
+        isInherited = true
+    }
 
     /// Those who have a file open, by process ID; each process counts once.
     func holders(of file: File, _ budget: WorkBudget) -> [Holder] {
-        if holders == nil { holders = budget.useReserve { Self.read(Procfs.processes(), $0) } }
-        return holders?[file] ?? []
+        if table == nil || isInherited && table?.holders[file] == nil {
+            let began = Instant.now()
+            table = Table(holders: budget.useReserve { Self.read(Procfs.processes(), $0) }, began: began)
+            isInherited = false
+        }
+        return table?.holders[file] ?? []
     }
 
     private static func read(_ processes: [Int32], _ left: WorkBudget) -> [File: [Holder]] {

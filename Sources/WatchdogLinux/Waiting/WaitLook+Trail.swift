@@ -37,13 +37,16 @@ extension WaitLook {
     ///   - process: the process whose thread waits. Its user's rights decide how much the trail reveals about others.
     ///   - thread: the thread.
     public func trail(process: Int32, thread: Int32) -> WaitTrail {
-        guard let rights = TraceRights(process) else { return WaitTrail() }
-        return readingMemory(of: rights.users[1]).trail(from: Place(process: process, thread: thread), rights)
+        trail(process: process, thread: thread, OpenFiles())
     }
 
-    private func trail(from start: Place, _ rights: TraceRights) -> WaitTrail {
+    func trail(process: Int32, thread: Int32, _ files: OpenFiles) -> WaitTrail {
+        guard let rights = TraceRights(process) else { return WaitTrail() }
+        return readingMemory(of: rights.users[1]).trail(from: Place(process: process, thread: thread), rights, files)
+    }
+
+    private func trail(from start: Place, _ rights: TraceRights, _ files: OpenFiles) -> WaitTrail {
         var trail = WaitTrail()
-        let files = OpenFiles()
         var places = [start]
         while let place = places.last, let exit = exit(from: place, files) {
             if let index = places.firstIndex(where: { $0.process == exit.process }) {

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import Testing
+import WatchdogBase
+
+@testable import WatchdogLinux
+
+@Suite("Open files of all processes")
+struct OpenFilesTests {
+    private func budget() -> WorkBudget { WorkBudget(.seconds(60), reserve: .seconds(60)) }
+
+    private func inode(_ descriptor: OwnedDescriptor) -> UInt64 {
+        var status = stat()
+        fstat(descriptor.number, &status)
+        return UInt64(status.st_ino)
+    }
+
+    @Test("what was read serves a look just before it is too old, and not just after")
+    func lifetime() throws {
+        let pipe = try OwnedDescriptor.pipe()
+        let first = OpenFiles()
+        #expect(first.table == nil)
+        let found = first.holders(of: .pipe(inode(pipe.read)), budget())
+        #expect(found.map(\.process) == [getpid()])
+        let table = try #require(first.table)
+        let end = table.began + OpenFiles.Table.lifetime
+        #expect(table.isFresh(at: end - .nanoseconds(1)) && !table.isFresh(at: end))
+        #expect(!table.isFresh(at: table.began - .nanoseconds(1)))
+        let second = OpenFiles(table, at: end - .nanoseconds(1))
+        #expect(second.holders(of: .pipe(inode(pipe.read)), budget()) == found)
+        #expect(second.table?.began == table.began, "nothing was read")
+        #expect(OpenFiles(table, at: end).table == nil)
+    }
+
+    @Test("what an earlier look has not found is looked for again, once")
+    func missing() throws {
+        let first = OpenFiles()
+        _ = first.holders(of: .fileServer, budget())
+        let table = try #require(first.table)
+        let pipe = try OwnedDescriptor.pipe()
+        let second = OpenFiles(table, at: table.began)
+        #expect(second.holders(of: .pipe(inode(pipe.read)), budget()).map(\.process) == [getpid()])
+        let began = try #require(second.table).began
+        #expect(began > table.began)
+        #expect(second.holders(of: .pipe(0), budget()).isEmpty)
+        #expect(second.table?.began == began)
+    }
+}
