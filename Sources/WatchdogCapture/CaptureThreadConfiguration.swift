@@ -25,15 +25,18 @@ public struct CaptureThreadConfiguration: Sendable, Equatable {
     /// How the thread is scheduled.
     public var scheduling: Scheduling
     /// How many captures may run side by side while others wait.
-    public var width = 1
+    public var width: Int
     /// What a capture may take for the other processes of an app.
     var treeLimits = TreeLimits()
 
     /// Creates a configuration; the defaults suit processes with up to a thousand threads.
-    public init(queueLimit: Int = 64, residentBytes: Int = 4 << 20, scheduling: Scheduling = .inherited) {
+    public init(
+        queueLimit: Int = 64, residentBytes: Int = 4 << 20, scheduling: Scheduling = .inherited, width: Int = 1
+    ) {
         self.queueLimit = queueLimit
         self.residentBytes = residentBytes
         self.scheduling = scheduling
+        self.width = width
     }
 }
 

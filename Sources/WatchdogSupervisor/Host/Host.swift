@@ -68,7 +68,6 @@ final class Host {
 
     /// Called when the tries to add names to a report are over.
     var onNamed: (NamedReport) -> Void = { _ in }
-
     /// Called with what was read off the loop.
     var onRead: (DiskReading.Result) -> Void = { _ in }
 
@@ -138,11 +137,11 @@ final class Host {
         // Enough for the stacks of a hundred threads without a page fault; beyond that, copying takes 0.2 ms more per
         // megabyte. Real-time like the loop: the capture ends with SIGKILL, which must not wait for a CPU either.
         copiers = Copiers(sources.examiner)
-        var captures = CaptureThreadConfiguration(
-            queueLimit: Self.captureLimit, residentBytes: 512 << 10,
-            scheduling: .realTime(priority: SchedulingGrant.priority))
-        captures.width = min(Self.capturesAtOnce, facts.processorCount)
-        captureThread = try CaptureThread(captures, copiers: copiers)
+        captureThread = try CaptureThread(
+            CaptureThreadConfiguration(
+                queueLimit: Self.captureLimit, residentBytes: 512 << 10,
+                scheduling: .realTime(priority: SchedulingGrant.priority),
+                width: min(Self.capturesAtOnce, facts.processorCount)), copiers: copiers)
         gaps = ReportGaps(captureThread, examiner, log)
         reportWriter = ReportWriter(
             store: store, symbolicator: Symbolicator(), mailbox: mailbox, limitsRepeats: limitsRepeats,

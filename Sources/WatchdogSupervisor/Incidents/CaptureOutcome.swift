@@ -59,6 +59,12 @@ struct ReportOutcome: Sendable {
     /// What happened in one line: who does not move and why, then the kernel's terms.
     var line: String { explanation?.line ?? verdict.line }
 
+    /// Takes over what the report says since it has names.
+    mutating func take(_ named: NamedReport) {
+        explanation = named.explanation ?? explanation
+        verdict = named.verdict ?? verdict
+    }
+
     /// The outcome as it is kept once it has been announced.
     var withoutData: ReportOutcome {
         var outcome = self

@@ -45,11 +45,7 @@ final class RunSession {
     private var outcome: Outcome?
     private var endedAt: Instant?
     private var isConcluded = false
-    /// Ends the wait for names that reports lack.
-    private var namesLimit: Timer?
-    private var awaitsNames: Bool?
-    /// How long the end of a run waits for names that its reports lack.
-    static let namesPatience = Duration.seconds(10)
+    private var names: NamesWait?
     private var crashReport: ReportOutcome?
     private let terminationMessage: TerminationMessageFile?
     private let notifier: RunNotifier?
@@ -88,10 +84,7 @@ final class RunSession {
         shell.incidents.onCrashReport = { [unowned self] in crashReported($0, $1) }
         shell.host.hooks.onIdle = { [unowned self] in concludeIfReported() }
         shell.host.onNamed = { [unowned self] in named($0) }
-        namesLimit = try launch.shell.host.timer { [unowned self] _ in
-            awaitsNames = false
-            concludeIfReported()
-        }
+        names = try NamesWait(on: shell.host) { [unowned self] in concludeIfReported() }
         end = try launch.shell.host.timer { [unowned self] _ in supervisor.requestTermination() }
         faults = try FaultInjector(
             configuration.faults, limits, surroundings, shell, isQuiet: configuration.verbosity == .quiet)
@@ -153,34 +146,16 @@ final class RunSession {
     /// Concludes the run once the report, which may finish after the app's death, is written.
     private func concludeIfReported() {
         let isOver = driver.machine.isAtRest && script?.isOver != false && !launch.hasHooks
-        guard !isConcluded, isOver, let outcome, !waitsForNames() else { return }
+        guard !isConcluded, isOver, let outcome, names?.isOver() != false else { return }
         isConcluded = true
         loop.exit(code: conclude(outcome))
     }
 
-    /// Whether the end of the run still waits for names that a report lacks.
-    private func waitsForNames() -> Bool {
-        let writer = shell.host.reportWriter
-        guard writer.awaitsNames, awaitsNames != false else { return false }
-        if awaitsNames == nil {
-            awaitsNames = true
-            writer.hurryNames()
-            namesLimit?.arm(at: shell.now + Self.namesPatience)
-        }
-        return true
-    }
-
     private func named(_ report: NamedReport) {
-        if let explanation = report.explanation, let verdict = report.verdict {
-            switch report.incident {
-            case .judged(let id):
-                reports[id]?.explanation = explanation
-                reports[id]?.verdict = verdict
-            case .crash:
-                crashReport?.explanation = explanation
-                crashReport?.verdict = verdict
-            case .hang, .request: break
-            }
+        switch report.incident {
+        case .judged(let id): reports[id]?.take(report)
+        case .crash: crashReport?.take(report)
+        case .hang, .request: break
         }
         concludeIfReported()
     }
@@ -282,7 +257,7 @@ final class RunSession {
             StandardError.say("expected \(result.expectation), but \(result.judgement.actual)", as: .error)
         }
         if let failure = script?.failure { StandardError.say("the script failed: \(failure)", as: .error) }
-        var exitCode = isMet.map { $0 ? 0 : 1 } ?? exitCode(of: outcome)
+        var exitCode = isMet.map { $0 ? 0 : 1 } ?? outcome.exitCode(ofFailure: supervisor.spawnFailure)
         if let script, outcome.cause != .spawnFailed { exitCode = script.failure == nil && isMet != false ? 0 : 1 }
         history?.stop()
         exitCode = trace?.finish(exitCode) ?? exitCode
@@ -365,18 +340,6 @@ final class RunSession {
             moments: moments, hangs: (machine.hangs.count, machine.hangs.maximum), answers: answers,
             verdict: incidents.last.flatMap { reports[$0.id]?.line }, frames: crash?.frames,
             wait: crash?.wait)
-    }
-
-    private func exitCode(of outcome: Outcome) -> Int32 {
-        switch outcome.cause {
-        case .spawnFailed:
-            guard let error = supervisor.spawnFailure as? SpawnError, error.stage == .execute else { return 125 }
-            return error.shellCode
-        case .watchdog:
-            return 137
-        case .exited, .terminated, .killedOnRequest:
-            return outcome.status?.shellCode ?? 137
-        }
     }
 
     // MARK: - Launch
