@@ -391,6 +391,67 @@ struct LivenessProbeTests {
         #expect(life.transgressions.isEmpty)
     }
 
+    // MARK: - Another process that should answer
+
+    @Test("A stopped process that should answer excuses for as long as an answer may take, from when it was found")
+    func stoppedServer() {
+        var life = Self.probed(answering: nil)
+        life.evidence = Evidence(state: "S", serverPause: .stopped)
+        life.run(to: .seconds(17) - .nanosecond)
+        #expect(life.transgressions.isEmpty && life.probeTimes.count == 3)
+        #expect(life.notices.contains(.probe(.paused(.stopped))))
+        life.run(to: .seconds(17))
+        #expect(life.decisionTimes == [.seconds(17)])
+    }
+
+    @Test("If the process that should answer runs again in time, the app is probed anew", arguments: [false, true])
+    func continuedServer(isInTime: Bool) {
+        var life = Self.probed(answering: nil)
+        life.evidence = Evidence(state: "S", serverPause: .stopped)
+        life.run(to: isInTime ? .milliseconds(16_750) - .nanosecond : .seconds(17))
+        life.evidence = Evidence(state: "S")
+        life.run(to: .milliseconds(16_750) + .seconds(7) - .nanosecond)
+        #expect(life.decisionTimes == (isInTime ? [] : [.seconds(17)]))
+        guard isInTime else { return }
+        #expect(life.notices.contains(.probe(.resumed(after: .milliseconds(9_750)))))
+        life.run(to: .milliseconds(16_750) + .seconds(7))
+        #expect(life.decisionTimes == [.milliseconds(16_750) + .seconds(7)])
+    }
+
+    @Test("A main process that is continued meanwhile begins no new excuse of the process that should answer")
+    func continuedMainProcess() {
+        var life = Self.probed(answering: nil)
+        life.evidence = Evidence(state: "S", serverPause: .stopped)
+        life.run(to: .seconds(8))
+        life.tell(.stopped)
+        life.at(.milliseconds(8_100), .continued)
+        life.run(to: .seconds(17) - .nanosecond)
+        #expect(life.transgressions.isEmpty && life.probeTimes.count == 6)
+        life.run(to: .seconds(17))
+        #expect(life.decisionTimes == [.seconds(17)])
+    }
+
+    @Test("A process that should answer and is traced is held by somebody")
+    func tracedServer() {
+        var life = Self.probed(answering: nil)
+        life.evidence = Evidence(state: "S", serverPause: .traced(by: 42))
+        life.run(to: .minutes(10))
+        #expect(life.transgressions.isEmpty && life.probeTimes.count == 3)
+        life.evidence = Evidence(state: "S")
+        life.run(to: .minutes(10) + .seconds(8))
+        #expect(life.decisionTimes.count == 1)
+    }
+
+    @Test("For pings it does not matter who holds up the answer to a probe")
+    func stoppedServerBesidePings() {
+        var life = Timeline.pinging()
+        life.evidence = Evidence(state: "S", serverPause: .stopped)
+        life.run(to: .seconds(10) - .nanosecond)
+        #expect(life.transgressions.isEmpty)
+        life.run(to: .seconds(10))
+        #expect(life.decisionTimes == [.seconds(10)])
+    }
+
     @Test("An app that extends its allowance is not killed for failures before the end that it asked for")
     func extended() {
         var life = Self.probed(answering: nil)

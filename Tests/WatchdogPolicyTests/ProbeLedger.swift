@@ -25,6 +25,7 @@ struct ProbeLedger {
     private var hasCredit = false
     private var sparedUntil: Instant?
     private var stoppedSince: Instant?
+    private var serverStoppedSince: Instant?
     private var isImpossibleTold = false
     private var isLookOwed = false
     private var isStopSeen = false
@@ -57,9 +58,11 @@ struct ProbeLedger {
         if case .standing = state { true } else { false }
     }
 
+    private func held(_ evidence: Evidence) -> Pause? { evidence.pause ?? evidence.serverPause }
+
     private func excuses(_ pause: Pause, at now: Instant) -> Bool {
-        guard pause == .stopped, let stoppedSince else { return true }
-        return now - stoppedSince < spec.allowances.update
+        guard pause == .stopped, let since = stoppedSince ?? serverStoppedSince else { return true }
+        return now - since < spec.allowances.update
     }
 
     private mutating func wait(isLaunching: Bool, at now: Instant) {
@@ -83,6 +86,9 @@ struct ProbeLedger {
         switch happened {
         case .inspected(_, let evidence) where answering != nil:
             stoppedSince = evidence.pause == .stopped ? stoppedSince ?? now : nil
+            if isAnswered, evidence.pause == nil {
+                serverStoppedSince = evidence.serverPause == .stopped ? serverStoppedSince ?? now : nil
+            }
         case .stopped:
             stoppedSince = stoppedSince ?? now
             isStopSeen = excuses(.stopped, at: now)
@@ -188,7 +194,7 @@ struct ProbeLedger {
 
     private mutating func bookPause(_ pause: Pause, _ happened: ProcessEvent, at now: Instant) -> String? {
         switch happened {
-        case .inspected(_, let evidence) where isAnswered && evidence.pause == pause && excuses(pause, at: now): break
+        case .inspected(_, let evidence) where isAnswered && held(evidence) == pause && excuses(pause, at: now): break
         case .stopped where pause == .stopped && !isStanding && excuses(pause, at: now): break
         default: return "probes paused by \(pause) because of \(happened)"
         }
@@ -202,7 +208,8 @@ struct ProbeLedger {
 
     private func nextLook(_ pause: Pause, at now: Instant) -> Instant {
         let next = now + spec.fairness.pauseInterval
-        guard pause == .stopped, let since = stoppedSince, since + spec.allowances.update > now else { return next }
+        guard pause == .stopped, let since = stoppedSince ?? serverStoppedSince, since + spec.allowances.update > now
+        else { return next }
         return min(next, since + spec.allowances.update)
     }
 
@@ -233,9 +240,9 @@ struct ProbeLedger {
         else { return "\(missed) became an incident after \(failures) failures" }
         switch (state, happened) {
         case (.looking, .inspected(_, let evidence)) where isAnswered:
-            if let pause = evidence.pause, excuses(pause, at: now) { return "killed while \(pause)" }
+            if let pause = held(evidence), excuses(pause, at: now) { return "killed while \(pause)" }
         case (.standing, .inspected(_, let evidence)) where isAnswered:
-            guard let pause = evidence.pause, !excuses(pause, at: now) else { return "killed out of a pause" }
+            guard let pause = held(evidence), !excuses(pause, at: now) else { return "killed out of a pause" }
         case (.looking(let until), .deadlineReached) where now >= until: break
         default: return "probes decided at \(state) because of \(happened)"
         }
@@ -247,6 +254,7 @@ struct ProbeLedger {
     /// Where the probes of an app were that stands up to them is not kept: the next one is due at once.
     mutating func bookRestart() {
         lastID = 0
+        serverStoppedSince = nil
         guard failures == 0, !isOver, !hasCredit, sparedUntil == nil else { return }
         switch state {
         case .waiting, .running, .cancelled: state = .waiting(until: Instant(nanoseconds: 0))
@@ -278,6 +286,7 @@ struct ProbeLedger {
             guard isUnderWay else { return }
             if result == .answered {
                 forget()
+                serverStoppedSince = nil
                 isImpossibleTold = false
             }
             if case .impossible = result {

@@ -250,7 +250,8 @@ struct Storm {
             tracer: generator.oneIn(8) ? 42 : nil,
             isFrozen: generator.oneIn(8),
             runDelay: generator.oneIn(2)
-                ? .zero : .nanoseconds(Int64(generator.next() >> 1) >> Int64(generator.below(50)))
+                ? .zero : .nanoseconds(Int64(generator.next() >> 1) >> Int64(generator.below(50))),
+            serverPause: generator.pick([nil, nil, nil, .stopped, .traced(by: 43)])
         )
     }
 

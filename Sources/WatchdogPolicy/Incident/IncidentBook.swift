@@ -46,7 +46,7 @@ struct IncidentBook: Equatable, Sendable {
             extended: judgement.extended,
             paused: judgement.paused,
             rebases: judgement.rebases,
-            evidence: evidence,
+            evidence: evidence.map { $0.ofMainProcess },
             visibility: turn.visibility,
             isSuspended: turn.isSuspended,
             isEnforced: turn.spec.enforcement == .kill,

@@ -18,6 +18,14 @@ public struct Evidence: Hashable, Sendable, Codable {
     public var runTime: Duration
     /// Time in which the main thread was runnable without a CPU since the last ``ProcessEffect/beginWindow``.
     public var runDelay: Duration
+    /// Who stopped or traced the process that has not answered the latest probe, if that is not the main process.
+    ///
+    /// It concerns only probes, and is not saved: it is found again.
+    public var serverPause: Pause?
+
+    private enum CodingKeys: String, CodingKey {
+        case letter, tracer, isFrozen, isDumpingCore, runTime, runDelay
+    }
 
     /// Creates evidence.
     public init(
@@ -26,7 +34,8 @@ public struct Evidence: Hashable, Sendable, Codable {
         isFrozen: Bool = false,
         isDumpingCore: Bool = false,
         runTime: Duration = .zero,
-        runDelay: Duration = .zero
+        runDelay: Duration = .zero,
+        serverPause: Pause? = nil
     ) {
         self.letter = state.map { String($0) }
         self.tracer = tracer
@@ -34,6 +43,7 @@ public struct Evidence: Hashable, Sendable, Codable {
         self.isDumpingCore = isDumpingCore
         self.runTime = runTime
         self.runDelay = runDelay
+        self.serverPause = serverPause
     }
 
     /// Who stopped, froze or traced the process; nil if nobody did.
@@ -45,6 +55,16 @@ public struct Evidence: Hashable, Sendable, Codable {
         if state == "T" || state == "t" { return .stopped }
         return nil
     }
+
+    /// The evidence that is saved.
+    var ofMainProcess: Evidence {
+        var copy = self
+        copy.serverPause = nil
+        return copy
+    }
+
+    /// Who holds up the answer to a probe: of the main process, or else of the process that should give it.
+    var probedPause: Pause? { pause ?? serverPause }
 }
 
 /// Why an allowance's clock stands still.

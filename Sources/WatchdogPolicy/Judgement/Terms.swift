@@ -13,6 +13,8 @@ struct Terms {
     var runDelay: Duration?
     /// From this instant, being stopped is no excuse; nil for never.
     var stopExcuseEnd: Instant?
+    /// Whether it counts as well who holds up the process that should answer a probe.
+    var concernsServer = false
     /// Whether the supervisor itself froze the process, so that being stopped or frozen is no excuse.
     var isSuspended = false
 
@@ -21,7 +23,7 @@ struct Terms {
     }
 
     func excuse(in evidence: Evidence, at now: Instant) -> Pause? {
-        switch evidence.pause {
+        switch concernsServer ? evidence.probedPause : evidence.pause {
         case .stopped where isSuspended || stopExcuseEnd.map { now >= $0 } ?? false: nil
         case .frozen where isSuspended: nil
         case let pause: pause

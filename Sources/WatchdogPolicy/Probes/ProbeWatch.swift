@@ -54,6 +54,9 @@ struct ProbeWatch: Hashable, Sendable {
     private var failures: Failures?
     private var paused = Duration.zero
     private var rebases = 0
+    /// When the process that should answer, if it is not the main process, was found to be stopped by a signal; nil if it was
+    /// not at the latest examination.
+    private var serverStoppedSince: Instant?
     /// Whether the latest probe was impossible.
     private(set) var isImpossible = false
 
@@ -89,6 +92,7 @@ struct ProbeWatch: Hashable, Sendable {
         var copy = self
         copy.startedAt = Self.anyTime
         copy.windowStart = Self.anyTime
+        copy.serverStoppedSince = nil
         copy.step = .waiting(until: Self.anyTime)
         return copy
     }
@@ -177,6 +181,7 @@ struct ProbeWatch: Hashable, Sendable {
         isImpossible = false
         paused = .zero
         rebases = 0
+        serverStoppedSince = nil
         schedule(turn)
         return outcome
     }
@@ -210,19 +215,25 @@ struct ProbeWatch: Hashable, Sendable {
     /// The terms for failures: somebody will release a debugger or freezer, so these excuse without limit.
     ///
     /// Nobody may ever end a stop, so it excuses only as long as an answer may take. When a pause discovered late ends,
-    /// nothing remains; the failures are forgotten instead.
+    /// nothing remains; the failures are forgotten instead. The same goes for another process than the main one that should
+    /// answer; its state is only seen by examinations.
     private func terms(_ circumstances: Circumstances, _ turn: Turn) -> Terms {
         var terms = Terms(turn.spec.fairness)
         terms.recovery = .zero
-        terms.stopExcuseEnd = circumstances.stopExcuseEnd
+        terms.stopExcuseEnd =
+            circumstances.stopExcuseEnd ?? serverStoppedSince.map { $0 + turn.spec.allowances.update }
+        terms.concernsServer = true
         return terms
     }
 
     mutating func inspected(
         _ id: Int, _ evidence: Evidence, _ circumstances: Circumstances, _ turn: inout Turn
     ) -> Outcome {
+        if evidence.pause == nil {
+            serverStoppedSince = evidence.serverPause == .stopped ? serverStoppedSince ?? turn.now : nil
+        }
         var terms = terms(circumstances, turn)
-        if evidence.pause != nil { terms.runDelay = .zero }
+        if evidence.probedPause != nil { terms.runDelay = .zero }
         return judge(evidence, circumstances, &turn) { judgement, turn in
             // Credit counts from the answer.
             judgement.move(to: turn.now)
@@ -243,7 +254,9 @@ struct ProbeWatch: Hashable, Sendable {
         case .paused(let pause): turn.announce(probe: .paused(pause))
         case .resumed(let duration, _):
             // The process is still stopped, although that is no longer an excuse.
-            guard evidence?.pause == nil else { return decided(judgement, standing: duration, circumstances, turn) }
+            guard evidence?.probedPause == nil else {
+                return decided(judgement, standing: duration, circumstances, turn)
+            }
             turn.announce(probe: .resumed(after: duration))
             paused += duration
             failures = nil
