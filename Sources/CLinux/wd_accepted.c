@@ -37,87 +37,92 @@ static void fill_internet(struct inet_diag_sockid *id, const struct sockaddr_sto
     id->idiag_cookie[1] = INET_DIAG_NOCOOKIE;
 }
 
+struct found {
+    enum wd_acceptance acceptance;
+    uint32_t inode;
+};
+
 static bool take_internet(const void *message, size_t length, void *context) {
     (void)length;
     const struct inet_diag_msg *other = message;
-    enum wd_acceptance *acceptance = context;
+    struct found *found = context;
     switch (other->idiag_state) {
     /* If the connection no longer exists, the query finds the listening socket: the connection was accepted and
      * closed again. A connection to another machine may find it too, if it listens on all addresses. */
     case LISTENING:
-        *acceptance = WD_ACCEPTANCE_UNKNOWN;
+        found->acceptance = WD_ACCEPTANCE_UNKNOWN;
         break;
     /* A request that tcp_check_req(), net/ipv4/tcp_minisocks.c, has not turned into a socket. */
     case SYN_RECEIVED:
     case NEW_SYN_RECEIVED:
-        *acceptance = WD_WITHHELD;
+        found->acceptance = WD_WITHHELD;
         break;
     case ESTABLISHED:
     case CLOSE_WAIT:
         /* A socket that no process has received from accept has no inode: sock_i_ino(), net/core/sock.c. */
-        *acceptance = other->idiag_inode != 0 ? WD_ACCEPTED : WD_NOT_ACCEPTED;
+        found->acceptance = other->idiag_inode != 0 ? WD_ACCEPTED : WD_NOT_ACCEPTED;
+        found->inode = other->idiag_inode;
         break;
     /* The program has closed its end. */
     default:
-        *acceptance = WD_ACCEPTED;
+        found->acceptance = WD_ACCEPTED;
     }
     return false;
 }
 
-static enum wd_acceptance ask_internet(int diagnosis, int connection, const struct sockaddr_storage *ours) {
+static void ask(int diagnosis, const void *request, size_t length, struct wd_sock_diag_answer *answer,
+                struct found *found) {
+    answer->limit = WD_SOCK_DIAG_ONE;
+    answer->context = found;
+    if (wd_sock_diag_ask(diagnosis, false, request, length, answer) != 0)
+        *found = (struct found){WD_ACCEPTANCE_UNKNOWN, 0};
+}
+
+static void ask_internet(int diagnosis, int connection, const struct sockaddr_storage *ours, struct found *found) {
     struct sockaddr_storage theirs;
     socklen_t size = sizeof theirs;
-    if (getpeername(connection, (struct sockaddr *)&theirs, &size) < 0) return WD_ACCEPTANCE_UNKNOWN;
+    if (getpeername(connection, (struct sockaddr *)&theirs, &size) < 0) return;
     struct inet_diag_req_v2 request = {
         .sdiag_family = ours->ss_family, .sdiag_protocol = IPPROTO_TCP, .idiag_states = ~0u};
     fill_internet(&request.id, ours, &theirs);
-    enum wd_acceptance acceptance = WD_ACCEPTANCE_UNKNOWN;
-    struct wd_sock_diag_answer answer = {
-        sizeof(struct inet_diag_msg), WD_SOCK_DIAG_ONE, take_internet, &acceptance};
-    return wd_sock_diag_ask(diagnosis, false, &request, sizeof request, &answer) == 0 ? acceptance
-                                                                                     : WD_ACCEPTANCE_UNKNOWN;
+    struct wd_sock_diag_answer answer = {.least = sizeof(struct inet_diag_msg), .take = take_internet};
+    ask(diagnosis, &request, sizeof request, &answer, found);
 }
 
 static bool take_unix(const void *message, size_t length, void *context) {
     const struct unix_diag_msg *socket = message;
-    enum wd_acceptance *acceptance = context;
+    struct found *found = context;
     size_t rest = length - sizeof *socket;
     for (const struct rtattr *attribute = (const void *)(socket + 1); RTA_OK(attribute, rest);
          attribute = RTA_NEXT(attribute, rest)) {
         if (attribute->rta_type != UNIX_DIAG_PEER || RTA_PAYLOAD(attribute) < sizeof(uint32_t)) continue;
-        uint32_t inode;
-        memcpy(&inode, RTA_DATA(attribute), sizeof inode);
-        *acceptance = inode != 0 ? WD_ACCEPTED : WD_NOT_ACCEPTED;
+        memcpy(&found->inode, RTA_DATA(attribute), sizeof found->inode);
+        found->acceptance = found->inode != 0 ? WD_ACCEPTED : WD_NOT_ACCEPTED;
         break;
     }
     return false;
 }
 
-static enum wd_acceptance ask_unix(int diagnosis, int connection) {
+static void ask_unix(int diagnosis, int connection, struct found *found) {
     struct stat status;
-    if (fstat(connection, &status) < 0) return WD_ACCEPTANCE_UNKNOWN;
+    if (fstat(connection, &status) < 0) return;
     struct unix_diag_req request = {.sdiag_family = AF_UNIX,
                                     .udiag_states = ~0u,
                                     .udiag_ino = status.st_ino,
                                     .udiag_show = UDIAG_SHOW_PEER,
                                     .udiag_cookie = {~0u, ~0u}};
-    enum wd_acceptance acceptance = WD_ACCEPTANCE_UNKNOWN;
-    struct wd_sock_diag_answer answer = {sizeof(struct unix_diag_msg), WD_SOCK_DIAG_ONE, take_unix, &acceptance};
-    return wd_sock_diag_ask(diagnosis, false, &request, sizeof request, &answer) == 0 ? acceptance
-                                                                                     : WD_ACCEPTANCE_UNKNOWN;
+    struct wd_sock_diag_answer answer = {.least = sizeof(struct unix_diag_msg), .take = take_unix};
+    ask(diagnosis, &request, sizeof request, &answer, found);
 }
 
-enum wd_acceptance wd_acceptance_ask(int diagnosis, int connection) {
+enum wd_acceptance wd_acceptance_ask(int diagnosis, int connection, uint32_t *inode) {
+    struct found found = {WD_ACCEPTANCE_UNKNOWN, 0};
     struct sockaddr_storage ours;
     socklen_t size = sizeof ours;
-    if (getsockname(connection, (struct sockaddr *)&ours, &size) < 0) return WD_ACCEPTANCE_UNKNOWN;
-    switch (ours.ss_family) {
-    case AF_INET:
-    case AF_INET6:
-        return ask_internet(diagnosis, connection, &ours);
-    case AF_UNIX:
-        return ask_unix(diagnosis, connection);
-    default:
-        return WD_ACCEPTANCE_UNKNOWN;
+    if (getsockname(connection, (struct sockaddr *)&ours, &size) == 0) {
+        if (ours.ss_family == AF_INET || ours.ss_family == AF_INET6) ask_internet(diagnosis, connection, &ours, &found);
+        if (ours.ss_family == AF_UNIX) ask_unix(diagnosis, connection, &found);
     }
+    *inode = found.inode;
+    return found.acceptance;
 }

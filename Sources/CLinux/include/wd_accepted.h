@@ -4,6 +4,7 @@
  * connection on a listening socket, even if the process that should accept it has long been stuck.
  */
 #pragma once
+#include <stdint.h>
 
 enum wd_acceptance {
     WD_ACCEPTED = 1,
@@ -19,5 +20,6 @@ enum wd_acceptance {
 /* A socket for the queries, non-blocking and close-on-exec; -1 with errno. */
 int wd_acceptance_open(void);
 
-/* Queries a connected TCP or Unix stream socket of this process; never waits. */
-enum wd_acceptance wd_acceptance_ask(int diagnosis, int connection);
+/* Queries a connected TCP or Unix stream socket of this process; never waits. *inode is that of the socket that was
+ * accepted, or 0 if it is not known. */
+enum wd_acceptance wd_acceptance_ask(int diagnosis, int connection, uint32_t *inode);

@@ -24,6 +24,7 @@ enum ExaminationAnswer {
             case .waits: addWaits(of: process, thread: request.number(), isWithinApp: false, to: &answer)
             case .waitsWithinApp: addWaits(of: process, thread: request.number(), isWithinApp: true, to: &answer)
             case .trail: addTrail(of: process, thread: request.number(), to: &answer)
+            case .server: addServer(of: process, &request, to: &answer)
             case .variable: addVariable(request.text(), of: process, to: &answer)
             case .journalStream: addJournalStream(of: process, to: &answer)
             case .locks: addLocks(in: request.text(), to: &answer)
@@ -57,6 +58,20 @@ enum ExaminationAnswer {
         let files = OpenFiles(openFiles.withLock(\.self))
         look.trail(process: process.id, thread: thread, files).write(to: &answer)
         openFiles.withLock { $0 = files.table }
+        return true
+    }
+
+    private static func addServer(
+        of process: ExaminedProcess, _ request: inout ExaminerFields, to answer: inout ExaminerFields
+    ) -> Bool {
+        guard let accepted: UInt32 = request.number(), let preferred: UInt32 = request.number(),
+            let address = request.text().flatMap({ try? ListenAddress(parsing: $0) })
+        else { return false }
+        let connection = UnansweredConnection(accepted: accepted == 0 ? nil : accepted, address: address)
+        let look = WaitLook(budget: WaitLook.trailBudget, isInCgroup: process.cgroup != nil) { process.family }
+        let found = look.server(of: connection, main: process.id, preferring: Int32(bitPattern: preferred))
+        answer.append(found == nil ? 0 : 1)
+        found?.write(to: &answer)
         return true
     }
 
@@ -192,6 +207,21 @@ extension WaitTrail.Hop {
         fields.append(wait == nil ? 0 : 1)
         wait?.write(to: &fields)
         fields.append(isIdle ? 1 : 0)
+    }
+}
+
+extension ServingProcess {
+    init?(reading fields: inout ExaminerFields) {
+        guard let id: Int32 = fields.number(), let startTime: UInt64 = fields.number(),
+            let hasAccepted: Int = fields.number()
+        else { return nil }
+        self.init(id: id, startTime: startTime, hasAccepted: hasAccepted == 1)
+    }
+
+    func write(to fields: inout ExaminerFields) {
+        fields.append(id)
+        fields.append(startTime)
+        fields.append(hasAccepted ? 1 : 0)
     }
 }
 

@@ -78,7 +78,7 @@ public struct BlockedThread: Hashable, Sendable {
 }
 
 enum ExaminationKind: String {
-    case waits, waitsWithinApp, trail, variable, journalStream, locks
+    case waits, waitsWithinApp, trail, server, variable, journalStream, locks
 }
 
 extension Examination where Answer == BlockedThread {
@@ -103,6 +103,24 @@ extension Examination where Answer == WaitTrail {
     /// Which processes a thread's wait leads to, one after the other.
     public static func trail(of process: ExaminedProcess, thread: Int32) -> Examination {
         Examination(Examination(.trail, process) { WaitTrail(reading: &$0) }, adding: String(thread))
+    }
+}
+
+extension Examination where Answer == ServingProcess? {
+    /// Which process of an app should answer a connection; the answer is nil if that is not known.
+    ///
+    /// - Parameters:
+    ///   - process: the main process of the app.
+    ///   - connection: the connection.
+    ///   - preferred: who is meant if several may be.
+    public static func server(
+        of process: ExaminedProcess, for connection: UnansweredConnection, preferring preferred: Int32?
+    ) -> Examination {
+        let examination = Examination(.server, process) { fields in
+            fields.list(limit: 1) { ServingProcess(reading: &$0) }.map(\.first)
+        }
+        let fields = [connection.accepted ?? 0, UInt32(bitPattern: preferred ?? 0)].map(String.init)
+        return (fields + [connection.address.description]).reduce(examination) { Examination($0, adding: $1) }
     }
 }
 

@@ -71,6 +71,45 @@ public struct ListeningSocket: Hashable, Sendable {
         return false
     }
 
+    /// The sockets that listen on an address in the network namespace of a process; if it is TCP and connections wait to be
+    /// accepted, only those for which they do.
+    ///
+    /// Waits for no file system, so a Unix socket is found by the name that it was bound by; a relative one may be another
+    /// program's.
+    static func all(on address: ListenAddress, inNamespaceOf pid: Int32) -> Set<UInt64> {
+        var (found, crowded): (Set<UInt64>, Set<UInt64>) = ([], [])
+        var tables = ["unix"]
+        if case .tcp = address { tables = ["tcp", "tcp6"] }
+        for table in tables {
+            guard let file = try? OwnedDescriptor(opening: "/proc/\(pid)/net/\(table)", flags: O_RDONLY) else {
+                continue
+            }
+            Procfs.forEachLine(file, limit: 4 << 20) { line in
+                if case .unix(let path) = address {
+                    let socket = ListeningSockets.listeningUnixSocket(line)
+                    if let (inode, name) = socket, isName(name, of: path) { found.insert(inode) }
+                    return true
+                }
+                switch SocketTable.entry(line, matching: address) {
+                case .match(let inode):
+                    found.insert(inode)
+                    if InternetSocket(parsing: line)?.receiveQueue ?? 0 > 0 { crowded.insert(inode) }
+                case .other: break
+                case .end: return false
+                }
+                return true
+            }
+        }
+        return crowded.isEmpty ? found : crowded
+    }
+
+    /// Whether a Unix socket may have been bound to a path by this name.
+    private static func isName(_ name: String, of path: String) -> Bool {
+        if name == path { return true }
+        let relative = name.hasPrefix("./") ? name.dropFirst(2) : name[...]
+        return !["/", "@"].contains(where: name.hasPrefix) && path.hasSuffix("/\(relative)")
+    }
+
     private static func find(_ address: ListenAddress, in path: String) -> ListeningSocket? {
         guard let file = try? OwnedDescriptor(opening: path, flags: O_RDONLY) else { return nil }
         var found: ListeningSocket?

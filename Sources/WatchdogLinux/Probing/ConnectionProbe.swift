@@ -67,6 +67,9 @@ public final class ConnectionProbe {
         cancel()
     }
 
+    /// The inode of the socket that the server has accepted for this probe; nil if it is not known to have accepted one.
+    public var acceptedSocket: UInt32? { connection?.acceptedSocket }
+
     /// Cancels the probe without calling back.
     public func cancel() {
         onEnd = nil

@@ -120,18 +120,29 @@ public final class OutgoingConnection {
     /// Whether the program at the other end has accepted the connection.
     ///
     /// The kernel establishes and queues a connection even if the program has long been stuck.
-    public var acceptance: Acceptance {
+    public var acceptance: Acceptance { ask().acceptance }
+
+    /// The inode of the socket that the program at the other end has accepted; nil if it is not known to have.
+    public var acceptedSocket: UInt32? {
+        let inode = ask().socket
+        return inode == 0 ? nil : inode
+    }
+
+    private func ask() -> (acceptance: Acceptance, socket: UInt32) {
         if diagnosis == nil {
             let number = wd_acceptance_open()
-            guard number >= 0 else { return .unknown }
+            guard number >= 0 else { return (.unknown, 0) }
             diagnosis = OwnedDescriptor(taking: number)
         }
-        guard let diagnosis else { return .unknown }
-        return switch wd_acceptance_ask(diagnosis.number, descriptor.number) {
-        case WD_ACCEPTED: .accepted
-        case WD_NOT_ACCEPTED: .queued
-        case WD_WITHHELD: .withheld
-        default: .unknown
-        }
+        guard let diagnosis else { return (.unknown, 0) }
+        var socket: UInt32 = 0
+        let acceptance: Acceptance =
+            switch wd_acceptance_ask(diagnosis.number, descriptor.number, &socket) {
+            case WD_ACCEPTED: .accepted
+            case WD_NOT_ACCEPTED: .queued
+            case WD_WITHHELD: .withheld
+            default: .unknown
+            }
+        return (acceptance, socket)
     }
 }

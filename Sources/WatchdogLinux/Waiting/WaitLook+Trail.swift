@@ -261,7 +261,7 @@ extension WaitLook {
 
     /// The thread of a process on which its answer depends: one that reads or writes the file, else one that does not wait for a
     /// request, the first one above all.
-    private func thread(of process: Int32, with file: OpenFiles.File?, _ files: OpenFiles) -> Int32 {
+    func thread(of process: Int32, with file: OpenFiles.File?, _ files: OpenFiles) -> Int32 {
         let threads = Procfs.threads(of: process)
         guard threads.count > 1 else { return process }
         var best: (thread: Int32, rank: Int) = (process, -1)
@@ -272,7 +272,7 @@ extension WaitLook {
         return best.thread
     }
 
-    private func rank(of thread: Int32, _ process: Int32, _ file: OpenFiles.File?, _ files: OpenFiles) -> Int {
+    func rank(of thread: Int32, _ process: Int32, _ file: OpenFiles.File?, _ files: OpenFiles) -> Int {
         let place = Place(process: process, thread: thread)
         guard let state = ProcessStat.read(process, thread: thread)?.state else { return -1 }
         guard state == .sleeping, let call = Self.syscall(place).flatMap({ BlockedCall(parsing: $0) }) else { return 4 }

@@ -53,6 +53,8 @@ public struct WaitLook {
     private let members: Family
     /// Whether only the app's own processes count as holders of file locks.
     let isWithinApp: Bool
+    /// Whether the app's processes are those of its cgroup; if not, some of them may be others'.
+    let isInCgroup: Bool
     private var access = MemoryAccess()
     private let copying: Copying?
 
@@ -62,16 +64,18 @@ public struct WaitLook {
     ///   - budget: the calling thread's CPU time for the whole examination, without that for tables of the machine.
     ///   - isWithinApp: whether only the app's own processes count as holders of file locks; the search among all takes
     ///     some milliseconds.
+    ///   - isInCgroup: whether the app's processes are those of its cgroup; if not, some of them may be others'.
     ///   - copying: reads memory; nil if the calling thread may wait forever.
     ///   - family: the app's processes, among which the other ends of pipes and sockets are searched; called once,
     ///     when needed.
     public init(
-        budget: Duration = usualBudget, isWithinApp: Bool = false, by copying: Copying? = nil,
-        family: @escaping () -> [Int32]
+        budget: Duration = usualBudget, isWithinApp: Bool = false, isInCgroup: Bool = false,
+        by copying: Copying? = nil, family: @escaping () -> [Int32]
     ) {
         self.copying = copying
         self.budget = WorkBudget(budget, reserve: Self.reserve)
         self.isWithinApp = isWithinApp
+        self.isInCgroup = isInCgroup
         members = Family(family)
     }
 

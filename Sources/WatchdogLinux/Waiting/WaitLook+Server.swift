@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CLinux
+
+extension WaitLook {
+    /// How many processes of an app are searched for a socket.
+    private static let searched = 1_024
+
+    /// The process of the app that should answer a connection: the one that has accepted it, or else the one that listens and
+    /// is kept from accepting it.
+    ///
+    /// Nobody is to blame for what several idle processes listen for. A parent of others that have the same socket is a
+    /// master, which leaves connections to them.
+    ///
+    /// - Parameters:
+    ///   - connection: the connection.
+    ///   - main: the app's main process.
+    ///   - preferred: who is meant if several may be; nil for the one with the lowest ID.
+    /// - Returns: nil if no process of the app is known to be meant.
+    public func server(
+        of connection: UnansweredConnection, main: Int32, preferring preferred: Int32?
+    ) -> ServingProcess? {
+        let members = relatives(of: main)
+        if let accepted = connection.accepted {
+            let file = OpenFiles.File.socket(UInt64(accepted))
+            let holders = holders(of: [UInt64(accepted)], among: members)
+            guard let found = likeliest(holders, with: file, preferring: preferred)?.stat else { return nil }
+            return ServingProcess(id: found.id, startTime: found.startTime, hasAccepted: true)
+        }
+        let listening = budget.useReserve { _ in ListeningSocket.all(on: connection.address, inNamespaceOf: main) }
+        let holders = holders(of: listening, among: members)
+        guard let found = likeliest(holders, with: nil, preferring: preferred), found.isHeldUp else { return nil }
+        return ServingProcess(id: found.stat.id, startTime: found.stat.startTime, hasAccepted: false)
+    }
+
+    private struct Candidate {
+        let stat: ProcessStat
+        /// How surely it is the one that does not answer.
+        var rank: Int
+        /// Whether it does something else than to wait for clients.
+        var isHeldUp: Bool { rank > 1 }
+    }
+
+    /// The app's processes without those that only may be: where there is no cgroup, the descendants of the main process.
+    private func relatives(of main: Int32) -> [ProcessStat] {
+        let all = family().prefix(Self.searched).compactMap { ProcessStat.read($0) }
+        if isInCgroup { return all }
+        var related: Set<Int32> = [main]
+        for stat in all.sorted(by: { $0.startTime < $1.startTime }) where related.contains(stat.parent) {
+            related.insert(stat.id)
+        }
+        return all.filter { related.contains($0.id) }
+    }
+
+    private func holders(of sockets: Set<UInt64>, among members: [ProcessStat]) -> [ProcessStat] {
+        guard !sockets.isEmpty else { return [] }
+        return budget.useReserve { left in
+            members.filter { member in
+                !left.isSpent && DescriptorTable.sockets(of: member.id).contains { sockets.contains(UInt64($0)) }
+            }
+        }
+    }
+
+    private func likeliest(
+        _ holders: [ProcessStat], with file: OpenFiles.File?, preferring preferred: Int32?
+    ) -> Candidate? {
+        let ids = Set(holders.map(\.id))
+        let parents = Set(holders.map(\.parent)).intersection(ids)
+        let files = OpenFiles()
+        var candidates: [Candidate] = []
+        for stat in holders.sorted(by: { $0.id < $1.id }) where !budget.isSpent {
+            candidates.append(
+                Candidate(stat: stat, rank: rank(of: stat, file, files, isMaster: parents.contains(stat.id))))
+        }
+        // Who waits for another one of them is held up by that one.
+        for index in candidates.indices where candidates[index].rank == 2 {
+            let id = candidates[index].stat.id
+            guard let holder = holder(awaitedBy: id), holder != id, ids.contains(holder) else { continue }
+            candidates[index].rank = 1
+        }
+        let best = candidates.map(\.rank).max()
+        let equal = candidates.filter { $0.rank == best }
+        return equal.first { $0.stat.id == preferred } ?? equal.first
+    }
+
+    /// 3 for a process that is stopped, computes or sleeps uninterruptibly, 2 for one that waits for something else than
+    /// clients, 1 for one that waits for them, 0 for one that leaves them to others.
+    private func rank(of stat: ProcessStat, _ file: OpenFiles.File?, _ files: OpenFiles, isMaster: Bool) -> Int {
+        guard stat.state != .zombie, stat.state != .dead else { return -1 }
+        let isAsleep = stat.state == .sleeping
+        let call =
+            isAsleep ? Self.syscall(Place(process: stat.id, thread: stat.id)).flatMap { BlockedCall(parsing: $0) } : nil
+        if isMaster {
+            // Masters wait for children, signals, events or a time.
+            guard let call else { return isAsleep ? 0 : 2 }
+            let isWorking = [WD_CALL_FLOCK, WD_CALL_FCNTL, WD_CALL_CONNECT, WD_CALL_SEND].contains(call.kind)
+            return isWorking ? 2 : 0
+        }
+        let thread = thread(of: stat.id, with: file, files)
+        return switch rank(of: thread, stat.id, file, files) {
+        case 4: 3
+        case 2, 5: 2
+        case 0, 1: 1
+        default: -1
+        }
+    }
+
+    private func holder(awaitedBy process: Int32) -> Int32? {
+        let place = Place(process: process, thread: process)
+        return Self.syscall(place).flatMap { BlockedCall(parsing: $0) }.flatMap { find($0, at: place).holder?.process }
+    }
+}

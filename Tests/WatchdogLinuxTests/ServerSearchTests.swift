@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import TestSupport
+import Testing
+import WatchdogBase
+
+@testable import WatchdogLinux
+
+@Suite("Who should answer a connection", .reapsChildren)
+struct ServerSearchTests {
+    private let folder: String
+
+    init() throws { folder = try makeTemporaryDirectory() }
+
+    private var address: ListenAddress { .unix(path: "\(folder)/socket") }
+
+    /// A master that reaps its workers, each of which does something with the socket `s`.
+    private func server(_ workers: String..., address: String? = nil) throws -> TrailSubject {
+        let forks = workers.map { "if os.fork() == 0:\n    \($0)\n    pause()\n" }.joined()
+        return try TrailSubject(
+            "s = listen(sys.argv[1])\n\(forks)mark(sys.argv[2])\nwhile True: os.wait()",
+            address ?? "\(folder)/socket", "\(folder)/ready")
+    }
+
+    private func search(
+        _ server: TrailSubject, _ connection: UnansweredConnection, preferring preferred: Int32? = nil,
+        until condition: (ServingProcess?, [Int32]) -> Bool
+    ) -> (found: ServingProcess?, workers: [Int32]) {
+        var last: ServingProcess?
+        var workers: [Int32] = []
+        _ = eventually {
+            guard access("\(folder)/ready", F_OK) == 0 else { return false }
+            workers = Procfs.children(of: server.pid)
+            let look = WaitLook(budget: .seconds(10)) { [server.pid] + workers }
+            last = look.server(of: connection, main: server.pid, preferring: preferred)
+            return condition(last, workers)
+        }
+        return (last, workers)
+    }
+
+    @Test("The worker that has accepted the connection is meant", arguments: [false, true])
+    func accepted(overTCP: Bool) throws {
+        let work = "c, _ = s.accept(); c.recv(1)"
+        let server = try server(work, address: overTCP ? "tcp:\(folder)/port" : nil)
+        let file = "\(folder)/\(overTCP ? "port" : "socket")"
+        try #require(eventually { access(file, F_OK) == 0 })
+        var address = self.address
+        if overTCP {
+            let text = String(decoding: try #require(Procfs.read(file)), as: UTF8.self)
+            address = try ListenAddress(parsing: "127.0.0.1:\(text)")
+        }
+        let client = try OutgoingConnection(to: try #require(SocketAddress.candidates(for: address).first))
+        try #require(eventually { (try? client.connect()) != nil })
+        _ = try client.send([1])
+        try #require(eventually { client.acceptedSocket != nil })
+        let connection = UnansweredConnection(accepted: client.acceptedSocket, address: address)
+        let (found, workers) = search(server, connection) { found, workers in found?.id == workers.first }
+        #expect(found?.id == workers.first && found?.hasAccepted == true)
+        let later = UnansweredConnection(accepted: nil, address: address)
+        let held = search(server, later) { found, _ in found != nil }
+        #expect(held.found?.id == workers.first && held.found?.hasAccepted == false)
+    }
+
+    @Test(
+        "The worker that is kept from accepting is meant, and not its master",
+        arguments: ["os.kill(os.getpid(), signal.SIGSTOP)", "while True: pass", "r, w = os.pipe(); os.read(r, 1)"])
+    func kept(deed: String) throws {
+        let server = try server(deed)
+        let (found, workers) = search(server, UnansweredConnection(accepted: nil, address: address)) { found, _ in
+            found != nil
+        }
+        #expect(found?.id == workers.first && found?.hasAccepted == false)
+    }
+
+    @Test("A Unix socket that was bound by a relative path is found", arguments: ["socket", "./socket"])
+    func relative(name: String) throws {
+        let server = try TrailSubject(
+            "os.chdir(sys.argv[1]); s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[2]); s.listen(1)\n"
+                + "if os.fork() == 0: os.kill(os.getpid(), signal.SIGSTOP)\nmark('ready'); os.wait()", folder, name)
+        let (found, workers) = search(server, UnansweredConnection(accepted: nil, address: address)) { found, _ in
+            found != nil
+        }
+        #expect(found?.id == workers.first && found?.hasAccepted == false)
+    }
+
+    @Test("A stopped worker is meant rather than one that reads")
+    func stopped() throws {
+        let server = try server("r, w = os.pipe(); os.read(r, 1)", "os.kill(os.getpid(), signal.SIGSTOP)")
+        let (found, workers) = search(server, UnansweredConnection(accepted: nil, address: address)) { found, workers in
+            workers.count == 2 && found?.id == workers.max()
+        }
+        #expect(found?.id == workers.max())
+    }
+
+    @Test("Of several like it, the one that was meant before is meant again")
+    func preferred() throws {
+        let read = "r, w = os.pipe(); os.read(r, 1)"
+        let server = try server(read, read)
+        let connection = UnansweredConnection(accepted: nil, address: address)
+        let (first, workers) = search(server, connection) { found, workers in
+            workers.count == 2 && found?.id == workers.min()
+        }
+        #expect(first?.id == workers.min())
+        let (second, _) = search(server, connection, preferring: workers.max()) { found, workers in
+            found?.id == workers.max()
+        }
+        #expect(second?.id == workers.max())
+    }
+
+    @Test("Who waits for another worker's lock is not meant, but that one")
+    func lock() throws {
+        let lock = "f = open('\(folder)/lock', 'w'); fcntl.flock(f, fcntl.LOCK_EX); mark('\(folder)/held')"
+        let server = try server("await_('\(folder)/held'); \(lock)", "\(lock); r, w = os.pipe(); os.read(r, 1)")
+        let (found, workers) = search(server, UnansweredConnection(accepted: nil, address: address)) { found, workers in
+            workers.count == 2 && found?.id == workers.max()
+        }
+        #expect(found?.id == workers.max())
+    }
+
+    @Test("Nobody is meant while all workers wait for clients")
+    func idle() throws {
+        let server = try server("mark('\(folder)/waiting'); s.accept()")
+        let (found, _) = search(server, UnansweredConnection(accepted: nil, address: address)) { found, workers in
+            guard access("\(folder)/waiting", F_OK) == 0, let worker = workers.first else { return false }
+            return found == nil && ProcessStat.read(worker)?.state == .sleeping
+        }
+        #expect(found == nil)
+    }
+
+    @Test("A process that is not a descendant is not the app's, where there is no cgroup")
+    func stranger() throws {
+        let server = try server("pause()")
+        let other = try TrailSubject("pause()")
+        try #require(eventually { access("\(folder)/ready", F_OK) == 0 })
+        let look = WaitLook(budget: .seconds(10)) { [other.pid] + Procfs.children(of: server.pid) }
+        let connection = UnansweredConnection(accepted: nil, address: address)
+        #expect(look.server(of: connection, main: other.pid, preferring: nil) == nil)
+    }
+
+    @Test("The answer survives the way from the examiner")
+    func message() throws {
+        let server = try server("os.kill(os.getpid(), signal.SIGSTOP)")
+        let connection = UnansweredConnection(accepted: nil, address: address)
+        let (found, _) = search(server, connection) { found, _ in found != nil }
+        let stat = try #require(ProcessStat.read(server.pid))
+        let process = ExaminedProcess(id: server.pid, startTime: stat.startTime, cgroup: nil)
+        let examination = Examination.server(of: process, for: connection, preferring: nil)
+        var answer: ServingProcess?
+        // Without a cgroup, only processes with later IDs are searched, and IDs begin anew at some point.
+        _ = eventually {
+            answer = examination.answer(in: ExaminationAnswer.make(to: examination.request)) ?? nil
+            return answer != nil || (found?.id ?? 0) < server.pid
+        }
+        #expect(answer == found || (found?.id ?? 0) < server.pid)
+    }
+}
