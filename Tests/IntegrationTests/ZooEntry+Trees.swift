@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogRendering
 import WatchdogVerdict
 
 extension ZooEntry {
     /// Programs of several processes, of which another one than the first is stuck, and what wrappers become.
-    static let trees: [ZooEntry] = workers + pipelines + wrappers + inits + disguises
+    static let trees: [ZooEntry] = workers + probed + pipelines + wrappers + inits + disguises
 
     /// Servers whose master is in order.
     private static let workers: [ZooEntry] = [
@@ -41,6 +42,27 @@ extension ZooEntry {
             frame: "node::SpinEventLoopInternal", finding: .idleEventLoop, needsCPU: true,
             // It computes, or could run and got no CPU.
             members: [Member("node", frame: "Builtins_InterpreterEntryTrampoline")], culprit: "\"node\" co"),
+    ]
+
+    /// Servers whose master is in order, probed: they are judged by the worker that should answer.
+    private static let probed: [ZooEntry] = [
+        ZooEntry(
+            kind: "probed_preforking_reads", program: .server, call: "read", frame: "read_feed", own: "read_feed",
+            line: "the probe waits for python3", probe: "web.sock", culprit: "worker "),
+        ZooEntry(
+            kind: "probed_preforking_spins", program: .server, verdict: .spinning, frame: "compute_primes",
+            own: "compute_primes", line: "the probe waits for python3", probe: "web.sock", needsCPU: true,
+            culprit: "worker "),
+        ZooEntry(
+            kind: "probed_preforking_stopped", program: .server, verdict: .stopped, frame: "stand_still",
+            line: "to accept a connection, which is stopped", fault: .somebodyElse, probe: "web.sock",
+            culprit: "worker "),
+        ZooEntry(
+            kind: "probed_gunicorn_reads", program: .server, call: "read", frame: "read_feed", own: "read_feed",
+            line: "the probe waits for gunicorn (pid", probe: "web.sock", culprit: "worker "),
+        ZooEntry(
+            kind: "probed_nginx_log_pipe", program: .server, call: "write", frame: "ngx_http_free_request",
+            line: "the probe waits for nginx (pid", probe: "web.sock", culprit: "worker "),
     ]
 
     private static let pipelines: [ZooEntry] = [

@@ -37,6 +37,8 @@ struct ZooEntry: Sendable {
     var absent: String?
     /// Whose fault it is; nil for what the verdict implies.
     var fault: Blame.Party?
+    /// The Unix socket in its folder by which it is probed, and not watched for signs of life; nil for all others.
+    var probe: String?
     /// Whether the verdict depends on what else the machine does, so that it is alone on it.
     var needsCPU = false
     /// Whether only root can make it.

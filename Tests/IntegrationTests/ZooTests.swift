@@ -199,8 +199,16 @@ extension EndToEnd {
                 [
                     "--update", "700ms", "--ping", "100ms", "--chdir", scratch.path, "--env",
                     "ZOO_ID=\(identity(entry))",
-                ] + (isIndirect ? ["--readiness", "notify", "--launch", "60s"] : []),
+                ] + (isIndirect ? ["--readiness", "notify", "--launch", "60s"] : [])
+                    + (entry.probe.map { probing("\(scratch.path)/\($0)") } ?? []),
                 command, scratch: scratch)
+        }
+
+        private func probing(_ socket: String) -> [String] {
+            [
+                "--env", "ZOO_PROBED=1", "--probe", "unix:\(socket)", "--probe-interval", "400ms", "--probe-timeout",
+                "400ms",
+            ]
         }
 
         private func identity(_ entry: ZooEntry) -> String { "\(getpid())-\(entry.kind)" }

@@ -84,6 +84,11 @@ struct LaunchFailureTests {
         #expect(fates["bind the notify socket"] == .refused)
     }
 
+    private func commands(_ launch: LaunchConfiguration, onEvent: @escaping () -> Void) -> LaunchCommands {
+        let evidence = LaunchEvidence(host, of: launch.tenant, cgroup: nil, update: launch.spec.allowances.update)
+        return LaunchCommands(host, Shared(wrappedValue: launch), below: nil, evidence) { _ in onEvent() }
+    }
+
     @Test("leaves no process of a command behind, whichever call it is", arguments: [EMFILE, ENOMEM])
     func anyCallOfACommand(errno: Int32) throws {
         var failing = 0
@@ -93,7 +98,7 @@ struct LaunchFailureTests {
             var events = 0
             let launch = configuration
             do {
-                let commands = LaunchCommands(host, Shared(wrappedValue: launch), below: nil) { _ in events += 1 }
+                let commands = commands(launch) { events += 1 }
                 system.script(failing: errno) { $0 == failing }
                 var end: Result<WatchdogBase.ExitStatus?, any Error>?
                 commands.run(SpawnRequest(shell: "sleep 60 & sleep 60", asIn: launch), for: .milliseconds(20)) {
@@ -119,7 +124,7 @@ struct LaunchFailureTests {
 
     @Test("a command's group is signaled before its leader is reaped, and never after")
     func groupOfACommand() throws {
-        let commands = LaunchCommands(host, Shared(wrappedValue: configuration), below: nil) { _ in }
+        let commands = commands(configuration) {}
         for text in ["exit 3", "sleep 60 & exit 3"] {
             system.script(failing: EMFILE) { $0 == 1 }
             var end: WatchdogBase.ExitStatus?

@@ -133,6 +133,25 @@ struct TrailTests {
         #expect(try judged(TrailDetails(hops: [hop(.child, 12, "sh", state: state)])).hops[0].deed == words)
     }
 
+    @Test("a trail that somebody else begins has one process more, and its cycle is as far back")
+    func beginning() throws {
+        let worker = hop(.reply, 11, "worker", syscall: Self.recv)
+        let idle = try #require(TrailDetails(hops: [hop(.reply, 12, "redis", isIdle: true)]))
+        let trail = try #require(idle.beginning(with: worker)).judged(by: "the probe", pid: 0, processes: [])
+        #expect(
+            trail.line
+                == "the probe waits for a reply of worker (pid 11), which waits for a reply of redis (pid 12), "
+                + "which is idle: it waits for a request")
+        #expect(trail.root == 12)
+        let circle = TrailDetails(hops: [hop(.fileLock, 12, "cache")], cycleStart: 0, closing: .fileLock)
+        let whole = try #require(circle?.beginning(with: worker)).judged(by: "the probe", pid: 0, processes: [])
+        #expect(whole.cycleStart == 1 && whole.root == nil)
+        #expect(whole.line.hasSuffix("which waits for a file lock held by worker: a cycle"), "\(whole.line)")
+        let longest = TrailDetails(hops: (1...5).map { hop(.mutex, $0, "p\($0)") })
+        let cut = try #require(longest?.beginning(with: worker))
+        #expect(cut.isCut && cut.hops.map(\.process) == [11, 1, 2, 3, 4])
+    }
+
     @Test("no hop is no trail")
     func none() { #expect(TrailDetails(hops: []) == nil) }
 }

@@ -38,6 +38,12 @@ public struct Blame: Equatable, Sendable, Codable {
 
     /// Judges a report.
     public init(for report: Report) {
+        self.init(ofMainThread: report)
+        // What is said of the main thread is that of the worker.
+        if let worker = report.worker { self = Blame(party, "\(worker): \(reason)") }
+    }
+
+    private init(ofMainThread report: Report) {
         guard let linux = report.body.linux else {
             self.init(foreign: report)
             return

@@ -155,7 +155,8 @@ public struct Explanation: Equatable, Sendable {
     /// The whole in one line, for lists and messages: ``culprit``, then what the kernel says.
     public var line: String {
         guard let culprit else { return verdict }
-        let thread = culprit.prefix { !$0.isWhitespace } + " thread "
+        let isWorker = culprit.hasPrefix("Worker ") && verdict.hasPrefix("Worker \(pid) ")
+        let thread = isWorker ? "Worker \(pid) " : culprit.prefix { !$0.isWhitespace } + " thread "
         return "\(culprit) · \(verdict.hasPrefix(thread) ? String(verdict.dropFirst(thread.count)) : verdict)"
     }
 

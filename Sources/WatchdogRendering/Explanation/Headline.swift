@@ -9,6 +9,15 @@ enum Headline {
     /// Nil where the report knows no more than how the process ended, or was requested.
     static func text(of report: Report, fault party: Blame.Party?) -> String? {
         guard let linux = report.body.linux, linux.crash == nil else { return nil }
+        guard let worker = report.worker else { return text(of: report, linux, party) }
+        let subjects = ["Main thread ", "The main thread "]
+        return text(of: report, linux, party).map { text in
+            let subject = subjects.first { text.hasPrefix($0) }
+            return subject.map { "\(worker.capitalizingFirst) \(text.dropFirst($0.count))" } ?? "In \(worker): \(text)"
+        }
+    }
+
+    private static func text(of report: Report, _ linux: LinuxDetails, _ party: Blame.Party?) -> String? {
         if let others = deadlocked(report.body, linux), !others.isEmpty {
             return "Deadlock: the main thread and \(others) wait for each other"
         }
@@ -54,7 +63,7 @@ enum Headline {
 
     /// A headline with a place: after its verb if it is about a thread, or else at its end.
     private static func headline(_ headline: String, in place: String) -> String {
-        guard headline.hasPrefix("Main thread ") || headline.hasPrefix("Thread ") else {
+        guard ["Main thread ", "Thread ", "Worker "].contains(where: headline.hasPrefix) else {
             return "\(headline), in \(place)"
         }
         let reason = headline.firstRange(of: " because ")?.lowerBound ?? headline.endIndex
@@ -115,6 +124,14 @@ enum Headline {
             return words ?? (linux.verdict.kind == .uninterruptible ? "waits for a disk or another device" : nil)
         default: return nil
         }
+    }
+}
+
+extension Report {
+    /// Who a report about a worker is about, in the middle of a sentence: `worker 12 of web`; nil for any other report.
+    var worker: String? {
+        guard body.linux?.server != nil else { return nil }
+        return "worker \(body.pid) of \(metadata.appName.singleLine(limit: 64))"
     }
 }
 

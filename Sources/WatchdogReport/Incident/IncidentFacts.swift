@@ -161,6 +161,8 @@ public struct IncidentFacts: Equatable, Sendable {
     public var launch: LaunchDetails?
     /// How the process ended, for a ``ReportKind/crash``.
     public var crash: CrashDetails?
+    /// That it is about a worker, and not about the main process.
+    public var server: ServerDetails?
     /// Which probes failed, or what the launch waited for.
     public var missed: MissedDetails?
     /// The other processes of the app.

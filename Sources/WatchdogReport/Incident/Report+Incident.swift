@@ -20,9 +20,10 @@ extension Report {
         let stacks = StackInfo(
             capture, main: facts.crash?.thread ?? facts.mainThread ?? facts.pid, name: appName,
             state: facts.evidence.state)
-        facts.trail = facts.trail?.judged(by: appName, pid: facts.pid, processes: facts.others + facts.strangers)
+        facts.trail = facts.judgedTrail(appName, capture)
         let insight = Insight(facts, capture)
         var verdict = Verdict(of: facts, stacks)
+        if facts.server != nil { verdict.attribute(toWorker: facts.pid) }
         if verdict.kind == .blocked, insight.findings.contains(where: { $0.kind == .dispatchDeadlock }) {
             verdict.brief = "\(Verdict.deadlock) of queues"
         }
@@ -130,6 +131,7 @@ extension LinuxDetails {
             samples: insight.samples,
             allowance: AllowanceDetails(facts),
             missed: facts.missed,
+            server: facts.server,
             enforcement: facts.enforcement.rawValue,
             kill: KillDetails(facts.kill),
             exitStatus: facts.exitStatus,

@@ -28,6 +28,8 @@ public struct LinuxDetails: Codable, Equatable, Sendable {
     public var allowance: AllowanceDetails
     /// How the exhaustion was detected; nil when the main loop itself shows it.
     public var missed: MissedDetails?
+    /// That the report is about a worker; nil if it is about the main process.
+    public var server: ServerDetails?
     /// `kill` or `report`.
     public var enforcement: String
     /// The outcome of the kill.

@@ -27,7 +27,7 @@ final class LaunchCommands {
     let reload: ReloadCommand
 
     init(
-        _ host: Host, _ launch: Shared<LaunchConfiguration>, below cgroup: Cgroup?,
+        _ host: Host, _ launch: Shared<LaunchConfiguration>, below cgroup: Cgroup?, _ evidence: LaunchEvidence,
         emit: @escaping (LaunchEvent) -> Void
     ) {
         _launch = launch
@@ -36,7 +36,7 @@ final class LaunchCommands {
         cgroups = CommandCgroups(host, launch.wrappedValue.launchID)
         command = CommandSlot(host, .command, cgroups, emit: emit)
         probe = CommandSlot(host, .probe, cgroups, emit: emit)
-        liveness = LivenessProber(host, launch, probe, emit: emit)
+        liveness = LivenessProber(host, launch, probe, evidence, emit: emit)
         reload = ReloadCommand(host, below: cgroup, cgroups)
     }
 

@@ -13,15 +13,20 @@ final class LivenessProber {
     private let host: Host
     @Shared private var launch: LaunchConfiguration
     private let slot: CommandSlot
+    private let evidence: LaunchEvidence
     private let emit: (LaunchEvent) -> Void
     private var connection: ConnectionProbe?
+    /// The number of the check whether the connection is still not answered.
+    private var look: Int?
 
     init(
-        _ host: Host, _ launch: Shared<LaunchConfiguration>, _ slot: CommandSlot, emit: @escaping (LaunchEvent) -> Void
+        _ host: Host, _ launch: Shared<LaunchConfiguration>, _ slot: CommandSlot, _ evidence: LaunchEvidence,
+        emit: @escaping (LaunchEvent) -> Void
     ) {
         self.host = host
         _launch = launch
         self.slot = slot
+        self.evidence = evidence
         self.emit = emit
     }
 
@@ -32,6 +37,8 @@ final class LivenessProber {
         let end = { [unowned self] (result: ProbeResult) in
             isOver = true
             connection = nil
+            host.pacer.cancel(look)
+            evidence.forgetServer()
             emit(.machine(.livenessProbed(id: id, result)))
         }
         let started = begin(end)
@@ -50,6 +57,7 @@ final class LivenessProber {
     }
 
     func cancel() {
+        host.pacer.cancel(look)
         connection?.cancel()
         connection = nil
         slot.cancel()
@@ -58,8 +66,16 @@ final class LivenessProber {
     private func connect(
         to address: NetworkAddress, _ exchange: ConnectionProbe.Exchange, _ end: @escaping (ProbeResult) -> Void
     ) -> ConnectionProbe {
-        ConnectionProbe(
-            of: SocketAddress.candidates(for: ListenAddress(address)), exchange, on: host.loop, closer: host.closer,
+        let address = ListenAddress(address)
+        if let limit = launch.spec.livenessProbe?.timeout {
+            // A connection tells who has accepted it only while it exists.
+            look = host.pacer.schedule(after: limit / 2) { [unowned self] in
+                evidence.findServer(
+                    of: UnansweredConnection(accepted: connection?.acceptedSocket, address: address))
+            }
+        }
+        return ConnectionProbe(
+            of: SocketAddress.candidates(for: address), exchange, on: host.loop, closer: host.closer,
             owner: launch.credentials?.user ?? host.userID, onEnd: end)
     }
 

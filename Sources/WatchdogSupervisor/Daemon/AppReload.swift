@@ -62,7 +62,7 @@ final class AppReload {
     }
 
     func begin() {
-        window = launch.shell.evidence.usage()
+        window = launch.shell.evidence.main.usage()
         handle(.begun)
     }
 
@@ -129,7 +129,7 @@ final class AppReload {
         switch effect {
         case .run(let index): run(index)
         case .cancel: cancelCommand()
-        case .inspect(let id): handle(.inspected(id: id, launch.shell.evidence.evidence(since: window)))
+        case .inspect(let id): handle(.inspected(id: id, launch.shell.evidence.main.evidence(since: window)))
         case .paused(let pause): tell(.paused, "\(pause.words); the allowance of its reload is paused")
         case .resumed(let after): tell(.resumed, "is running again after \(after.brief), and reloads")
         case .credited(let credit):

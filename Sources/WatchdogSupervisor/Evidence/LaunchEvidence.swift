@@ -1,40 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WatchdogBase
-import WatchdogCapture
 import WatchdogLinux
 import WatchdogPolicy
-import WatchdogReport
-import WatchdogVerdict
 
-/// What can be observed of one app from outside: its main thread, its memory kills, its working directory.
+/// What can be observed of one app from outside: its main thread, who should answer a probe, its memory kills, its working
+/// directory.
 ///
 /// Isolation: the loop's thread.
 final class LaunchEvidence {
-    /// A reading from the start of an allowance, or soon afterwards: evidence is the difference from it.
-    private struct Window {
-        let start: ProcessProbe.Usage
-        let machine: MachineCPU?
-    }
-
     private let host: Host
     private let tenant: Tenant
     private let cgroup: Cgroup?
-    /// How much older the machine's figures may be than those of the process.
     private let precision: Duration
-    /// The process that is examined.
-    private(set) var pid: Int32?
-    private var startTime: UInt64?
-    /// Nil if the process was gone before it could be examined.
-    private var probe: ProcessProbe?
-    private var window: Window?
-    /// Whether the process has just been started, so that what it has used since is all that it has ever used.
-    private var isNew = false
-    /// The number of the check that will read the window.
-    private var reading: Int?
-    private var observation: ProcessProbe.Observation?
-    /// What the last ``inspect()`` asked about the main thread's system call.
-    private(set) var blocking: BlockingEvidence?
+    /// The main thread.
+    let main: ThreadEvidence
+    /// The process that should answer the probe that has not been answered, if that is not the one of the main thread.
+    private(set) var server: ServerEvidence?
     private var memoryKillNotes = MemoryKillNotes()
     /// The program's working directory at the last check.
     private(set) var workingDirectory: String?
@@ -46,209 +28,48 @@ final class LaunchEvidence {
         self.tenant = tenant
         self.cgroup = cgroup
         precision = allowance / 100
+        main = ThreadEvidence(host, of: tenant, cgroup: cgroup, precision: precision)
     }
 
-    deinit { host.pacer.cancel(reading) }
-
-    // MARK: - The main thread
-
-    /// The thread that runs the main loop; nil if it cannot be examined.
-    var thread: Int32? { probe?.thread }
-
-    /// Whether the last ``inspect()`` found the process.
-    var hasObservation: Bool { observation != nil }
-
-    /// Examines this process from now on.
-    ///
-    /// - Parameters:
-    ///   - startTime: its start time, if that is known.
-    ///   - thread: the thread that runs its main loop; nil for the first thread.
-    ///   - isNew: whether it has just been started.
-    func follow(_ pid: Int32, startTime: UInt64? = nil, thread: Int32? = nil, isNew: Bool = false) {
-        self.pid = pid
-        self.isNew = isNew
-        self.startTime = startTime ?? ProcessStat.read(pid)?.startTime
-        host.pacer.cancel(reading)
-        probe = (try? ProcessProbe(pid, thread: thread)) ?? (try? ProcessProbe(pid))
-        window = nil
-    }
-
-    func followMainLoop(to thread: Int32?) {
-        guard let pid, thread ?? pid != probe?.thread else { return }
-        // The thread may be gone, or never have belonged to the app; then keep the previous one.
-        guard let probe = try? ProcessProbe(pid, thread: thread) else { return }
-        self.probe = probe
-    }
-
-    /// Starts a window within `patience`.
-    ///
-    /// Waits for a CPU before that are not credited to the app, so patience must be a small part of an allowance. A
-    /// healthy app shows its next sign of life earlier, and then nothing is read.
-    func beginWindow(patience: Duration) {
-        window = nil
-        host.pacer.cancel(reading)
-        guard patience > .zero else { return readWindow() }
-        isNew = false
-        // Align to a common tick: one wake-up reads the windows of many apps.
-        let tick = max(1, min(patience.nanoseconds / 8, 50_000_000))
-        let delay = patience - .nanoseconds((Instant.now() + patience).nanoseconds % tick)
-        reading = host.pacer.schedule(after: delay) { [unowned self] in readWindow() }
-    }
-
-    private func readWindow() {
-        reading = nil
-        let isNew = isNew
-        self.isNew = false
-        window = probe.map {
-            Window(start: isNew ? .none(at: .now()) : $0.usage(), machine: host.machineCPU(notOlderThan: precision))
-        }
-    }
-
-    /// Starts a window if there is none.
-    func ensureWindow() {
-        isNew = false
-        if window == nil { readWindow() }
-    }
-
-    /// The window in the form that is saved with each sign of life.
-    var savedWindow: LaunchPulse.Window? {
-        window.map {
-            LaunchPulse.Window(at: $0.start.at, processCPUTime: $0.start.processCPUTime, schedule: $0.start.schedule)
-        }
-    }
-
-    func resume(_ saved: LaunchPulse.Window?) {
-        window = saved.map {
-            Window(
-                start: ProcessProbe.Usage(at: $0.at, schedule: $0.schedule, processCPUTime: $0.processCPUTime),
-                machine: nil)
-        }
-    }
-
+    /// Examines the main thread, and who should answer the probe.
     func inspect() -> Evidence {
-        observation = probe?.observe(readsSyscall: false)
-        blocking = nil
-        guard let observation else { return Evidence(state: nil) }
-        if [.sleeping, .uninterruptible].contains(observation.state) { examineCall() }
-        return Evidence(
-            state: observation.state.letter.first,
-            tracer: observation.tracer,
-            isFrozen: cgroup?.isFrozen ?? false,
-            isDumpingCore: observation.isDumpingCore,
-            runTime: difference(observation.schedule?.runTime, window?.start.schedule?.runTime) ?? .zero,
-            runDelay: runDelay(observation) ?? .zero
-        )
+        // The report of a failed probe waits for what is asked first.
+        let held = server?.thread.inspect()
+        if server?.thread.hasObservation == false || server?.process.hasExited == true { server = nil }
+        var found = main.inspect()
+        found.serverPause = server == nil ? nil : held?.pause
+        return found
     }
 
-    /// The main thread's counters now, for ``evidence(since:)``; nil if they cannot be read.
-    func usage() -> ProcessProbe.Usage? { probe?.usage() }
+    // MARK: - Who should answer a probe
 
-    /// Reads what ``inspect()`` does, for a window of another allowance, and leaves what was observed for this one.
-    func evidence(since start: ProcessProbe.Usage?) -> Evidence {
-        guard let observation = probe?.observe(readsSyscall: false) else { return Evidence(state: nil) }
-        return Evidence(
-            state: observation.state.letter.first, tracer: observation.tracer, isFrozen: cgroup?.isFrozen ?? false,
-            isDumpingCore: observation.isDumpingCore,
-            runTime: difference(observation.schedule?.runTime, start?.schedule?.runTime) ?? .zero,
-            runDelay: start.flatMap { runDelay(observation, since: $0) } ?? .zero)
-    }
-
-    /// Drops the last observation: what was seen of an ended process is not evidence of its end.
-    func forgetObservation() {
-        observation = nil
-        blocking = nil
-    }
-
-    /// The run delay of the main thread in this window.
-    ///
-    /// The kernel adds a wait for a CPU to the run delay only when the wait is over. A thread that is runnable and has
-    /// not run since the window began has waited all that time, which no counter shows.
-    private func runDelay(_ observation: ProcessProbe.Observation) -> Duration? {
-        window.flatMap { runDelay(observation, since: $0.start) }
-    }
-
-    private func runDelay(_ observation: ProcessProbe.Observation, since usage: ProcessProbe.Usage) -> Duration? {
-        guard let start = usage.schedule, let end = observation.schedule else { return nil }
-        if observation.state == .running, start.timeslices == end.timeslices, start.runTime == end.runTime {
-            return observation.at - usage.at
-        }
-        return difference(end.runDelay, start.runDelay)
-    }
-
-    private func difference(_ end: Duration?, _ start: Duration?) -> Duration? {
-        guard let end, let start else { return nil }
-        return max(.zero, end - start)
-    }
-
-    /// The full results of the last ``inspect()``; nil stands for what could not be read.
-    ///
-    /// - Parameter isStoppedByUs: whether watchdogd stopped the app, which is not evidence about the app.
-    func details(isStoppedByUs: Bool) -> HangEvidence {
-        var result = HangEvidence(processorCount: host.facts.processorCount)
-        guard let observation else { return result }
-        if let window {
-            result.window = observation.at - window.start.at
-            result.runTime = difference(observation.schedule?.runTime, window.start.schedule?.runTime)
-            result.runDelay = runDelay(observation)
-        }
-        result.state = observation.state.letter.first
-        result.tracer = Int(observation.tracer ?? 0)
-        result.isFrozen = isStoppedByUs ? nil : cgroup?.isFrozen
-        result.waitChannel = observation.waitChannel
-        return result
-    }
-
-    /// Asks what the main thread is blocked in; the answer may come too late to be used.
-    private func examineCall() {
-        guard let pid, let thread, let startTime, let examiner = host.examiner else { return }
-        let blocking = BlockingEvidence()
-        self.blocking = blocking
+    /// Searches for the process that should answer a connection, and follows it until ``forgetServer()``.
+    func findServer(of connection: UnansweredConnection) {
+        guard let pid = main.pid, let startTime = main.startTime, let examiner = host.examiner else { return }
         let process = ExaminedProcess(id: pid, startTime: startTime, cgroup: cgroup?.path)
-        let tenant = tenant
-        examiner.ask(.waits(of: process, thread: thread, isWithinApp: true), of: tenant) { answer in
-            guard let answer else { return blocking.end(nil, because: examiner.refusal(of: tenant)) }
-            guard answer.mayAwaitStranger else { return blocking.end(answer) }
-            blocking.note(answer)
-            examiner.ask(.waits(of: process, thread: thread), of: tenant) { blocking.end($0 ?? answer) }
+        examiner.ask(.server(of: process, for: connection, preferring: server?.pid), of: tenant) { [weak self] found in
+            self?.follow(found ?? nil)
         }
     }
 
-    /// Asks where the wait that the last ``inspect()`` found leads across processes; to be called once everything is decided.
-    ///
-    /// - Parameter members: the app's own processes, called for a trail that leads to another process.
-    func follow(members: @escaping () -> [Int32]) {
-        guard let blocking, let pid, let thread, let startTime, let examiner = host.examiner else { return }
-        blocking.follow()
-        let process = ExaminedProcess(id: pid, startTime: startTime, cgroup: cgroup?.path)
-        examiner.ask(.trail(of: process, thread: thread), of: tenant) { [host, tenant] trail in
-            blocking.followed(trail) { trail in
-                let strangers = trail.hops.isEmpty ? [] : trail.strangers(to: Set(members()))
-                return strangers.isEmpty ? nil : host.captureThread.look(at: strangers, for: tenant)
-            }
+    /// Forgets who should have answered, once there is an answer.
+    func forgetServer() { server = nil }
+
+    private func follow(_ found: ServingProcess?) {
+        guard let found, found.id != main.pid else { return forgetServer() }
+        if let server, server.pid == found.id, server.thread.startTime == found.startTime {
+            server.hasAccepted = found.hasAccepted
+            return
         }
+        server = nil
+        guard let process = try? host.system.openProcess(found.id), let stat = ProcessStat.read(found.id),
+            stat.startTime == found.startTime
+        else { return }
+        let thread = ThreadEvidence(host, of: tenant, cgroup: cgroup, precision: precision)
+        thread.follow(found.id, startTime: found.startTime)
+        thread.beginWindow(patience: .zero)
+        server = ServerEvidence(process, stat, thread, hasAccepted: found.hasAccepted)
     }
-
-    func cpuStatistics() -> CPUStatistics? {
-        guard let window, let before = window.machine, let after = MachineCPU.read(), let observation else {
-            return nil
-        }
-        return CPUStatistics(
-            systemUser: max(.zero, after.userTime - before.userTime),
-            systemKernel: max(.zero, after.systemTime - before.systemTime),
-            application: max(.zero, observation.processCPUTime - window.start.processCPUTime),
-            elapsed: observation.at - window.start.at
-        )
-    }
-
-    /// The fraction of the time since the launch, 0 to 1, in which the main thread neither ran nor waited for a CPU.
-    func blockedShare(of duration: Duration) -> Double? {
-        guard duration > .zero, let schedule = probe?.usage().schedule else { return nil }
-        let busy = schedule.runTime + schedule.runDelay
-        return max(0, min(1, 1 - Double(busy.nanoseconds) / Double(duration.nanoseconds)))
-    }
-
-    /// How long the main thread has waited for a CPU so far.
-    var runDelay: Duration { probe?.usage().schedule?.runDelay ?? .zero }
 
     // MARK: - Surroundings
 

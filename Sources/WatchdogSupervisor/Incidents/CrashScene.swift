@@ -10,7 +10,7 @@ import WatchdogVerdict
 extension IncidentScene {
     /// The facts of an unexpected end.
     func facts(of crash: Crash, _ record: LaunchRecord) -> IncidentFacts {
-        evidence.forgetObservation()
+        evidence.main.forgetObservation()
         var facts = facts(
             record.wasReady ? .sceneUpdate : .processLaunch, .ended, allowance: .zero, elapsed: .zero,
             HangEvidence(processorCount: host.facts.processorCount), isAboutEnd: true)

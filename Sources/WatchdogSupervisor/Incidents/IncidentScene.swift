@@ -26,13 +26,23 @@ struct IncidentScene {
     /// Whose limits the incidents of this launch count against.
     var tenant: Tenant { launch.tenant }
 
+    /// Who should have answered the probes that an incident is about; nil if that is the judged process, or not known.
+    func server(of incident: Incident) -> ServerEvidence? {
+        guard case .probesFailed = incident.cause, let server = evidence.server, server.thread.hasObservation,
+            server.pid != tree.main?.pid, server.pid != tree.judged?.pid
+        else { return nil }
+        return server
+    }
+
     /// The facts that must be read before the process is gone.
+    ///
+    /// - Parameter server: the process that should have answered, if it is about that one.
     func facts(
         _ event: WatchdogEvent, _ exhaustion: IncidentFacts.Exhaustion, allowance: Duration, elapsed: Duration,
-        _ details: HangEvidence, isAboutEnd: Bool = false
+        _ details: HangEvidence, isAboutEnd: Bool = false, about server: ServerEvidence? = nil
     ) -> IncidentFacts {
         // The end is that of the main process, whoever answered.
-        let process = isAboutEnd ? tree.main : tree.judged
+        let process = isAboutEnd ? tree.main?.pid : server?.pid ?? tree.judged?.pid
         let now = Instant.now()
         let launched = tree.launched
         var facts = IncidentFacts(
@@ -42,8 +52,8 @@ struct IncidentScene {
             allowance: allowance,
             elapsed: elapsed,
             appName: launch.name,
-            pid: Int(process?.pid ?? tree.pid ?? 0),
-            executablePath: process.flatMap { ProcessFacts.executable($0.pid) } ?? launch.executable,
+            pid: Int(process ?? tree.pid ?? 0),
+            executablePath: process.flatMap { ProcessFacts.executable($0) } ?? launch.executable,
             userID: Int(launch.tenant.user),
             parentName: launch.observed?.parentName ?? "watchdogd",
             parentPID: Int(launch.observed?.parent ?? getpid()),
@@ -57,10 +67,12 @@ struct IncidentScene {
         facts.visibility = .foreground
         facts.watchdogVisibility = .foreground
         facts.enforcement = .report
-        if let process, let main = tree.main, process.pid != main.pid {
-            facts.attribute(to: process.pid, under: main.pid)
+        if let server {
+            facts.attribute(to: server, under: Int(tree.pid ?? 0))
+        } else if let process, let main = tree.main, process != main.pid {
+            facts.attribute(to: process, under: main.pid)
         }
-        if process?.pid == evidence.pid { facts.mainThread = evidence.thread.map { Int($0) } }
+        if process == evidence.main.pid { facts.mainThread = evidence.main.thread.map { Int($0) } }
         if let thread = facts.mainThread, thread != facts.pid {
             facts.notes.append("The main loop last answered on thread \(thread), not on the process's first.")
         }
@@ -69,11 +81,12 @@ struct IncidentScene {
 
     /// The facts as observed when the incident was decided, or as saved if the previous watchdogd decided it.
     func facts(of incident: Incident) -> IncidentFacts {
-        let isSeen = evidence.hasObservation
+        let isSeen = evidence.main.hasObservation
+        let server = server(of: incident)
         var facts = facts(
             incident.event, incident.exhaustion, allowance: incident.allowance,
             elapsed: (isSeen ? .now() : incident.decidedAt) - incident.startedAt,
-            isSeen && incident.evidence != nil ? details : savedDetails(of: incident))
+            isSeen && incident.evidence != nil ? details(of: server) : savedDetails(of: incident), about: server)
         facts.credit = incident.credit
         facts.extended = incident.extended
         facts.paused = incident.paused
@@ -94,11 +107,15 @@ struct IncidentScene {
     }
 
     /// The results of the last examination.
-    var details: HangEvidence { evidence.details(isStoppedByUs: tree.isStoppedByUs) }
+    var details: HangEvidence { details(of: nil) }
+
+    private func details(of server: ServerEvidence?) -> HangEvidence {
+        (server?.thread ?? evidence.main).details(isStoppedByUs: tree.isStoppedByUs)
+    }
 
     private func savedDetails(of incident: Incident) -> HangEvidence {
         var result = HangEvidence(processorCount: host.facts.processorCount)
-        guard !evidence.hasObservation, let saved = incident.evidence else { return result }
+        guard !evidence.main.hasObservation, let saved = incident.evidence else { return result }
         result.window = incident.decidedAt - incident.windowStart
         result.runTime = saved.runTime
         result.runDelay = saved.runDelay
@@ -166,6 +183,17 @@ extension Incident {
 }
 
 extension IncidentFacts {
+    /// Makes the facts about the process that should have answered a probe.
+    fileprivate mutating func attribute(to process: ServerEvidence, under main: Int) {
+        parentPID = Int(process.parent)
+        parentName = ProcessStat.read(process.parent)?.name ?? "unknown"
+        server = ServerDetails(name: process.name, hasAccepted: process.hasAccepted, mainProcess: main)
+        let deed = process.hasAccepted ? "has accepted the connection of the probe" : "should have accepted the probe"
+        notes.append(
+            "The report is about process \(process.pid) \"\(process.name)\", which \(deed); "
+                + "the program's main process is \(main).")
+    }
+
     /// Makes the facts about a process other than the main process.
     fileprivate mutating func attribute(to process: Int32, under main: Int32) {
         guard let stat = ProcessStat.read(process) else { return }

@@ -52,7 +52,7 @@ final class LaunchIncidents {
 
     /// Starts to sample the app from outside.
     func observe(every interval: Duration) {
-        guard watch == nil, let process = scene.tree.judged, let thread = scene.evidence.thread,
+        guard watch == nil, let process = scene.tree.judged, let thread = scene.evidence.main.thread,
             host.copiers.refusal(of: scene.tenant) == nil,
             let seat = try? host.gaps.samplers.take(for: scene.tenant, at: .now()).get()
         else { return }
@@ -102,9 +102,12 @@ final class LaunchIncidents {
 
     /// Starts the capture, which also kills if the incident is enforced; reports ``LaunchEvent/captured(incident:)``.
     func capture(_ incident: Incident) {
+        let server = scene.server(of: incident)
+        let thread = server?.thread ?? scene.evidence.main
         var open = OpenIncident(
-            kind: .judged(incident), facts: scene.facts(of: incident), blocking: scene.evidence.blocking)
-        if let watch = takeWatch() {
+            kind: .judged(incident), facts: scene.facts(of: incident), server: server, blocking: thread.blocking)
+        // The samples are of the main process.
+        if let watch = takeWatch(), server == nil {
             open.watch = watch
             open.facts?.samplesBegan = max(.zero, watch.began - incident.startedAt)
         }
@@ -116,7 +119,7 @@ final class LaunchIncidents {
     /// The machine is not involved, because nothing is decided.
     func captureOnRequest(_ record: LaunchRecord, then tell: @escaping (ReportOutcome) -> Void) {
         // Evidence counts from the last sign of life; without one, only the state of the main thread is known.
-        scene.evidence.ensureWindow()
+        scene.evidence.main.ensureWindow()
         _ = scene.evidence.inspect()
         var facts = scene.facts(.sceneUpdate, .requested, allowance: .zero, elapsed: .zero, scene.details)
         facts.kind = .capture
@@ -129,7 +132,7 @@ final class LaunchIncidents {
         capture(
             .request(lastNumber),
             OpenIncident(
-                kind: .requested(record, tell: tell), facts: facts, blocking: scene.evidence.blocking),
+                kind: .requested(record, tell: tell), facts: facts, blocking: scene.evidence.main.blocking),
             kills: false)
     }
 
@@ -137,9 +140,10 @@ final class LaunchIncidents {
         // An owed report keeps its id.
         open[incident, default: opened].facts = opened.facts
         open[incident]?.watch = opened.watch
+        open[incident]?.server = opened.server
         open[incident]?.blocking = opened.blocking
         guard let blocking = opened.blocking else { return startCapture(incident, kills: kills) }
-        scene.evidence.follow { [scene] in scene.tree.members.processes }
+        (opened.server?.thread ?? scene.evidence.main).follow { [scene] in scene.tree.members.processes }
         blocking.whenOver(by: host.pacer) { [weak self] in self?.startCapture(incident, kills: kills) }
     }
 
@@ -148,7 +152,10 @@ final class LaunchIncidents {
         guard let main = scene.tree.main, let judged = scene.tree.judged else {
             return captured(incident, .failed("there is no process"))
         }
-        var options = SnapshotOptions(pidfd: judged.process.descriptor.number, startTime: judged.startTime)
+        let server = open[incident]?.server
+        let process = server?.process ?? judged.process
+        let startTime = server == nil ? judged.startTime : server?.thread.startTime
+        var options = SnapshotOptions(pidfd: process.descriptor.number, startTime: startTime)
         if kills {
             let descriptor = scene.tree.cgroup?.killDescriptor
             open[incident]?.killDescriptor = descriptor
@@ -158,7 +165,7 @@ final class LaunchIncidents {
         let key = key
         let number = host.captureBegan(within: scene.launch.spec.captureBudget)
         let refusal = host.captureThread.capture(
-            judged.pid, of: scene.tenant, with: scene.tree.members, preferring: preferred(open[incident]), options
+            process.pid, of: scene.tenant, with: scene.tree.members, preferring: preferred(open[incident]), options
         ) { result, others in
             let outcome: CaptureOutcome =
                 switch result {
@@ -168,7 +175,7 @@ final class LaunchIncidents {
             mailbox.post(.captured(app: key, incident: incident, outcome, others, number: number))
         }
         // Read this during the capture; it needs nothing from the process itself.
-        open[incident]?.facts?.cpu = scene.evidence.cpuStatistics()
+        open[incident]?.facts?.cpu = (server?.thread ?? scene.evidence.main).cpuStatistics()
         guard let refusal else { return host.captureWaits() }
         host.captureEnded(number)
         captured(incident, .failed("\(refusal)"))

@@ -33,6 +33,8 @@ struct OpenIncident {
     var kind: Kind
     /// The facts that had to be read before the process was gone.
     var facts: IncidentFacts?
+    /// The process that should have answered, if the report is about that one.
+    var server: ServerEvidence?
     /// What the examiner finds in the meantime.
     var blocking: BlockingEvidence?
     /// The stacks at the time of the incident; nil until they are captured.

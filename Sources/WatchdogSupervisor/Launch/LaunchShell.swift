@@ -99,7 +99,7 @@ final class LaunchShell: LaunchEffects {
             host, of: configuration.tenant, cgroup: cgroup.cgroup, update: configuration.spec.allowances.update)
         // No command of ours runs in a cgroup of someone else's.
         commands = LaunchCommands(
-            host, plain, below: configuration.observed == nil ? cgroup.cgroup : nil, emit: emit)
+            host, plain, below: configuration.observed == nil ? cgroup.cgroup : nil, evidence, emit: emit)
         incidents = LaunchIncidents(
             host, key: key, IncidentScene(host: host, launch: plain, tree: tree, evidence: evidence), output,
             emit: emit)
@@ -174,7 +174,7 @@ final class LaunchShell: LaunchEffects {
     private func spawned(_ pid: Int32) {
         let log = streams.map(\.log) ?? StandardStreams.ownLog
         closePassed()
-        evidence.follow(pid, startTime: tree.main?.startTime, isNew: true)
+        evidence.main.follow(pid, startTime: tree.main?.startTime, isNew: true)
         output.begin(log, of: pid, launchedAt: tree.launched?.instant ?? now, isInCgroup: tree.isInCgroup)
         storeProcess()
     }
@@ -197,8 +197,8 @@ final class LaunchShell: LaunchEffects {
     func adoptMainProcess(_ pid: Int32) -> Bool {
         if pid == tree.main?.pid { return true }
         guard tree.adopt(pid) else { return false }
-        evidence.follow(pid)
-        evidence.beginWindow(patience: .zero)
+        evidence.main.follow(pid)
+        evidence.main.beginWindow(patience: .zero)
         storeProcess()
         return true
     }
@@ -212,9 +212,9 @@ final class LaunchShell: LaunchEffects {
 
     /// Examines the judged process, which changes when it ends before the main process.
     private func followJudged() {
-        guard let judged = tree.judged?.pid, judged != evidence.pid else { return }
-        evidence.follow(judged)
-        evidence.beginWindow(patience: .zero)
+        guard let judged = tree.judged?.pid, judged != evidence.main.pid else { return }
+        evidence.main.follow(judged)
+        evidence.main.beginWindow(patience: .zero)
     }
 
     // MARK: - Requests from others
@@ -240,7 +240,7 @@ final class LaunchShell: LaunchEffects {
     var mayHaveEndedForMemory: Bool { evidence.memoryKills.map { $0.total > 0 && $0.recent != 0 } ?? false }
 
     /// The fraction of the time since the launch, 0 to 1, in which the main thread neither ran nor waited for a CPU.
-    func mainThreadBlockedShare(of duration: Duration) -> Double? { evidence.blockedShare(of: duration) }
+    func mainThreadBlockedShare(of duration: Duration) -> Double? { evidence.main.blockedShare(of: duration) }
 
     /// Notes the working directory, for the search for a core file.
     func noteWorkingDirectory() {
@@ -287,8 +287,8 @@ final class LaunchShell: LaunchEffects {
     /// Asks the app to block its main loop; returns false if the message is lost.
     func requestHang(_ message: SupervisorMessage) -> Bool { sockets.send(message.datagram) }
     func signal(_ signal: Int32) { tree.signal(signal) }
-    func followMainLoop(to thread: Int32?) { evidence.followMainLoop(to: thread) }
-    func beginWindow(patience: Duration) { evidence.beginWindow(patience: patience) }
+    func followMainLoop(to thread: Int32?) { evidence.main.followMainLoop(to: thread) }
+    func beginWindow(patience: Duration) { evidence.main.beginWindow(patience: patience) }
     func inspect() -> Evidence {
         followJudged()
         return evidence.inspect()
@@ -317,7 +317,7 @@ final class LaunchShell: LaunchEffects {
 
     func resourceUse() -> ResourceUse? {
         guard tree.main != nil, let cpuTime = tree.cpuTime else { return nil }
-        return ResourceUse(cpuTime: cpuTime, runDelay: evidence.runDelay)
+        return ResourceUse(cpuTime: cpuTime, runDelay: evidence.main.runDelay)
     }
 }
 

@@ -31,7 +31,7 @@ struct LaunchResumption {
         guard let saved = state.process else { return resumeSpawning() }
         if let process = inherited.process {
             hold(process, saved, thread: inherited.pulse?.thread ?? saved.thread)
-            shell.evidence.resume(inherited.pulse?.window)
+            shell.evidence.main.resume(inherited.pulse?.window)
             if inherited.descriptors.channel == nil { supervisor.handle(.machine(.channelLost)) }
             shell.sockets.hearLastWords()
             shell.tree.reapMain()
@@ -95,7 +95,7 @@ struct LaunchResumption {
 
     private func hold(_ process: Pidfd, _ saved: LaunchState.Process, thread: Int32?) {
         shell.tree.hold(process, saved)
-        shell.evidence.follow(process.pid, startTime: saved.startTime, thread: thread)
+        shell.evidence.main.follow(process.pid, startTime: saved.startTime, thread: thread)
         guard let startTime = saved.startTime else { return }
         shell.output.find(
             of: ExaminedProcess(id: process.pid, startTime: startTime, cgroup: nil), shell.configuration.tenant,

@@ -55,8 +55,8 @@ extension LaunchShell {
     var hasRun: Bool { (cgroup?.cpuTime ?? .zero) > .zero }
 
     /// Whether the evidence is about the main process; the next watchdogd follows that first.
-    private var judgesMain: Bool { evidence.pid == tree.main?.pid }
-    private var mainThread: Int32? { judgesMain ? evidence.thread : nil }
+    private var judgesMain: Bool { evidence.main.pid == tree.main?.pid }
+    private var mainThread: Int32? { judgesMain ? evidence.main.thread : nil }
 
     private func state(_ machine: ProcessMachine, _ account: AppAccount, _ suspendedTime: Duration) -> LaunchState {
         let numbers = sockets.keptNumbers
@@ -82,7 +82,7 @@ extension LaunchShell {
     private func pulse(_ machine: ProcessMachine.Pulse?, _ account: AppAccount) -> LaunchPulse {
         var pulse = LaunchPulse()
         pulse.machine = machine
-        pulse.window = judgesMain ? evidence.savedWindow : nil
+        pulse.window = judgesMain ? evidence.main.savedWindow : nil
         pulse.pingsSent = account.pingsSent
         pulse.signsOfLife = account.signsOfLife
         pulse.lastSignOfLife = account.lastSignOfLife

@@ -103,6 +103,15 @@ public struct TrailDetails: Codable, Hashable, Sendable {
         self.isCut = isCut
     }
 
+    /// The same trail if its first process is itself waited for by somebody, who is where it begins.
+    public func beginning(with hop: Hop) -> TrailDetails? {
+        let all = [hop] + hops
+        let isCut = isCut || all.count > Self.longest
+        return TrailDetails(
+            hops: all, cycleStart: isCut ? nil : cycleStart.map { $0 + 1 }, closing: isCut ? nil : closing, isCut: isCut
+        )
+    }
+
     /// The trail with what each process does, the root, and the line.
     ///
     /// - Parameters:

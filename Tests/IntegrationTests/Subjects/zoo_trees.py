@@ -121,6 +121,78 @@ def application(environ, start_response):
 
 
 @kind
+def probed_gunicorn_reads():
+    """The only worker reads a pipe into which nobody writes."""
+    return gunicorn(
+        """
+import os
+
+def read_feed():
+    reader, writer = os.pipe()
+    os.read(reader, 1)
+
+def application(environ, start_response):
+    read_feed()
+""", 1, READ)
+
+
+def probed_preforking(deed):
+    """A master and a worker that share their socket; the worker does this once it has answered a client."""
+    code = f"""
+import os, signal, socket
+
+def read_feed():
+    reader, writer = os.pipe()
+    os.read(reader, 1)
+
+def compute_primes():
+    while True:
+        pass
+
+def stand_still():
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+def reap_workers():
+    while True:
+        os.wait()
+
+listener = socket.socket(socket.AF_UNIX)
+listener.bind("web.sock")
+listener.listen(16)
+if os.fork() == 0:
+    listener.accept()[0].close()
+    open("hanging", "w").close()
+    {deed}()
+    os._exit(0)
+reap_workers()
+"""
+    pid = start(sys.executable, "-c", code).pid
+    connect("web.sock")
+    eventually("the hang", lambda: os.path.exists("hanging"))
+    return pid
+
+
+@kind
+def probed_preforking_reads():
+    """The only worker reads a pipe into which nobody writes."""
+    return wait_for_stuck(probed_preforking("read_feed"), READ)
+
+
+@kind
+def probed_preforking_spins():
+    """The only worker computes."""
+    return probed_preforking("compute_primes")
+
+
+@kind
+def probed_preforking_stopped():
+    """The only worker is stopped."""
+    pid = probed_preforking("stand_still")
+    eventually("the stop", lambda: all(zoo_start.state(child) == "T" for child in descendants(pid)))
+    return pid
+
+
+@kind
 def preforking_worker_reads():
     """A master reaps its workers; one has a connection over which no request comes, the others wait for connections."""
     code = """
@@ -201,6 +273,12 @@ def nginx_worker_log_pipe():
     request = b"GET / HTTP/1.1\r\nHost: zoo\r\nUser-Agent: " + b"x" * 2000 + b"\r\n\r\n"
     connect("web.sock").sendall(request * 8)
     return wait_for_stuck(pid, WRITE)
+
+
+@kind
+def probed_nginx_log_pipe():
+    """The same, and a probe."""
+    return nginx_worker_log_pipe()
 
 
 @kind

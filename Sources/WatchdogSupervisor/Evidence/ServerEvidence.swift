@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogLinux
+
+/// A process of an app, other than that of its main thread, that should answer a probe.
+///
+/// Isolation: the loop's thread.
+final class ServerEvidence {
+    let process: Pidfd
+    let name: String
+    let parent: Int32
+    /// Its first thread.
+    let thread: ThreadEvidence
+    /// Whether it has accepted the probe's connection; if not, it listens.
+    var hasAccepted: Bool
+
+    var pid: Int32 { process.pid }
+
+    init(_ process: Pidfd, _ stat: ProcessStat, _ thread: ThreadEvidence, hasAccepted: Bool) {
+        self.process = process
+        self.thread = thread
+        self.hasAccepted = hasAccepted
+        (name, parent) = (stat.name, stat.parent)
+    }
+}

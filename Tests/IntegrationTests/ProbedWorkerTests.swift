@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Testing
+import WatchdogRendering
+import WatchdogReport
+import WatchdogVerdict
+
+extension EndToEnd {
+    @Suite("Servers of several processes, judged by the worker that should answer a probe")
+    struct ProbedWorkerTests {
+        /// What a worker does instead of answering, and what the report says of it.
+        struct Hang: Sendable, CustomTestStringConvertible {
+            let function: String
+            /// Whether it accepts the probe before.
+            let accepts: Bool
+            /// Where others take the CPUs, a worker that computes is busy or starved.
+            let verdicts: Set<Verdict.Kind>
+            let fault: Blame.Party?
+            let headline: String
+            let deed: String
+
+            var testDescription: String { "\(function), \(accepts ? "accepted" : "not accepted")" }
+        }
+
+        static let hangs: [Hang] = [true, false].flatMap { accepts in
+            [
+                Hang(
+                    function: "read_feed", accepts: accepts, verdicts: [.blocked], fault: .app,
+                    headline: "waits for data from a pipe", deed: "is blocked in read (fd "),
+                Hang(
+                    function: "compute", accepts: accepts, verdicts: [.spinning, .busy, .starved], fault: nil,
+                    headline: "", deed: "computes"),
+                Hang(
+                    function: "stop", accepts: accepts, verdicts: [.stopped], fault: .somebodyElse,
+                    headline: "is stopped by a signal", deed: "is stopped"),
+            ]
+        }
+
+        /// A master with a worker that shares its socket, answers one request, and hangs.
+        private static func server(_ hang: Hang, _ port: String) -> [String] {
+            python(
+                """
+                import os, signal, socket
+                def read_feed():
+                    reader, writer = os.pipe()
+                    os.read(reader, 1)
+                def compute():
+                    while True: pass
+                def stop(): os.kill(os.getpid(), signal.SIGSTOP)
+                listening = socket.create_server(("127.0.0.1", int(sys.argv[1])), backlog=16)
+                def serve():
+                    connection = listening.accept()[0]
+                    connection.recv(4096)
+                    connection.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: 0\\r\\n\\r\\n")
+                    connection.close()
+                    if sys.argv[3] == "yes": connection = listening.accept()[0]
+                    globals()[sys.argv[2]]()
+                if os.fork() == 0:
+                    serve()
+                    os._exit(0)
+                os.wait()
+                """, port, hang.function, hang.accepts ? "yes" : "no")
+        }
+
+        @Test("Headline, cause, fault and stack name the worker", arguments: hangs)
+        func named(hang: Hang) throws {
+            let finder = try Program(
+                python("import socket; s = socket.create_server(('127.0.0.1', 0)); say(s.getsockname()[1])"))
+            let port = try finder.line()
+            try finder.end()
+            let ending = try supervise(
+                [
+                    "--readiness", "probe", "--probe", "http://127.0.0.1:\(port)/", "--probe-interval", "400ms",
+                    "--probe-timeout", "400ms", "--update", "1s", "--name", "web", "--probe-threshold",
+                    hang.accepts ? "1" : "2",
+                ], Self.server(hang, port))
+            let report = try #require(ending.reports.first)
+            let linux = try #require(report.body.linux)
+            let server = try #require(linux.server, "\(linux.notes)")
+            let worker = report.body.pid
+            #expect(server.hasAccepted == hang.accepts)
+            #expect(worker != server.mainProcess && linux.processes?.map(\.pid).contains(server.mainProcess) == true)
+            #expect(hang.verdicts.contains(linux.verdict.kind), "\(linux.verdict.line)")
+            let explanation = Explanation(of: report)
+            let headline = explanation.headline ?? ""
+            #expect(headline.hasPrefix("Worker \(worker) of web \(hang.headline)"), "\(headline)")
+            let wait =
+                hang.accepts ? "a reply of python3 (pid \(worker))" : "python3 (pid \(worker)) to accept a connection"
+            #expect(
+                explanation.cause?.hasPrefix("the probe waits for \(wait), which \(hang.deed)") == true,
+                "\(explanation.cause ?? "")")
+            #expect(hang.fault.map { $0 == explanation.blame?.party } ?? true)
+            #expect(explanation.blame?.reason.hasPrefix("worker \(worker) of web: ") == true)
+            #expect(explanation.calls.first?.function == hang.function, "\(explanation.calls)")
+        }
+    }
+}
