@@ -54,6 +54,9 @@ struct wd_slot {
     uint64_t interrupted_address; /* of the stack that a handler on an alternate one has interrupted */
     uint32_t interrupted_length;
     size_t interrupted_offset;
+    uint64_t outer_address; /* of the outermost part of a stack that is longer than what was copied of it */
+    uint32_t outer_length;
+    size_t outer_offset;
     uint32_t python_first, python_count; /* frames of the interpreter */
     int32_t own_tid;        /* in the process's own PID namespace; 0: not read yet */
     uint64_t python_thread; /* where its thread state was last seen; 0: not seen yet */

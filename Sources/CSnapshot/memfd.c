@@ -178,6 +178,9 @@ int wd_write_memory(struct wd_snapshot_arena *arena, int memfd) {
         if (slot->interrupted_length > 0)
             put_range(&writer, WD_RECORD_STACK, slot->interrupted_address, (uint64_t)slot->thread.tid,
                       arena->stacks + slot->interrupted_offset, slot->interrupted_length);
+        if (slot->outer_length > 0)
+            put_range(&writer, WD_RECORD_OUTER_STACK, slot->outer_address, (uint64_t)slot->thread.tid,
+                      arena->stacks + slot->outer_offset, slot->outer_length);
     }
     if (arena->vdso_length > 0)
         put_range(&writer, WD_RECORD_VDSO, arena->vdso_address, 0, arena->vdso, arena->vdso_length);

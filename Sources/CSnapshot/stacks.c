@@ -8,6 +8,7 @@
 static const size_t largest_cap = (size_t)256 << 10;
 static const size_t crowd_cap = (size_t)64 << 10;
 static const size_t least_cap = (size_t)4 << 10;
+static const size_t outer_cap = (size_t)32 << 10;
 static const size_t crowd = 200;
 static const uint64_t page = 4096;
 
@@ -30,6 +31,18 @@ static size_t extent(const struct wd_snapshot_arena *arena, uint64_t pointer, si
     return length;
 }
 
+/* The outermost part of a stack of which this much was copied: who began a recursion is there. Length 0 if nothing is left of it,
+ * or if it is not known where it ends. */
+static size_t outer_extent(const struct wd_snapshot_arena *arena, uint64_t copied, size_t length, uint64_t *start) {
+    const struct wd_mapping *mapping = length > 0 ? wd_find_mapping(arena, copied) : NULL;
+    if (mapping == NULL) return 0;
+    uint64_t end = mapping->end, base = arena->stack_base, reached = copied + length;
+    if (mapping->start <= base && base < end) end = base & ~UINT64_C(7);
+    if (end <= reached) return 0;
+    *start = end - reached < outer_cap ? reached : end - outer_cap;
+    return (size_t)(end - *start);
+}
+
 static bool is_main(const struct wd_snapshot_arena *arena, const struct wd_slot *slot) {
     return slot->thread.tid == arena->pid;
 }
@@ -43,8 +56,9 @@ static size_t total(const struct wd_snapshot_arena *arena, size_t cap) {
     uint64_t start;
     for (size_t i = 0; i < arena->thread_count; i++) {
         const struct wd_slot *slot = &arena->slots[i];
-        if (slot->thread.register_source == WD_REGISTERS_PTRACE)
-            sum += extent(arena, slot->thread.registers[WD_RSP], is_main(arena, slot) ? largest_cap : cap, &start) + 16;
+        if (slot->thread.register_source != WD_REGISTERS_PTRACE) continue;
+        size_t length = extent(arena, slot->thread.registers[WD_RSP], is_main(arena, slot) ? largest_cap : cap, &start);
+        sum += length + outer_extent(arena, start, length, &start) + 32;
     }
     return sum;
 }
@@ -108,6 +122,16 @@ static void copy_interrupted(struct wd_snapshot_arena *arena, struct wd_slot *sl
     }
 }
 
+/* Of the interrupted stack, if there is one: the alternate one is short. */
+static void copy_outer(struct wd_snapshot_arena *arena, struct wd_slot *slot, bool only_resident) {
+    bool is_interrupted = slot->interrupted_length > 0;
+    uint64_t start = 0, copied = is_interrupted ? slot->interrupted_address : slot->stack_address;
+    size_t length = outer_extent(arena, copied, is_interrupted ? slot->interrupted_length : slot->stack_length, &start);
+    if (only_resident && length > 0) length = wd_resident_length(arena, start, length);
+    slot->outer_address = start;
+    slot->outer_length = (uint32_t)append(arena, start, length, &slot->outer_offset);
+}
+
 static void copy_any_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t cap) {
     uint64_t start = 0;
     size_t length = extent(arena, slot->thread.registers[WD_RSP], cap, &start);
@@ -117,6 +141,7 @@ static void copy_any_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot
         copy(arena, slot, start, length);
     }
     copy_interrupted(arena, slot, cap, false);
+    copy_outer(arena, slot, false);
 }
 
 void wd_copy_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t cap) {
@@ -136,6 +161,7 @@ void wd_adopt_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_
     slot->stack_address = pointer;
     slot->stack_length = (uint32_t)length;
     slot->stack_offset = arena->stacks_used;
+    slot->outer_length = 0;
     memcpy(arena->stacks + arena->stacks_used, bytes, length);
     arena->stacks_used += (length + 15) & ~(size_t)15;
 }
@@ -154,6 +180,7 @@ bool wd_copy_resident_stack(struct wd_snapshot_arena *arena, struct wd_slot *slo
     if (arena->only_resident && resident < length) wd_note_left_out(arena, start + resident);
     copy(arena, slot, start, resident);
     copy_interrupted(arena, slot, cap, true);
+    copy_outer(arena, slot, true);
     return resident == length;
 }
 
@@ -188,7 +215,7 @@ static bool read_position(struct wd_snapshot_arena *arena, pid_t tid, char *sche
 
 void wd_forget_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t mark) {
     arena->stacks_used = mark;
-    slot->stack_length = slot->interrupted_length = 0;
+    slot->stack_length = slot->interrupted_length = slot->outer_length = 0;
     wd_forget_python_stack(arena, slot);
     memset(slot->thread.registers, 0, sizeof slot->thread.registers);
     slot->thread.register_source = WD_REGISTERS_NONE;

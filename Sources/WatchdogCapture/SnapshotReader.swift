@@ -20,6 +20,7 @@ public struct SnapshotReader {
     private var mapsText: ArraySlice<UInt8>?
     private var threads: [SnapshotThread] = []
     private var stacks: [Int32: [SnapshotMemory]] = [:]
+    private var outerStacks: [Int32: SnapshotMemory] = [:]
     private var vdso: SnapshotMemory?
     private var contexts: [SnapshotAsynchronousContext]?
     private var modules: [SnapshotModule] = []
@@ -80,13 +81,14 @@ public struct SnapshotReader {
     private func finish() throws(SnapshotFormatError) -> SnapshotContents {
         guard let process else { throw error(.malformed, "no process record") }
         var threads = threads
-        var stacks = stacks
+        var (stacks, outerStacks) = (stacks, outerStacks)
         for index in threads.indices {
             let parts = stacks.removeValue(forKey: threads[index].id) ?? []
             threads[index].stack = parts.first
             threads[index].interruptedStack = parts.dropFirst().first
+            threads[index].outerStack = outerStacks.removeValue(forKey: threads[index].id)
         }
-        guard stacks.isEmpty else { throw error(.malformed, "stack of no thread") }
+        guard stacks.isEmpty, outerStacks.isEmpty else { throw error(.malformed, "stack of no thread") }
         threads.sort { ($0.id != process.id ? 1 : 0, $0.id) < ($1.id != process.id ? 1 : 0, $1.id) }
         for (earlier, later) in zip(threads, threads.dropFirst()) where earlier.id == later.id {
             throw error(.malformed, "two threads \(later.id)")
@@ -126,6 +128,13 @@ public struct SnapshotReader {
             guard let thread = Int32(exactly: owner) else { throw error(.malformed, "stack's thread") }
             guard stacks[thread, default: []].count < 2 else { throw error(.tooMany, "stack of \(thread)") }
             stacks[thread, default: []].append(memory)
+        case WD_RECORD_OUTER_STACK:
+            guard outerStacks.count <= WD_SNAPSHOT_MAX_THREADS else { throw error(.tooMany, "outer stack") }
+            let (memory, owner) = try memory(payload, "outer stack")
+            guard let thread = Int32(exactly: owner) else { throw error(.malformed, "outer stack's thread") }
+            guard outerStacks.updateValue(memory, forKey: thread) == nil else {
+                throw error(.tooMany, "outer stack of \(thread)")
+            }
         case WD_RECORD_VDSO:
             guard vdso == nil else { throw error(.tooMany, "vDSO") }
             vdso = try memory(payload, "vDSO").memory
@@ -169,7 +178,8 @@ public struct SnapshotReader {
             systemCall: string(ofFixedArray: raw.syscall_text),
             kernelStack: string(ofFixedArray: raw.kernel_stack),
             stack: nil,
-            interruptedStack: nil
+            interruptedStack: nil,
+            outerStack: nil
         )
     }
 

@@ -46,6 +46,8 @@ public struct SnapshotThread: Sendable {
     public var stack: SnapshotMemory?
     /// A part of the stack that a signal handler on an alternate stack has interrupted; nil if none has.
     public var interruptedStack: SnapshotMemory?
+    /// The outermost part of the stack, or of the interrupted one, if that is longer than what the others have of it.
+    public var outerStack: SnapshotMemory?
 
     /// The registers of a system call's arguments, syscall(2).
     private static let arguments: Set<SnapshotRegister> = [.rdi, .rsi, .rdx, .r10, .r8, .r9]

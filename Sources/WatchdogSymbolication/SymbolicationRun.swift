@@ -8,6 +8,8 @@ import WatchdogVerdict
 struct SymbolicationRun {
     /// A deeper stack is runaway recursion, and its innermost frames show which.
     private static let framesPerThread = 512
+    /// How many of these are the outermost ones of a deeper stack, which show who began it.
+    private static let outermostFrames = 64
     /// The approximate maximum size of the result's JSON, in bytes; its readers have limits too.
     private static let outputLimit = 12 << 20
     /// The approximate size of a thread without its frames.
@@ -30,6 +32,8 @@ struct SymbolicationRun {
     private var lost: [Int32] = []
     /// Threads with more frames than allowed.
     private var cut: [Int32] = []
+    /// Threads whose frames between the innermost and the outermost ones are left out.
+    private var elided: [Int32] = []
     /// The remaining output for the threads that follow.
     private var outputLeft: Int
     /// The lowest depth that was used where more was requested.
@@ -68,7 +72,8 @@ struct SymbolicationRun {
             images: images,
             symbols: symbols,
             callFrames: CallFrameInformation(images),
-            memory: CapturedMemory(contents.threads.flatMap { [$0.stack, $0.interruptedStack].compactMap(\.self) }),
+            memory: CapturedMemory(
+                contents.threads.flatMap { [$0.stack, $0.interruptedStack, $0.outerStack].compactMap(\.self) }),
             stackLayouts: StackLayouts(images)
         )
         asynchronous = AsynchronousStack(contents.asynchronousContexts, symbols: symbols)
@@ -103,6 +108,7 @@ struct SymbolicationRun {
         if namer.usesUnknownImage, let note = generated.note { notes.append(note) }
         note("their outermost frames are missing", lost)
         note("only their innermost frames are shown", cut)
+        note("only their innermost and outermost frames are shown", elided)
         var captured = CapturedProcess(
             method: contents.process.method,
             methodReason: contents.process.methodReason,
@@ -136,20 +142,38 @@ struct SymbolicationRun {
         }
     }
 
-    /// The machine frames of a thread; nil without registers or time.
-    private mutating func unwound(_ thread: SnapshotThread) -> (frames: [Unwinder.Frame], end: Unwinder.End)? {
-        guard let registers = Registers(thread), depth(forNames: false) != nil else { return nil }
-        return unwinder.unwind(registers, limit: SymbolicationRun.framesPerThread) { [budget, now] in
-            budget.depth(at: now()) == nil
-        }
+    /// The machine frames of a thread.
+    private struct Stack {
+        let frames: [Unwinder.Frame]
+        let end: Unwinder.End
+        /// The outermost ones, where those between are left out.
+        var outermost: [Unwinder.Frame] = []
     }
 
-    private mutating func captured(
-        _ thread: SnapshotThread, _ stack: (frames: [Unwinder.Frame], end: Unwinder.End)?, output share: Int
-    ) -> CapturedThread {
+    /// Unwinds a thread; nil without registers or time.
+    private mutating func unwound(_ thread: SnapshotThread) -> Stack? {
+        guard let registers = Registers(thread), depth(forNames: false) != nil else { return nil }
+        let isOutOfTime = { [budget, now] in budget.depth(at: now()) == nil }
+        let (frames, end, position) = unwinder.unwind(
+            registers, limit: Self.framesPerThread, isOutOfTime: isOutOfTime)
+        var stack = Stack(frames: frames, end: end)
+        // The interpreter has its own list of calls.
+        if python == nil, end == .limit || end == .lost && thread.outerStack != nil {
+            stack.outermost = unwinder.outermost(
+                Self.outermostFrames, from: position, in: thread.outerStack, isOutOfTime: isOutOfTime)
+        }
+        return stack
+    }
+
+    private mutating func captured(_ thread: SnapshotThread, _ stack: Stack?, output share: Int) -> CapturedThread {
         var captured = CapturedThread(facts: thread)
-        guard let (frames, end) = stack else { return captured }
+        guard let stack else { return captured }
+        let (frames, end) = (stack.frames, stack.end)
         var size = 0
+        let outermost = stack.outermost.flatMap {
+            named($0.programCounter, $0.lookupAddress, .outerEnd, false, &size)
+        }
+        let room = Self.framesPerThread - outermost.count
         var steps: [PythonStacks.Step] = []
         for (index, frame) in frames.enumerated() where size < share {
             let shown = named(frame.programCounter, frame.lookupAddress, frame.trust, index == 0, &size)
@@ -157,6 +181,10 @@ struct SymbolicationRun {
             steps.append(PythonStacks.Step(frames: shown, isEvaluator: isEvaluator))
         }
         captured.frames = steps.flatMap(\.frames)
+        if !outermost.isEmpty {
+            captured.frames = captured.frames.prefix(room) + outermost
+            elided.append(thread.id)
+        }
         if let python {
             let isComplete = end == .complete && steps.count == frames.count
             let shown = python.frames(ofThread: thread.id, among: steps, isComplete: isComplete)
@@ -171,6 +199,7 @@ struct SymbolicationRun {
             captured.asynchronousFrames += named(address, address, .asynchronous, false, &size)
         }
         outputLeft -= size
+        guard outermost.isEmpty else { return captured }
         if end == .limit || size >= share { cut.append(thread.id) } else if end == .lost { lost.append(thread.id) }
         return captured
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogCapture
 import WatchdogVerdict
 
 /// Follows one thread's stack from its registers to its outermost frame.
@@ -59,30 +60,89 @@ struct Unwinder {
         case outermost
     }
 
-    /// The frames from innermost to outermost, at most `limit`.
+    /// The frames from innermost to outermost, at most `limit`, and where the last one is.
     ///
     /// - Parameter isOutOfTime: Called before each step.
     func unwind(
         _ registers: Registers,
         limit: Int,
         isOutOfTime: () -> Bool = { false }
-    ) -> (frames: [Frame], end: End) {
+    ) -> (frames: [Frame], end: End, position: Position) {
         var position = Position(registers: registers, isReturnAddress: false)
-        guard let innermost = frame(position, trust: .registers) else { return ([], .lost) }
+        guard let innermost = frame(position, trust: .registers) else { return ([], .lost, position) }
         var frames = [innermost]
         while frames.count < limit {
-            guard !isOutOfTime() else { return (frames, .outOfTime) }
+            guard !isOutOfTime() else { return (frames, .outOfTime, position) }
             switch step(from: position) {
             case .caller(let caller, let trust):
-                guard let next = frame(caller, trust: trust) else { return (frames, .lost) }
+                guard let next = frame(caller, trust: trust) else { return (frames, .lost, position) }
                 if !caller.isReturnAddress { frames[frames.count - 1].isReturnAddress = false }
                 frames.append(next)
                 position = caller
-            case .outermost: return (frames, .complete)
-            case nil: return (frames, .lost)
+            case .outermost: return (frames, .complete, position)
+            case nil: return (frames, .lost, position)
             }
         }
-        return (frames, .limit)
+        return (frames, .limit, position)
+    }
+
+    /// How many frames are passed over on the way to the outermost ones.
+    private static let farthest = 16_384
+    /// How many return addresses at a stack's outer end are tried.
+    private static let candidates = 1_024
+
+    /// The outermost frames of a stack of which ``unwind(_:limit:isOutOfTime:)`` has found the innermost ones; empty if the way to
+    /// the thread's first function is not found.
+    ///
+    /// Goes on to the thread's first function, if the captured memory reaches so far. Otherwise it begins anew at the outer end: a
+    /// return address there is a frame if call frame information alone leads from it to the thread's first function.
+    ///
+    /// - Parameters:
+    ///   - count: How many frames to return at most.
+    ///   - position: Where unwinding stopped.
+    ///   - outer: The outer end of the stack, where that is not part of what comes before; nil if it is.
+    ///   - isOutOfTime: Called now and then.
+    func outermost(
+        _ count: Int, from position: Position, in outer: SnapshotMemory?, isOutOfTime: () -> Bool
+    ) -> [Frame] {
+        guard let outer else { return way(from: position, isOutOfTime) { step(from: $0) }?.suffix(count) ?? [] }
+        var tried = 0
+        let end = outer.address &+ UInt64(outer.bytes.count)
+        for slot in stride(from: (outer.address &+ 7) & ~7, to: max(end, 8) - 7, by: 8) where tried < Self.candidates {
+            guard !isOutOfTime(), let word = outer.word(at: slot), space.isExecutable(word &- 1),
+                images.code(at: word &- UInt64(X86_64.longestCall), count: X86_64.longestCall)
+                    .flatMap({ X86_64.call(before: word, bytes: $0) }) != nil
+            else { continue }
+            tried += 1
+            var registers = Registers(count: X86_64.registerCount)
+            registers[X86_64.Register.rip] = word
+            registers[X86_64.Register.rsp] = slot &+ 8
+            // Many functions save the frame pointer next to the return address.
+            let saved = outer.word(at: slot &- 8)
+            registers[X86_64.Register.rbp] = saved.flatMap { $0 > slot && $0 < end ? $0 : nil }
+            let candidate = Position(registers: registers, isReturnAddress: true)
+            guard let first = frame(candidate, trust: .outerEnd),
+                let rest = way(from: candidate, isOutOfTime, { stepByCallFrames(from: $0) })
+            else { continue }
+            return ([first] + rest).suffix(count)
+        }
+        return []
+    }
+
+    /// The frames from a position to the thread's first function, of many the outermost ones; nil if it is not reached.
+    private func way(from start: Position, _ isOutOfTime: () -> Bool, _ next: (Position) -> Step?) -> [Frame]? {
+        let kept = 512
+        var frames: [Frame] = []
+        var position = start
+        for _ in 0..<Self.farthest {
+            guard !isOutOfTime(), let step = next(position) else { return nil }
+            guard case .caller(let caller, let trust) = step, caller.programCounter != 0 else { return frames }
+            guard isPlausible(caller), let found = frame(caller, trust: trust) else { return nil }
+            frames.append(found)
+            if frames.count >= 2 * kept { frames.removeFirst(kept) }
+            position = caller
+        }
+        return nil
     }
 
     private func frame(_ position: Position, trust: WatchdogVerdict.Frame.Trust) -> Frame? {

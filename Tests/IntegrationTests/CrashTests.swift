@@ -85,12 +85,16 @@ extension EndToEnd {
         }
 
         @Test(
-            "A stack overflow is called that, and who recurses is named",
+            "A stack overflow is called that, and who recurses is named, and who began it",
             .enabled(if: hasCores),
             arguments: [
-                ("overflow", "descend", "which calls itself", ["descend", "descend", "descend"]),
                 (
-                    "overflow-in-thread", "resolve_other", "which recurses through resolve_album",
+                    "overflow", "descend", "which calls itself, begun by main (crash.c:",
+                    ["descend", "descend", "descend"]
+                ),
+                (
+                    "overflow-in-thread", "resolve_other",
+                    "which recurses through resolve_album, begun by resolve (crash.c:",
                     ["resolve_other", "resolve_album", "resolve_other"]
                 ),
             ])
@@ -106,6 +110,8 @@ extension EndToEnd {
             // snprintf may have been what needed more than there was.
             #expect(Array(names.drop { $0 != frames[0] }.prefix(3)) == frames)
             #expect(names.count > 100)
+            let outer = how == "overflow" ? ["descend", "main"] : ["resolve_album", "resolve", "start_thread"]
+            #expect(names.indices.contains { Array(names[$0...].prefix(outer.count)) == outer }, "\(names.suffix(8))")
         }
 
         @Test(
@@ -136,6 +142,8 @@ extension EndToEnd {
             let names = functions(ending.reports.first?.body.threads.first)
             let handler = try #require(names.firstIndex(of: "wait_in_handler"))
             #expect(Array(names[handler...].drop { !frames.contains($0) }.prefix(2)) == frames)
+            // However deep the interrupted stack is.
+            #expect(names.contains("main") && names.last == "_start", "\(names.suffix(8))")
         }
 
         @Test("abort() is raised by the program itself, and its caller is blamed", .enabled(if: hasCores))

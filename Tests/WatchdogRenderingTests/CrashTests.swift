@@ -79,6 +79,19 @@ struct CrashTests {
             line(["open", "visit", "leave"], -8)
                 == "Crashed: stack overflow in open (parse.c:12), which recurses through visit, leave, on thread 4243 "
                 + "(SIGSEGV at 0x7f0000100000)")
+        var whole = recursing(["open", "visit"], stackPointer: 0x7f00_0010_0008)
+        if let thread = whole.threads.firstIndex(where: { $0.id == 4_243 }),
+            var last = whole.threads[thread].frames.last
+        {
+            (last.symbol, last.trust) = ("load", .outerEnd)
+            whole.threads[thread].frames.append(last)
+        }
+        #expect(
+            self.line(crash, capture: whole)
+                == "Crashed: stack overflow in open (parse.c:12), which recurses through visit, begun by load (parse.c:12), "
+                + "on thread 4243 (SIGSEGV at 0x7f0000100000)")
+        let text = TextRenderer.render(Crashes.report(crash, capture: whole))
+        #expect(text.contains("\n...  the calls between are left out\n"))
         let report = Crashes.report(crash, capture: recursing(["visit"], stackPointer: 0x7f00_0010_0008))
         #expect(Blame(for: report).reason == "its own calls used up the stack")
         #expect(Explanation(of: report).advice.contains("Bound the recursion"))

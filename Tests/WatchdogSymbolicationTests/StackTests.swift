@@ -132,14 +132,20 @@ struct StackTests {
         #expect(!frames.contains { $0.trust == .scan }, "\(frames.listing)")
     }
 
-    @Test("a very deep stack shows its innermost frames, and says so")
-    func deep() throws {
-        let captured = try symbolicate(try Subject.chain.start("deep", threads: 2))
+    @Test(
+        "a very deep stack shows both of its ends, and says so; of the deeper one, the outer end was captured separately",
+        arguments: [("2000", CapturedProcess.Method.ptrace), ("40000", .ptrace), ("40000", .procfsRegisters)])
+    func deep(depth: String, method: CapturedProcess.Method) throws {
+        let captured = try symbolicate(try Subject.chain.start("deep", depth, threads: 2), method: method)
         let frames = try captured.main.frames
         #expect(frames.count == 512)
         #expect(frames.contain(chain: ["pause", "innermost", "recurses", "recurses"]))
-        #expect(frames.last?.symbol == "recurses")
-        #expect(captured.notes == ["threads \(try captured.main.id): only their innermost frames are shown"])
+        #expect(frames.contain(chain: ["recurses", "recurses", "main", "__libc_start_call_main"]), "\(frames.listing)")
+        #expect(frames.last?.symbol == "_start")
+        #expect(frames.map(\.trust).suffix(64).allSatisfy { $0 == .outerEnd })
+        #expect(!frames.map(\.trust).dropLast(64).contains(.outerEnd))
+        #expect(
+            captured.notes == ["threads \(try captured.main.id): only their innermost and outermost frames are shown"])
         #expect(try captured.thread("chain-worker").frames.last?.symbol == "clone3")
     }
 

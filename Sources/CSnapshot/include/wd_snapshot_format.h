@@ -56,6 +56,9 @@ enum wd_record_kind {
     WD_RECORD_PYTHON_STACK = 10,
     /* struct wd_perf_map: the process's runtime lists the functions that it compiles. */
     WD_RECORD_PERF_MAP = 11,
+    /* struct wd_memory_range, then its bytes: the outermost part of the stack of thread `owner`, if it is longer than what the
+     * other records have of it. */
+    WD_RECORD_OUTER_STACK = 12,
 };
 
 /* Order of struct wd_thread.registers: DWARF numbering for x86-64 (System V psABI, figure 3.36) for 0...16, then the

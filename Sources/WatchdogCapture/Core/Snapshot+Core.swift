@@ -51,6 +51,7 @@ public struct CoreError: Error, Equatable, CustomStringConvertible {
 private struct CoreRecords {
     private static let stackBytes = 256 << 10
     private static let crowdStackBytes = 64 << 10
+    private static let outerBytes: UInt64 = 32 << 10
     private static let crowd = 200
     private static let allStackBytes = 32 << 20
     private static let vdsoBytes = 64 << 10
@@ -85,19 +86,18 @@ private struct CoreRecords {
         if core.leftOutThreads > 0 { remarks.append("\(core.leftOutThreads) threads") }
         append(wd_snapshot_header(magic: WD_SNAPSHOT_MAGIC, version: UInt32(WD_SNAPSHOT_VERSION), reserved: 0))
         let maps = try maps()
-        var stacks: [[SnapshotMemory]] = []
+        var stacks: [(parts: [SnapshotMemory], outer: SnapshotMemory?)] = []
         for thread in core.threads {
             try core.checkTime()
-            stacks.append(self.stacks(of: thread))
+            let parts = self.stacks(of: thread)
+            stacks.append((parts, parts.last.flatMap { outerStack(beyond: $0) }))
         }
         put(WD_RECORD_PROCESS, [Array(description.utf8)])
         put(WD_RECORD_MAPS, [maps.text])
         for thread in core.threads { put(WD_RECORD_THREAD, [Self.bytes(of: Self.record(thread, subject))]) }
-        for (thread, parts) in zip(core.threads, stacks) {
-            for part in parts {
-                let range = wd_memory_range(address: part.address, owner: UInt64(thread.id))
-                put(WD_RECORD_STACK, [Self.bytes(of: range), Array(part.bytes)])
-            }
+        for (thread, (parts, outer)) in zip(core.threads, stacks) {
+            for part in parts { put(WD_RECORD_STACK, part, of: thread.id) }
+            if let outer { put(WD_RECORD_OUTER_STACK, outer, of: thread.id) }
         }
         if let vdso = core.vdso {
             let image = core.memory(at: vdso, count: Self.vdsoBytes)
@@ -173,6 +173,18 @@ private struct CoreRecords {
         }
         let address = max(start, segment.start)
         return SnapshotMemory(address: address, bytes: core.memory(at: address, count: limit)[...])
+    }
+
+    /// The outermost part of a stack of which something is known, as `stacks.c` copies it from a live process.
+    private func outerStack(beyond known: SnapshotMemory) -> SnapshotMemory? {
+        guard let segment = core.stackSegment(at: known.address) else { return nil }
+        var end = segment.end
+        if let base = core.randomBytes, base >= segment.start, base < end { end = base & ~7 }
+        let reached = known.address + UInt64(known.bytes.count)
+        guard end > reached else { return nil }
+        let start = end - reached < Self.outerBytes ? reached : end - Self.outerBytes
+        let bytes = core.memory(at: start, count: Int(end - start))
+        return bytes.isEmpty ? nil : SnapshotMemory(address: start, bytes: bytes[...])
     }
 
     // MARK: - Mappings
@@ -273,6 +285,10 @@ private struct CoreRecords {
         append(wd_record(kind: kind.rawValue, flags: 0, length: UInt64(parts.reduce(0) { $0 + $1.count })))
         for part in parts { bytes += part }
         bytes += [UInt8](repeating: 0, count: -bytes.count & 7)
+    }
+
+    private mutating func put(_ kind: wd_record_kind, _ part: SnapshotMemory, of thread: Int32) {
+        put(kind, [Self.bytes(of: wd_memory_range(address: part.address, owner: UInt64(thread))), Array(part.bytes)])
     }
 
     private mutating func append(_ value: some BitwiseCopyable) {

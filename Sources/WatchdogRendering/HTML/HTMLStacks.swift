@@ -157,6 +157,7 @@ enum HTMLStacks {
         switch call.trust {
         case .scan: page.raw("<span class=\"mark doubt\">found by scanning, may be stale</span>")
         case .asynchronous: page.raw("<span class=\"mark\">async caller</span>")
+        case .outerEnd: page.raw("<span class=\"mark\">at the outer end; calls before are left out</span>")
         case .prologue, .framePointer: page.raw("<span class=\"mark\">by frame layout</span>")
         case .registers, .cfi, .interpreter, nil: break
         }

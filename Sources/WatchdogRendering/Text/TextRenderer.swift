@@ -2,6 +2,7 @@
 
 public import WatchdogBase
 public import WatchdogReport
+import WatchdogVerdict
 
 /// Renders a report as the classic text of a `.crash` file, in Apple's layout: that of Apple's reports to the byte.
 ///
@@ -122,7 +123,13 @@ public enum TextRenderer {
             }
             let isCrashed = index == body.faultingThread && body.linux?.kind != .capture
             text.line("\(title(index, body))\(isCrashed ? " Crashed" : ""):", isCrashed ? .failure : nil)
-            for (number, frame) in thread.frames.enumerated() { text.frame(number, frame, body.usedImages) }
+            let trust = details.indices.contains(index) ? details[index].trust : []
+            for (number, frame) in thread.frames.enumerated() {
+                if trust.count > number, number == trust.firstIndex(of: .outerEnd) {
+                    text.line("...  the calls between are left out")
+                }
+                text.frame(number, frame, body.usedImages)
+            }
             if details.indices.contains(index), details[index].id == thread.id {
                 for (number, frame) in details[index].asynchronousFrames.enumerated() {
                     text.frame(thread.frames.count + number, frame, body.usedImages, mark: " [async]")

@@ -172,7 +172,16 @@ struct CrashPlace {
         for name in names where name != own && counts[name, default: 0] >= 8 && !others.contains(name) {
             others.append(name)
         }
-        guard !others.isEmpty else { return "which calls itself" }
-        return "which recurses through " + others.prefix(3).joined(separator: ", ")
+        let way =
+            others.isEmpty ? "which calls itself" : "which recurses through " + others.prefix(3).joined(separator: ", ")
+        return way + (beginning(of: Set(others + [own]), in: calls).map { ", begun by \($0)" } ?? "")
+    }
+
+    /// Who called the first of functions that call each other; nil if that is not known, or no function of the app.
+    private static func beginning(of functions: Set<String>, in calls: [CallSite]) -> String? {
+        guard let last = calls.lastIndex(where: { $0.function.map(functions.contains) ?? false }),
+            calls.indices.contains(last + 1), calls[last + 1].origin == .application, calls[last + 1].function != nil
+        else { return nil }
+        return calls[last + 1].place
     }
 }

@@ -141,6 +141,8 @@ public struct Frame: Codable, Sendable, Equatable {
         case asynchronous = "async"
         /// From the interpreter's own list of calls.
         case interpreter
+        /// At the outer end of a stack that is too deep to show: those between it and the frames before it are left out.
+        case outerEnd = "outer-end"
     }
 
     /// The language of a function that is not machine code in a file: an interpreter runs it, or compiled it at run

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -124,7 +125,7 @@ int main(int count, char **arguments)
     if (strcmp(what, "inlined") == 0)
         return (int)holds_inlined(count);
     if (strcmp(what, "deep") == 0)
-        return (int)recurses(2000);
+        return (int)recurses(atol(arguments[2]));
     if (strcmp(what, "vfork") == 0)
         return (int)vforks(count);
     if (strcmp(what, "spawn") == 0)
