@@ -121,8 +121,12 @@ extension ZooEntry {
     ]
 
     static let rust: [ZooEntry] = [
-        ZooEntry(kind: "rust_lock", program: .server, call: "futex", frame: "std::sys", own: "zoo::save_order"),
-        ZooEntry(kind: "rust_channel", program: .server, call: "futex", frame: "std::sys", own: "zoo::take_job"),
+        ZooEntry(
+            kind: "rust_lock", program: .server, call: "futex", frame: "std::sys", own: "zoo::save_order",
+            finding: .rustLock),
+        ZooEntry(
+            kind: "rust_channel", program: .server, call: "futex", frame: "std::sys", own: "zoo::take_job",
+            finding: .channel),
         ZooEntry(
             kind: "rust_read", program: .server, call: "recvfrom", frame: "recv", own: "zoo::fetch_prices",
             line: "ESTABLISHED, nothing to read"),

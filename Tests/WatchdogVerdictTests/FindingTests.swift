@@ -56,6 +56,24 @@ struct FindingTests {
             stack: [
                 "futex", "_dispatch_thread_event_wait_slow", "__DISPATCH_WAIT_FOR_QUEUE__", "_dispatch_sync_f_slow",
             ]),
+        Case(
+            kind: .rustLock,
+            stack: ["syscall", "std::sys::sync::mutex::futex::Mutex::lock_contended", "zoo::save_order", "zoo::main"]),
+        Case(
+            kind: .rustLock,
+            stack: ["syscall", "std::sys::sync::rwlock::futex::RwLock::read_contended", "zoo::save_order"]),
+        Case(
+            kind: .channel,
+            stack: [
+                "syscall", "std::thread::thread::Thread::park", "std::sync::mpmc::list::Channel<T>::recv::{{closure}}",
+                "std::sync::mpmc::list::Channel<T>::recv", "zoo::take_job",
+            ]),
+        Case(
+            kind: .future,
+            stack: [
+                "syscall", "std::__atomic_futex_unsigned_base::_M_futex_wait_until(unsigned int*, unsigned int, bool)",
+                "take_price()", "main",
+            ]),
         Case(kind: .oneTimeInitialiser, stack: ["syscall", "_dispatch_once_wait", "swift_once"]),
         Case(
             kind: .conditionVariable,

@@ -99,6 +99,23 @@ struct JavaLockTests {
         #expect(found.thread == 2)
     }
 
+    @Test("The only child for whose end the virtual machine waits meanwhile is named", arguments: [1, 2])
+    func child(count: Int) throws {
+        let reapers = (0..<count).map { Self.thread(30 + $0, "process reaper", ["waitid"]) }
+        let main = Self.thread(2, "java", ["pthread_cond_wait", "ObjectMonitor::wait", "JVM_MonitorWait", "JavaMain"])
+        let capture = CapturedProcess(
+            method: .ptrace, threads: [Self.launcher, main] + reapers, images: [Self.machine])
+        let waits = reapers.map {
+            WaitDetails(
+                process: 1, thread: $0.id, name: $0.name, syscall: "", subject: "child",
+                holder: .init(relation: .child, process: 50 + $0.id, name: "sleep"), sources: [])
+        }
+        let found = try #require(JavaLock(in: capture, main: 1, besides: waits)?.finding)
+        let words = ", probably for the end of its child 80 \"sleep\" (Process.waitFor())"
+        #expect(found.text.hasSuffix(words) == (count == 1))
+        #expect(found.processes == (count == 1 ? [80] : nil))
+    }
+
     @Test("A main() that has returned, a timed wait and another program's functions say nothing")
     func nothing() {
         let returned = Self.thread(2, "java", ["pthread_cond_wait", "jni_DestroyJavaVM", "JavaMain"])

@@ -54,6 +54,13 @@ enum FindingAdvice {
             "A goroutine that waits is on no thread's stack. While the program hangs (--enforce report keeps it alive), "
                 + "kill -QUIT PID prints all goroutines and ends it; /debug/pprof/goroutine?debug=2 of net/http/pprof prints "
                 + "them without ending it."
+        case .rustLock:
+            "Rust does not record who holds a lock: look at the other threads for one inside the same lock. Hold locks for a few "
+                + "lines, not across I/O or await, take several always in the same order, and use try_lock() on the main thread."
+        case .channel, .future:
+            "Nothing records who should send: look at the other threads for who has the other end, and at whether it still can. "
+                + "If that is the main thread itself, it waits forever. Wait with a time limit (recv_timeout, wait_for), and drop "
+                + "ends that are not used, so that the wait fails instead."
         case .conditionVariable:
             "Nobody holds a condition variable: somebody has to signal it, and has not. Check that the condition is changed "
                 + "under the same mutex, that the signal cannot come before the wait, and that the signaling thread lives."

@@ -74,7 +74,9 @@ extension Finding {
             // The thread that sleeps is one of the scheduler's own.
             return [idle] + findings
         }
-        if other == nil, process == nil, let java = JavaLock(in: capture, main: main)?.finding {
+        if other == nil, process == nil,
+            let java = JavaLock(in: capture, main: main, besides: evidence.besides)?.finding
+        {
             return [java] + findings
         }
         // A thread that waits for a child is not the cause if the child is stuck.

@@ -34,6 +34,12 @@ public struct Finding: Codable, Hashable, Sendable {
         case javaDeadlock = "java-deadlock"
         /// No thread of a Go program has a goroutine to run.
         case goroutinesWait = "goroutines-wait"
+        /// A Mutex or RwLock of Rust.
+        case rustLock = "rust-lock"
+        /// A channel of Rust.
+        case channel
+        /// A std::future of C++.
+        case future
         /// A condition variable.
         case conditionVariable = "condition-variable"
         /// A read-write lock.

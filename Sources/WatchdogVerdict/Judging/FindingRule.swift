@@ -40,6 +40,16 @@ struct FindingRule {
         "__res_context_query", "__res_context_search", "res_nquery", "__libc_res_nsearch",
     ]
 
+    /// From Rust 1.62 on.
+    private static let rustLocks =
+        [
+            "sys::sync::mutex::futex::Mutex", "sys::pal::unix::locks::futex_mutex::Mutex",
+            "sys::unix::locks::futex_mutex::Mutex",
+        ].map { "std::\($0)::lock_contended" }
+        + [
+            "sys::sync::rwlock::futex::RwLock", "sys::pal::unix::locks::futex_rwlock::RwLock",
+            "sys::unix::locks::futex_rwlock::RwLock",
+        ].flatMap { ["std::\($0)::read_contended", "std::\($0)::write_contended"] }
     private static let waiting: Set<String> = ["futex", "futex_wait", "futex_waitv"]
     private static let polling = EventLoop.polling
 
@@ -90,6 +100,16 @@ struct FindingRule {
         FindingRule(
             kind: .conditionVariable, text: "JavaScript's Atomics.wait: another thread must call Atomics.notify",
             functions: ["v8::internal::FutexEmulation::WaitSync"], depth: 8, calls: waiting),
+        FindingRule(
+            kind: .rustLock, text: "The thread waits for a lock of Rust; nothing records who holds it",
+            functions: rustLocks, depth: 6, calls: waiting),
+        FindingRule(
+            kind: .channel, text: "The thread waits for the other end of a channel; nothing records who has it",
+            functions: ["list", "array", "zero"].map { "std::sync::mpmc::\($0)::Channel" },
+            depth: 8, calls: waiting),
+        FindingRule(
+            kind: .future, text: "The thread waits for a future; nothing records who will fulfill its promise",
+            functions: ["std::__atomic_futex_unsigned_base::_M_futex_wait_until"], depth: 4, calls: waiting),
         FindingRule(
             kind: .conditionVariable,
             text: "The thread waits for a condition variable; no thread holds it, and another must signal it",

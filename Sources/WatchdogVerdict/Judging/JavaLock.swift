@@ -20,12 +20,15 @@ struct JavaLock {
 
     private let capture: CapturedProcess
     private let main: Int
+    /// What other threads wait for.
+    private let besides: [WaitDetails]
 
     /// Nil for a process without a Java virtual machine.
-    init?(in capture: CapturedProcess, main: Int) {
+    init?(in capture: CapturedProcess, main: Int, besides: [WaitDetails] = []) {
         guard capture.images.contains(where: { $0.name.hasPrefix("libjvm.so") }) else { return nil }
         self.capture = capture
         self.main = main
+        self.besides = besides
     }
 
     /// A probable deadlock, or what the thread of Java's `main` waits for; nil if it may go on by itself.
@@ -64,9 +67,22 @@ struct JavaLock {
         case .client, nil: return nil
         }
         let frame = stack.first(what.functions) ?? 0
-        return Finding(
-            kind: .javaLock, text: "Java's main(), in \(name(thread)), \(what.words)\(place(stack, ", in "))",
+        let child = Self.wait(stack) == .monitor ? nil : awaitedChild
+        let words = child.map { ", probably for the end of its child \($0.process) \"\($0.name)\" (Process.waitFor())" }
+        var finding = Finding(
+            kind: .javaLock,
+            text: "Java's main(), in \(name(thread)), \(what.words)\(words ?? "")\(place(stack, ", in "))",
             source: "frame \(frame): \(stack.names[frame].singleLine(limit: 128))", thread: thread.id)
+        finding.processes = child.map { [$0.process] }
+        return finding
+    }
+
+    /// The child for whose end the virtual machine waits on behalf of the program; nil if there is none, or more than one.
+    private var awaitedChild: WaitDetails.Holder? {
+        let reapers = Set(capture.threads.filter { $0.name.hasPrefix("process reaper") }.map(\.id))
+        let children = besides.filter { reapers.contains($0.thread) }.compactMap(\.holder)
+            .filter { $0.relation == .child }
+        return children.count == 1 ? children.first : nil
     }
 
     /// The threads that may run the app's code: all but the virtual machine's own.

@@ -57,5 +57,6 @@ struct WaitTail {
     static let unowned: [Finding.Kind: String] = [
         .dispatchSemaphore: "a semaphore", .posixSemaphore: "a semaphore", .dispatchGroup: "a group",
         .conditionVariable: "a condition", .barrier: "a barrier", .pythonLock: "a lock or an event of Python's",
+        .rustLock: "a lock of Rust", .channel: "the other end of a channel", .future: "a future",
     ]
 }
