@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -19,6 +20,7 @@
 
 #include "wd_close_range.h"
 #include "wd_examiner.h"
+#include "wd_left_closers.h"
 #include "wd_seccomp.h"
 #include "wd_socket.h"
 #include "wd_source.h"
@@ -45,6 +47,9 @@ static struct {
     uint32_t owner;
 } closers[WD_CLOSER_MOST];
 static size_t closer_count;
+/* What earlier keepers have left. They are no children of this one. */
+static struct wd_left_closer left[WD_CLOSER_MOST];
+static size_t left_count;
 
 /* -- The rights of all these processes -- */
 
@@ -61,22 +66,38 @@ static void drop_rights(void) {
 
 /* The calls of this file, and those that the C library makes for them. All others fail: without close_range(2),
  * wd_close_range() closes one number after another. */
-static void allow_closing(void) {
-    struct sock_filter program[] = {
-        CHECK_ARCHITECTURE,
-        ALLOW(recvmsg), ALLOW(recvfrom), ALLOW(sendto), ALLOW(sendmsg), ALLOW(close), ALLOW(close_range),
-        ALLOW(getsockopt), ALLOW(dup3), ALLOW(pipe2), ALLOW(read), ALLOW(shutdown), ALLOW(clone), ALLOW(wait4), ALLOW(ppoll),
-        ALLOW(setitimer), ALLOW(prctl), ALLOW(getpid), ALLOW(getppid), ALLOW(gettid), ALLOW(set_robust_list),
-        ALLOW(set_tid_address), ALLOW(rseq), ALLOW(rt_sigaction), ALLOW(rt_sigprocmask), ALLOW(rt_sigreturn),
-        ALLOW(mmap), ALLOW(munmap), ALLOW(mremap), ALLOW(mprotect), ALLOW(madvise), ALLOW(brk), ALLOW(futex),
-        ALLOW(exit), ALLOW(exit_group), ALLOW(restart_syscall),
+#define ALLOW_CLOSING                                                                                                  \
+    ALLOW(recvmsg), ALLOW(recvfrom), ALLOW(sendto), ALLOW(sendmsg), ALLOW(close), ALLOW(close_range),                  \
+        ALLOW(getsockopt), ALLOW(dup3), ALLOW(pipe2), ALLOW(read), ALLOW(shutdown), ALLOW(clone), ALLOW(wait4),        \
+        ALLOW(ppoll), ALLOW(setitimer), ALLOW(prctl), ALLOW(getpid), ALLOW(getppid), ALLOW(gettid),                    \
+        ALLOW(set_robust_list), ALLOW(set_tid_address), ALLOW(rseq), ALLOW(rt_sigaction), ALLOW(rt_sigprocmask),       \
+        ALLOW(rt_sigreturn), ALLOW(mmap), ALLOW(munmap), ALLOW(mremap), ALLOW(mprotect), ALLOW(madvise), ALLOW(brk),   \
+        ALLOW(futex), ALLOW(exit), ALLOW(exit_group), ALLOW(restart_syscall)
 #ifdef SYS_poll
-        ALLOW(poll), ALLOW(dup2), ALLOW(fork),
+#define ALLOW_OLD_CLOSING ALLOW(poll), ALLOW(dup2), ALLOW(fork),
+#else
+#define ALLOW_OLD_CLOSING
 #endif
+
+static void permit(struct sock_filter *program, size_t count) {
+    struct sock_fprog filter = {(unsigned short)count, program};
+    syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW, &filter);
+}
+
+static void permit_closing(void) {
+    struct sock_filter program[] = {CHECK_ARCHITECTURE, ALLOW_CLOSING, ALLOW_OLD_CLOSING REFUSE};
+    permit(program, sizeof program / sizeof *program);
+}
+
+/* Also the calls of wd_left_closers.c, and that of permit_closing(). */
+static void permit_closing_and_looking(void) {
+    struct sock_filter program[] = {
+        CHECK_ARCHITECTURE, ALLOW_CLOSING, ALLOW_OLD_CLOSING
+        ALLOW(seccomp), ALLOW(getdents64), ALLOW(fstat), ALLOW(newfstatat), ALLOW(pidfd_open),
+        ALLOW_WITHOUT(openat, 2, O_WRONLY | O_RDWR | O_CREAT | O_TRUNC),
         REFUSE,
     };
-    struct sock_fprog filter = {sizeof program / sizeof *program, program};
-    syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW, &filter);
+    permit(program, sizeof program / sizeof *program);
 }
 
 /* -- The processes that close -- */
@@ -132,12 +153,19 @@ static void reap(void) {
             break;
         }
     }
+    for (size_t index = 0; index < left_count; index++) {
+        struct pollfd entry = {.fd = left[index].process, .events = POLLIN};
+        if (poll(&entry, 1, 0) == 0) continue;
+        close(left[index].process);
+        left[index--] = left[--left_count];
+    }
 }
 
 static bool has_room(uint32_t owner) {
     size_t own = 0;
     for (size_t index = 0; index < closer_count; index++) own += closers[index].owner == owner;
-    return closer_count < WD_CLOSER_MOST && own < WD_CLOSER_MOST_OF_OWNER;
+    for (size_t index = 0; index < left_count; index++) own += left[index].owner == owner;
+    return closer_count + left_count < WD_CLOSER_MOST && own < WD_CLOSER_MOST_OF_OWNER;
 }
 
 static void forget(size_t index) { kept[index] = kept[--kept_count]; }
@@ -150,12 +178,21 @@ static bool is_drained(int socket) {
     return length < 0 && errno == EAGAIN;
 }
 
+static void take_name(uint32_t owner) {
+    char name[16];
+    snprintf(name, sizeof name, WD_LEFT_NAME "%u", owner);
+    prctl(PR_SET_NAME, name, 0, 0, 0);
+}
+
 /* The number of the new process; 0 in it, and -1 if there is none. */
 static pid_t begin(const struct kept *entry) {
     if (!has_room(entry->owner)) return -1;
     pid_t keeper = getpid();
     pid_t pid = fork();
-    if (pid == 0) wd_die_with(keeper);
+    if (pid == 0) {
+        wd_die_with(keeper);
+        take_name(entry->owner);
+    }
     if (pid > 0) {
         closers[closer_count].pid = pid;
         closers[closer_count++].owner = entry->owner;
@@ -344,13 +381,24 @@ static _Noreturn void serve_source(void) {
     for (;;) {
         int end = receive_keeper_end();
         if (end < 0) continue;
+        left_count = wd_find_left_closers(left, WD_CLOSER_MOST);
         if (fork() == 0) {
             dup2(end, KEPT);
             close(end);
+            permit_closing();
             serve_keeper();
         }
         close(end);
+        while (left_count > 0) close(left[--left_count].process);
     }
+}
+
+static void become_orphan_visibly(void) {
+    sigset_t orphaned;
+    sigemptyset(&orphaned);
+    sigaddset(&orphaned, WD_LEFT_ORPHANED);
+    sigprocmask(SIG_BLOCK, &orphaned, NULL);
+    prctl(PR_SET_PDEATHSIG, WD_LEFT_ORPHANED);
 }
 
 pid_t wd_fork_closer_source(int link) {
@@ -358,6 +406,7 @@ pid_t wd_fork_closer_source(int link) {
     pid_t child = fork();
     if (child != 0) return child;
     wd_become_source(link);
+    become_orphan_visibly();
     /* The lowest free number, DAEMON. */
     if (syscall(SYS_pidfd_open, parent, 0) != DAEMON || getppid() != parent) _exit(70);
     struct rlimit files;
@@ -367,7 +416,7 @@ pid_t wd_fork_closer_source(int link) {
     }
     prctl(PR_SET_NAME, "wd-closer", 0, 0, 0);
     drop_rights();
-    allow_closing();
+    permit_closing_and_looking();
     serve_source();
 }
 

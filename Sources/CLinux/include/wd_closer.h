@@ -12,7 +12,8 @@
  * A message belongs to one side at a time: to the keeper from a WD_CLOSER_TAKE to its answer, and to watchdogd otherwise.
  * Who peeks at a message holds its files for a moment, so that a peek during the removal could drop their last references.
  *
- * A watchdogd that executes its program again passes the keeper on, with the count of the processes that are stuck.
+ * A watchdogd that executes its program again passes the keeper on, with the count of the processes that are stuck. A new
+ * keeper counts those that earlier keepers have left: wd_left_closers.h. They are named `wd-c-` and the number of their owner.
  */
 #pragma once
 #include <stdint.h>
