@@ -76,16 +76,21 @@ static void drop_rights(uid_t user) {
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
-pid_t wd_fork_examiner_source(int kept, uid_t user) {
-    pid_t parent = getpid();
-    pid_t child = fork();
-    if (child != 0) return child;
+void wd_become_examiner_source(int kept, uid_t user, pid_t parent) {
     wd_become_source(kept);
+    /* Whether it was forked or executed as /proc/self/exe. */
+    prctl(PR_SET_NAME, "watchdogd", 0, 0, 0);
     take_precedence();
     drop_rights(user);
     /* Changing the user clears it: prctl(2). */
     wd_die_with(parent);
-    return 0;
+}
+
+pid_t wd_fork_examiner_source(int kept, uid_t user) {
+    pid_t parent = getpid();
+    pid_t child = fork();
+    if (child == 0) wd_become_examiner_source(kept, user, parent);
+    return child;
 }
 
 void wd_end_examiner_source(void) {

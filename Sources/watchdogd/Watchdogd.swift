@@ -3,6 +3,7 @@
 import ArgumentParser
 import Glibc
 import WatchdogBase
+import WatchdogLinux
 import WatchdogSupervisor
 import WatchdogSymbolication
 
@@ -30,6 +31,7 @@ struct Watchdogd: ParsableCommand {
 
     /// Prints errors in one line that names the option and what to do; the exit code is from sysexits.h.
     static func main() {
+        ExaminerSource.serveIfMeant(by: CommandLine.arguments)
         if SymbolicateCommand.isMeant(by: CommandLine.arguments) {
             Glibc.exit(SymbolicateCommand.run(CommandLine.arguments))
         }

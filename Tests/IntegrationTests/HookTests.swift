@@ -57,6 +57,28 @@ extension EndToEnd {
             #expect(answer.errors.contains("watchdogd: sh: the command for incidents failed: exited with code 3\n"))
         }
 
+        @Test(
+            "On a full disk, the command gets everything but a report; that is one line, and so is its own failure",
+            .enabled(if: hasAllRights, "mounts a small disk"))
+        func fullDisk() throws {
+            let disk = try scratch.makeDirectory("reports")
+            let mount = try Program(["mount", "-t", "tmpfs", "-o", "size=4k,mode=0755", "watchdogd-test", disk])
+            try #require(try mount.end() == .exited(code: 0), "\(mount.text(.errors))")
+            defer { umount2(disk, Int32(MNT_DETACH)) }
+            let answer = try run(
+                "env | grep ^WATCHDOGD_ > told; head -c 65536 /dev/zero > reports/own", product("HangMain"), "--how",
+                "semaphore")
+            #expect(answer.code == 137, "\(answer.errors)")
+            let told = lines("told")
+            #expect(told.contains("WATCHDOGD_REPORT="))
+            #expect(told.contains { $0.hasPrefix("WATCHDOGD_VERDICT=Main thread ") })
+            #expect(told.contains { $0.wholeMatch(of: #/WATCHDOGD_INCIDENT=[0-9A-F-]{36}/#) != nil })
+            #expect(names(in: disk) == ["own"], "nothing half-written")
+            let errors = answer.errors.split(separator: "\n")
+            #expect(errors.count { $0.contains("No space left on device") } == 1, "\(errors)")
+            #expect(errors.count { $0.contains("the command for incidents failed: exited with code 1") } == 1)
+        }
+
         @Test("A program that ends well has no command")
         func healthy() throws {
             #expect(try run("touch told", "/bin/true").code == 0)

@@ -2,10 +2,54 @@
 
 import Glibc
 import Testing
+import WatchdogControl
+import WatchdogLinux
+import WatchdogReport
 
 extension EndToEnd {
     @Suite("Processes and signals of Linux")
     struct ProcessTests {
+        // MARK: - Its own
+
+        @Test("If the process that starts examiners and copiers is killed, another one does, and reports are whole")
+        func examinerSource() throws {
+            let service = try Service([
+                "hang": """
+                [App]
+                ExecStart=\(product("HangMain")) --how semaphore --after 0
+                [Watchdog]
+                Ping=50ms
+                Update=300ms
+                [Restart]
+                Delay=1ms
+                MaxDelay=1ms
+                Limit=infinity
+                """
+            ])
+            func source() -> Int32? {
+                Procfs.children(of: service.program.pid).first { ProcessStat.read($0)?.name == "watchdogd" }
+            }
+            for _ in 0..<2 {
+                let killed = try #require(source())
+                #expect(kill(killed, SIGKILL) == 0)
+                #expect(eventually { source().map { $0 != killed } ?? false })
+            }
+            let said = service.program
+            try said.line("not say what is waited for: the process that starts examiners has ended", on: .errors)
+            try said.line("reports say again what is waited for", on: .errors)
+            let before = try service.app("hang").restarts
+            let isWhole = try eventually {
+                let app = try service.app("hang")
+                guard app.restarts > before, let path = app.lastIncident?.report, let bytes = contents(of: path) else {
+                    return false
+                }
+                let body = try ReportCoding.decode(bytes).body
+                return body.linux?.waits?.isEmpty == false && body.threads.first?.frames.isEmpty == false
+            }
+            #expect(isWhole, "\(said.text(.errors))")
+            #expect(try service.end() == 0)
+        }
+
         // MARK: - Orphans
 
         private static let orphans = python(

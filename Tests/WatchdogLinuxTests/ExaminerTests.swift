@@ -293,4 +293,56 @@ struct ExaminerTests {
         #expect(answers == [nil] && told == [.withoutSource])
         #expect(examiner.refusal(of: Self.tenant(1)) == .withoutSource)
     }
+
+    @Test("a source that has ended is started again, whose examiners answer; both are told once, however often it ends")
+    func restartedSource() throws {
+        var scripted: ScriptedSource? = try ScriptedSource()
+        let examiner = try Examiner(try #require(scripted?.end), on: loop)
+        var told: [String] = []
+        examiner.onRefusal = { refusal, _ in told.append("\(refusal)") }
+        examiner.onReturn = { told.append("it runs again") }
+        var starts = 0
+        examiner.startSource = { end in
+            starts += 1
+            // The first attempt fails, and the next source ends at once.
+            scripted = starts == 1 ? nil : try? ScriptedSource()
+            end(scripted?.end)
+            if starts == 2 { scripted = nil }
+        }
+        scripted = nil
+        try turn { starts == 3 }
+        #expect(told == ["the process that starts examiners has ended", "it runs again"])
+        var answers: [String??] = []
+        examiner.ask(.variable("PATH", of: try process()), of: Self.tenant(1), within: patience) { answers.append($0) }
+        let next = try #require(scripted?.examiners().first)
+        #expect(next.serve())
+        try turn { !answers.isEmpty }
+        #expect(answers.first != .some(nil))
+        #expect(examiner.refusal(of: Self.tenant(1)) == nil)
+    }
+}
+
+@Suite("When a source of examiners is started again")
+struct SourceRestartTests {
+    private let start = Instant(nanoseconds: 1_000_000_000_000)
+
+    @Test("is later each time, up to a minute, if it does not last")
+    func pauses() {
+        var restarts = SourceRestarts(startedAt: start)
+        var pauses: [Duration] = []
+        for _ in 0..<13 { pauses.append(restarts.ended(at: start) - start) }
+        #expect(pauses.prefix(4) == [.milliseconds(100), .milliseconds(200), .milliseconds(400), .milliseconds(800)])
+        #expect(pauses.suffix(3) == [.milliseconds(51_200), .seconds(60), .seconds(60)])
+    }
+
+    @Test("is soon again once one has run for a minute, and not just under", arguments: [0, -1])
+    func lasting(offset: Int64) {
+        var restarts = SourceRestarts(startedAt: start)
+        let first = restarts.ended(at: start)
+        #expect(restarts.isNews)
+        restarts.started(at: first)
+        let end = first + SourceRestarts.lasting + .nanoseconds(offset)
+        #expect(restarts.ended(at: end) - end == .milliseconds(offset == 0 ? 100 : 200))
+        #expect(restarts.isNews == (offset == 0))
+    }
 }

@@ -17,6 +17,9 @@
  * Returns like fork(2). */
 pid_t wd_fork_examiner_source(int kept, uid_t user);
 
+/* Makes this process one like that, for a program that was executed for it; ends it if its parent is not `parent`. */
+void wd_become_examiner_source(int kept, uid_t user, pid_t parent);
+
 /* Kills all examiners and copiers, and ends once they have ended; one that does not end is left. Called in the source. */
 _Noreturn void wd_end_examiner_source(void);
 

@@ -29,18 +29,22 @@ public final class Copiers: Sendable {
         var lost: [(socket: OwnedDescriptor, number: Int)] = []
     }
 
-    private let origin: OwnedDescriptor?
-    /// Kept for the user that it reserves.
-    private let source: ExaminerSource?
+    /// Where copiers are requested; another one after the source was started again.
+    private let origin: @Sendable () -> OwnedDescriptor?
+    private let isDirect: Bool
     private let patience: Duration
     private let state = Locked(State())
 
     /// Has copiers forked by a source; without one, the calling threads read themselves and may wait forever.
-    public convenience init(_ source: ExaminerSource?) { self.init(source?.descriptor, of: source) }
+    public convenience init(_ source: ExaminerSource?) { self.init { source?.descriptor } }
 
-    init(_ origin: OwnedDescriptor?, of source: ExaminerSource? = nil, patience: Duration = Copiers.patience) {
+    convenience init(_ origin: OwnedDescriptor?, patience: Duration = Copiers.patience) {
+        self.init(patience: patience) { origin }
+    }
+
+    init(patience: Duration = Copiers.patience, from origin: @escaping @Sendable () -> OwnedDescriptor?) {
         self.origin = origin
-        self.source = source
+        isDirect = origin() == nil
         self.patience = patience
         // The first capture does not wait for a fork.
         guard let spare = makeCopier() else { return }
@@ -48,7 +52,7 @@ public final class Copiers: Sendable {
     }
 
     /// What a capture of a tenant's process reads with.
-    public func copying(for tenant: Tenant) -> Copying { Copying(self, tenant, isDirect: origin == nil) }
+    public func copying(for tenant: Tenant) -> Copying { Copying(self, tenant, isDirect: isDirect) }
 
     /// Why no memory of a tenant's processes is read at the moment; nil if it is.
     public func refusal(of tenant: Tenant) -> StuckWaits.Refusal? {
@@ -100,7 +104,7 @@ public final class Copiers: Sendable {
     fileprivate var limit: UInt32 { UInt32(clamping: patience.nanoseconds / 1_000_000) }
 
     private func makeCopier() -> OwnedDescriptor? {
-        guard let origin else { return nil }
+        guard let origin = origin() else { return nil }
         var ends: [Int32] = [-1, -1]
         guard wd_socket_pair(&ends) == 0 else { return nil }
         let ours = OwnedDescriptor(taking: ends[0])

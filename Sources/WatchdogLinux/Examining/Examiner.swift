@@ -57,9 +57,7 @@ public final class Examiner {
     }
 
     private let loop: EventLoop
-    private let origin: OwnedDescriptor
-    /// Kept for the user that it reserves.
-    private let source: ExaminerSource?
+    private var origin: OwnedDescriptor
     private let limits: Limits
     private var workers: [Worker] = []
     private var waiting: [Question] = []
@@ -67,6 +65,9 @@ public final class Examiner {
     private var budget = ExaminationBudget()
     private var sourceEnd: IOSource?
     private var hasSource = true
+    private var restarts: SourceRestarts
+    private var restartTimer: Timer?
+    private var isEndTold = false
     /// Examiners that end at once are not replaced without a pause.
     private var replacements = TokenBucket(capacity: 4, perSecond: 1)
     /// Whose refusals have been told, and until when they last; nil until an examiner dies.
@@ -76,19 +77,27 @@ public final class Examiner {
     /// when the source has ended.
     public var onRefusal: (Refusal, _ tenant: Tenant?) -> Void = { _, _ in }
 
+    /// Called when a source runs again whose end was told.
+    public var onReturn: () -> Void = {}
+
+    /// Starts a source in the place of one that has ended, and passes the socket for requests to it, or nil; without this, it
+    /// stays ended.
+    public var startSource: ((_ end: @escaping (OwnedDescriptor?) -> Void) -> Void)?
+
     /// Connects to the source and makes it fork the first examiner.
     public convenience init(_ source: ExaminerSource, on loop: EventLoop) throws(LinuxError) {
-        try self.init(source.descriptor, of: source, on: loop)
+        try self.init(source.descriptor, on: loop)
     }
 
     init(
-        _ origin: OwnedDescriptor, of source: ExaminerSource? = nil, on loop: EventLoop, _ limits: Limits = Limits()
+        _ origin: OwnedDescriptor, on loop: EventLoop, _ limits: Limits = Limits()
     ) throws(LinuxError) {
         self.origin = origin
-        self.source = source
         self.loop = loop
         self.limits = limits
+        restarts = SourceRestarts(startedAt: loop.now)
         timer = try loop.timer { [unowned self] _ in endOverdue() }
+        restartTimer = try loop.timer { [unowned self] _ in restartSource() }
         sourceEnd = try loop.onReadable(origin) { [unowned self] in loseSource() }
         _ = makeWorker()
     }
@@ -192,9 +201,32 @@ public final class Examiner {
 
     private func loseSource() {
         sourceEnd?.cancel()
+        sourceEnd = nil
         hasSource = false
-        onRefusal(.withoutSource, nil)
+        let next = restarts.ended(at: loop.now)
+        if restarts.isNews {
+            isEndTold = true
+            onRefusal(.withoutSource, nil)
+        }
         endRefused()
+        if startSource != nil { restartTimer?.arm(at: next) }
+    }
+
+    private func restartSource() {
+        startSource? { [weak self] origin in self?.restartEnded(origin) }
+    }
+
+    private func restartEnded(_ origin: OwnedDescriptor?) {
+        guard !hasSource else { return }
+        guard let origin, let end = try? loop.onReadable(origin, handler: { [unowned self] in loseSource() }) else {
+            restartTimer?.arm(at: restarts.ended(at: loop.now))
+            return
+        }
+        restarts.started(at: loop.now)
+        (self.origin, sourceEnd, hasSource) = (origin, end, true)
+        if isEndTold { onReturn() }
+        isEndTold = false
+        if !workers.contains(where: \.isIdle) { _ = makeWorker() }
     }
 
     /// Ends the questions that nobody will answer.

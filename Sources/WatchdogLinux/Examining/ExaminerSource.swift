@@ -17,18 +17,26 @@ enum ForkedReader: UInt8 {
 /// Forking watchdogd itself would copy its page tables each time, while its threads hold locks. As root, it and they
 /// have a user of their own: processes of `nobody` or of a service could signal and limit those of their user.
 ///
-/// Isolation: immutable; may be used from any thread.
+/// If it ends, the same program is executed in its place: by then, this process has threads.
+///
+/// Isolation: may be used from any thread.
 public final class ExaminerSource: Sendable {
-    /// Through which an ``Examiner`` and ``Copiers`` request their processes.
-    let descriptor: OwnedDescriptor
-    /// The process, a child of this one.
-    let process: Pidfd
+    private struct Current {
+        let descriptor: OwnedDescriptor
+        let process: Pidfd
+    }
+
+    private let current: Locked<Current>
     /// Reserved as long as there are such processes.
     private let user: ReservedUser?
 
+    /// Through which an ``Examiner`` and ``Copiers`` request their processes.
+    var descriptor: OwnedDescriptor { current.withLock { $0.descriptor } }
+    /// The process, a child of this one.
+    var process: Pidfd { current.withLock { $0.process } }
+
     private init(_ descriptor: OwnedDescriptor, _ process: Pidfd, _ user: ReservedUser?) {
-        self.descriptor = descriptor
-        self.process = process
+        current = Locked(Current(descriptor: descriptor, process: process))
         self.user = user
     }
 
@@ -46,6 +54,43 @@ public final class ExaminerSource: Sendable {
         if process == 0 { serve() }
         guard process > 0, let process = try? Pidfd(opening: process) else { return nil }
         return ExaminerSource(ours, process, user)
+    }
+
+    // MARK: - In the place of one that has ended
+
+    /// The first word of a command line that makes this program a source.
+    private static let programName = "wd-examiner"
+
+    /// Starts a process in the place of the one that has ended.
+    ///
+    /// - Parameter end: gets the new ``descriptor``; nil if no process could be started.
+    public func restart(by launcher: Launcher, then end: @escaping (OwnedDescriptor?) -> Void) {
+        var ends: [Int32] = [-1, -1]
+        guard let null = try? OwnedDescriptor(opening: "/dev/null", flags: O_RDWR), wd_socket_pair(&ends) == 0 else {
+            return end(nil)
+        }
+        let ours = OwnedDescriptor(taking: ends[0])
+        let theirs = OwnedDescriptor(taking: ends[1])
+        // Also the program that an upgrade has removed: the messages are those of this one.
+        var request = SpawnRequest(
+            executable: "/proc/self/exe",
+            arguments: [Self.programName, "\(user?.credentials.user ?? 0)", "\(getpid())"])
+        request.descriptors = (0...2).map { .init(null.number, as: $0) } + [.init(theirs.number, as: Self.socket)]
+        launcher.launch(request) { [current] result in
+            guard case .success(let spawned) = result else { return end(nil) }
+            current.withLock { $0 = Current(descriptor: ours, process: spawned.process) }
+            end(ours)
+        }
+        withExtendedLifetime((null, theirs)) {}
+    }
+
+    /// Serves as a source if the command line says so; returns otherwise.
+    public static func serveIfMeant(by arguments: [String]) {
+        guard arguments.count == 3, arguments[0] == programName, let user = UInt32(arguments[1]),
+            let parent = Int32(arguments[2])
+        else { return }
+        wd_become_examiner_source(socket, user, parent)
+        serve()
     }
 
     /// The only descriptor that the forked processes keep.

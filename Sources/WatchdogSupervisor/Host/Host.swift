@@ -43,6 +43,7 @@ final class Host {
     let work: BlockingWork
     /// Reads that may never return; nil if there is no examiner.
     let examiner: Examiner?
+    private let examinerSource: ExaminerSource?
     /// Removes messages with descriptors; nil only in tests of launches.
     let closer: Closer?
     /// The notify sockets of all apps.
@@ -130,6 +131,7 @@ final class Host {
         facts = .current()
         mailbox = try Mailbox()
         work = try BlockingWork(on: loop)
+        examinerSource = sources.examiner
         examiner = try sources.examiner.map { try Examiner($0, on: loop) }
         closer = try sources.closer.map { try Closer($0, on: loop) }
         messages = try SharedSource(loop, interval: .milliseconds(20))
@@ -160,6 +162,7 @@ final class Host {
     /// Connects the host to its loop; call it once, on the main thread.
     func start() throws {
         closer?.onProblem = { [unowned self] in say("\($0); messages with descriptors stay unread") }
+        examiner?.startSource = { [unowned self] in examinerSource?.restart(by: launcher, then: $0) }
         sources += try loop.onSignal([SIGCHLD], priority: .important) { [unowned self] _ in childrenChanged() }
         sources.append(try loop.receive(from: mailbox) { [unowned self] in received($0) })
         requestScheduling()

@@ -23,6 +23,10 @@ final class ReportGaps {
         self.examiner = examiner
         self.log = log
         examiner?.onRefusal = { [unowned self] in tell($0, of: $1) }
+        examiner?.onReturn = { [unowned self] in
+            let words = "reports say again what is waited for: the process that starts examiners runs again"
+            self.log.tell(nil, line: words)
+        }
     }
 
     /// What a report of a tenant would lack now, in one phrase each; empty if nothing.
