@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Dispatch
 import Glibc
 import Synchronization
 import WatchdogBase
@@ -75,7 +76,10 @@ struct Capture {
         )
         usleep(2_500_000)
         session.stop()
-        guard case .success(let sampling)? = session.result(within: .seconds(10)), sampling.sampleCount > 100 else {
+        let hasEnded = DispatchSemaphore(value: 0)
+        session.whenEnded { hasEnded.signal() }
+        _ = hasEnded.wait(timeout: .now() + 10)
+        guard case .success(let sampling)? = session.result, sampling.sampleCount > 100 else {
             throw Failure("the looks failed")
         }
         page.row(

@@ -10,11 +10,12 @@ public import WatchdogLinux
 /// Only the first sample may stop threads, from a thread that ends with it, so that nothing is being traced when the
 /// process is captured or killed later.
 ///
-/// Isolation: may be used from any thread; only ``result(within:)`` waits.
+/// Isolation: may be used from any thread; nothing here waits.
 public final class SamplingSession: Sendable {
     private struct State {
         var isStopped = false
         var result: Result<Sampling, SnapshotError>?
+        var onEnd: (@Sendable () -> Void)?
     }
 
     /// How long the first sample may take.
@@ -22,7 +23,6 @@ public final class SamplingSession: Sendable {
 
     private let state = Mutex(State())
     private let wake: Bell
-    private let done: Bell
 
     /// Starts the thread.
     ///
@@ -39,11 +39,13 @@ public final class SamplingSession: Sendable {
         onFirstLook: @escaping @Sendable () -> Void, onLook: @escaping @Sendable () -> Void
     ) throws(SnapshotError) {
         wake = try Bell()
-        done = try Bell()
         try CaptureWorker.start { [self] in
             let result = run(process, options, copying, seat, onFirstLook, onLook)
-            state.withLock { $0.result = result }
-            done.ring()
+            let onEnd = state.withLock { state in
+                state.result = result
+                return state.onEnd.take()
+            }
+            onEnd?()
         }
         .detach()
     }
@@ -54,12 +56,16 @@ public final class SamplingSession: Sendable {
         wake.ring()
     }
 
-    /// The samples; nil if the thread does not end in time.
-    ///
-    /// Call it once, after ``stop()``.
-    public func result(within limit: Duration) -> Result<Sampling, SnapshotError>? {
-        done.wait(until: .now() + limit)
-        return state.withLock { $0.result }
+    /// The samples; nil while the thread has not ended.
+    public var result: Result<Sampling, SnapshotError>? { state.withLock { $0.result } }
+
+    /// Calls a closure once the samples are there, at once or on another thread; to be called once.
+    public func whenEnded(_ call: @escaping @Sendable () -> Void) {
+        let hasEnded = state.withLock { state in
+            if state.result == nil { state.onEnd = call }
+            return state.result != nil
+        }
+        if hasEnded { call() }
     }
 
     private var isStopped: Bool { state.withLock { $0.isStopped } }

@@ -71,22 +71,72 @@ extension EndToEnd {
             }
         #endif
 
+        /// The commands that supervise, with all that they need in a scratch directory.
+        private static func supervising(_ command: String, in scratch: Scratch) throws -> [String] {
+            switch command {
+            case "run":
+                return [
+                    product("watchdogd"), "run", "--reports", "none", "--readiness", "none", "--", "/bin/echo", "ran",
+                ]
+            case "serve":
+                try scratch.write("[App]\nExecStart=/bin/echo ran\n", to: scratch.makeDirectory("apps") + "/app.app")
+                return [
+                    product("watchdogd"), "serve", "--config", scratch["apps"], "--control", scratch["control"],
+                    "--reports", scratch["reports"], "--no-history",
+                ]
+            default:
+                return [
+                    product("watchdogd"), "observe", "\(getpid())", "--probe", "tcp:127.0.0.1:1", "--reports",
+                    scratch.path, "--for", "100ms",
+                ]
+            }
+        }
+
         @Test(
             "Without a /proc of its own, watchdogd says so in one line with the exit code 71, and launches nothing",
             .enabled(if: geteuid() == 0, "needs root"),
             arguments: [
                 (["unshare", "--mount", "sh", "-c", #"umount -l /proc && exec "$@""#, "sh"], "/proc is not mounted"),
                 (["unshare", "--pid", "--fork"], "/proc belongs to another pid namespace"),
-            ])
-        func noProc(wrapper: [String], reason: String) throws {
-            let program = try Program(
-                wrapper + [
-                    product("watchdogd"), "run", "--reports", "none", "--readiness", "none", "--", "/bin/echo", "ran",
-                ])
+            ], ["run", "serve", "observe"])
+        func noProc(surroundings: (wrapper: [String], reason: String), command: String) throws {
+            let program = try Program(surroundings.wrapper + Self.supervising(command, in: Scratch()))
             #expect(try program.end().code == 71, "\(program.text(.errors))")
             #expect(program.text(.output) == "")
             let lines = program.text(.errors).split(separator: "\n")
-            #expect(lines.count == 1 && lines.first?.contains(reason) == true, "\(lines)")
+            #expect(lines.count == 1 && lines.first?.contains(surroundings.reason) == true, "\(lines)")
+        }
+
+        /// What is missing, as a wrapper takes it away, the words about it, and the commands that say them.
+        private static let shortcomings: [(wrapper: String, words: String, commands: [String])] = [
+            (#"umount -l /sys/fs/cgroup && exec "$@""#, "no cgroup: ", ["run", "serve"]),
+            (
+                "mount -t tmpfs tmpfs /mnt && { cp -r /proc/sys/kernel/. /mnt || true; } 2>/dev/null && "
+                    + "mkdir -p /mnt/yama && echo 3 > /mnt/yama/ptrace_scope && "
+                    + #"mount --bind /mnt /proc/sys/kernel && exec "$@""#,
+                "Yama's ptrace_scope is 3", ["run", "serve", "observe"]
+            ),
+        ]
+
+        @Test(
+            "What is missing is said in one line at the start, and everything else works",
+            .enabled(if: hasAllRights, "needs root"), arguments: [0, 1], ["run", "serve", "observe"])
+        func shortcoming(index: Int, command: String) throws {
+            let (wrapper, words, commands) = Self.shortcomings[index]
+            let scratch = try Scratch()
+            let program = try Program(
+                ["unshare", "--mount", "sh", "-c", wrapper, "sh"] + Self.supervising(command, in: scratch))
+            switch command {
+            case "run": try program.line("ran")
+            case "serve":
+                #expect(eventually { scratch.exists("control") })
+                try program.send(SIGTERM)
+            default: break
+            }
+            let status = try program.end()
+            #expect(status == .exited(code: 0), "\(program.text(.errors))")
+            let lines = program.text(.errors).split(separator: "\n")
+            #expect(lines.count { $0.contains(words) } == (commands.contains(command) ? 1 : 0), "\(lines)")
         }
     }
 }

@@ -55,6 +55,44 @@ struct UndisturbedTests {
         #expect(try Self.verdict(of: subject) == "0 interrupted")
     }
 
+    /// How often each thread has gone to sleep or lost its CPU: proc_pid_status(5).
+    private static func switches(of subject: Subject) throws -> [Int32: [String]] {
+        var switches: [Int32: [String]] = [:]
+        for thread in threads(of: subject.process) {
+            let path = "/proc/\(subject.process)/task/\(thread)/status"
+            switches[thread] = String(decoding: try bytes(of: path), as: UTF8.self).split(separator: "\n")
+                .filter { $0.contains("ctxt_switches") }.map(String.init)
+        }
+        return switches
+    }
+
+    @Test(
+        "has no thread that sleeps run for a moment, as any signal, stop or continuation would",
+        arguments: [CapturedProcess.Method.procfs, .procfsRegisters, nil])
+    func unwoken(method: CapturedProcess.Method?) throws {
+        let subject = try Self.start("sleep")
+        for thread in Self.threads(of: subject.process) { try subject.waitForState("S", of: thread) }
+        // Some may yet be on their way into the call in which they stay.
+        let isUnwoken = try eventually {
+            let before = try Self.switches(of: subject)
+            for _ in 0..<20 { _ = try Snapshot.take(of: subject.process, SnapshotOptions(method: method)) }
+            let after = try Self.switches(of: subject)
+            return before.count > 30 && before.values.allSatisfy { $0.count == 2 } && after == before
+        }
+        #expect(isUnwoken)
+        #expect(try Self.verdict(of: subject) == "0 interrupted")
+    }
+
+    @Test("a stop for a stack is seen by the same measure")
+    func woken() throws {
+        let subject = try Self.start("sleep")
+        for thread in Self.threads(of: subject.process) { try subject.waitForState("S", of: thread) }
+        let before = try Self.switches(of: subject)
+        for _ in 0..<20 { _ = try Snapshot.take(of: subject.process, SnapshotOptions(method: .ptrace)) }
+        let after = try Self.switches(of: subject)
+        #expect(before.keys.allSatisfy { before[$0] != after[$0] })
+    }
+
     @Test("lets a call be repeated that a thread enters when it is stopped")
     func entering() throws {
         let subject = try Self.start("enter")

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Dispatch
 import Glibc
 import Synchronization
 import TestSupport
@@ -134,6 +135,53 @@ struct BacklogTests {
             }
             try wait(for: 4)
             #expect(reported == [2, 1, 1, 1])
+            withExtendedLifetime(source) {}
+        }
+    }
+
+    @Test("the report of an app whose reader the kernel holds waits for it, and no other app's does")
+    func heldReader() throws {
+        try withTemporaryDirectory { directory in
+            let loop = try EventLoop()
+            let mailbox = try Mailbox<Host.Message>()
+            let writer = ReportWriter(
+                store: ReportStore(directory: directory), symbolicator: Symbolicator(), mailbox: mailbox,
+                limitsRepeats: false)
+            var reported: [Int] = []
+            let source = try loop.receive(from: mailbox) { message in
+                if case .reported(let app, _, _) = message { reported.append(app) }
+            }
+            let subject = try spawn(SpawnRequest(executable: "/bin/sleep", arguments: ["sleep", "1000"])).process
+            defer {
+                try? subject.send(SIGKILL)
+                waitpid(subject.pid, nil, 0)
+            }
+            let (isHeld, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+            let seat = try ThreadSeats(limits: ReportGaps.samplerLimits).take(
+                for: Tenant(app: "App1", user: 0), at: .now()
+            ).get()
+            let session = try SamplingSession(of: subject.pid, SamplingOptions(), seat: seat, onFirstLook: {}) {
+                isHeld.signal()
+                gate.wait()
+                gate.signal()
+            }
+            isHeld.wait()
+            let watch = HangWatch(session, of: subject.pid, at: .now())
+            watch.stop()
+            #expect(watch.record() == nil)
+            for app in 1...2 {
+                writer.write(
+                    app: app, incident: .judged(7), facts: Self.facts(app), host: .current(),
+                    capture: .failed("it is a test"), watch: app == 1 ? watch : nil)
+            }
+            let end = Instant.now() + patience
+            while reported.count < 2, Instant.now() < end {
+                _ = try loop.runOnce(limit: .milliseconds(50))
+                // Either the reader is let go, or nobody waits for it any longer.
+                if reported == [2] { gate.signal() }
+            }
+            #expect(reported == [2, 1])
+            gate.signal()
             withExtendedLifetime(source) {}
         }
     }

@@ -11,7 +11,8 @@ import WatchdogWire
 /// Isolation: the loop's thread.
 final class ReportGaps {
     /// For the threads that sample hanging apps.
-    let samplers = ThreadSeats(limits: StuckWaits.Limits(app: 2, user: 8, all: 24))
+    let samplers = ThreadSeats(limits: samplerLimits)
+    static let samplerLimits = StuckWaits.Limits(app: 2, user: 8, all: 24)
 
     private let captureThread: CaptureThread
     private let examiner: Examiner?

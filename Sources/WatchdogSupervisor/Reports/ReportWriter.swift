@@ -24,6 +24,8 @@ final class ReportWriter: Sendable {
     /// Whether reports are printed on standard error, and not written to the store.
     private let prints: Bool
     private let mailbox: Mailbox<Host.Message>
+    /// How long a report waits for samples and a trail whose reader the kernel holds, in seconds.
+    private static let patience = 3.0
     private let queue = DispatchQueue(label: "org.watchdogd.reports")
     private let crashQueue = DispatchQueue(label: "org.watchdogd.crash-reports")
     /// Waits for systemd-coredump without delaying other reports.
@@ -86,10 +88,9 @@ final class ReportWriter: Sendable {
             return outcome
         }
         guard let postMortem else {
-            queue.async { [self] in
+            return whenRead(watch, trail) { [self] in
                 finish(written() ?? makeReport(app, incident, facts, host, capture, others, trail, log, watch))
             }
-            return
         }
         examining.async { [self] in
             if let outcome = written() { return finish(outcome) }
@@ -99,6 +100,23 @@ final class ReportWriter: Sendable {
         }
     }
 
+    /// Makes a report once the samples and the trail are there, or without them; until then, others come first.
+    private func whenRead(
+        _ watch: HangWatch?, _ trail: TrailCapture?, _ make: @escaping @Sendable () -> Void
+    ) {
+        // The first of two calls takes it.
+        let pending = Locked<(@Sendable () -> Void)?>(make)
+        let next: @Sendable () -> Void = { pending.withLock { $0.take() }?() }
+        let reading = DispatchGroup()
+        for whenEnded in [watch?.whenEnded, trail?.whenEnded].compactMap(\.self) {
+            reading.enter()
+            whenEnded { reading.leave() }
+        }
+        reading.notify(queue: queue, execute: next)
+        guard watch != nil || trail != nil else { return }
+        queue.asyncAfter(deadline: .now() + Self.patience, execute: next)
+    }
+
     private func makeReport(
         _ app: Int, _ incident: IncidentKey, _ facts: IncidentFacts, _ host: HostFacts, _ capture: CaptureOutcome,
         _ others: TreeSnapshot,
@@ -106,7 +124,7 @@ final class ReportWriter: Sendable {
     ) -> ReportOutcome {
         var facts = facts
         var captured: CapturedProcess?
-        let record = watch?.record(within: .seconds(3))
+        let record = watch?.record()
         facts.evidence.strain = record?.strain
         let found = trail?.end() ?? TreeSnapshot()
         let (strangers, cost) = backlog.withLock { $0.admit(found) }

@@ -9,11 +9,11 @@ import WatchdogVerdict
 
 /// Samples an app whose allowance is running out, without stopping it, and measures the strain on the machine.
 ///
-/// Isolation: any thread; only ``record(within:)`` waits.
+/// Isolation: any thread; nothing here waits.
 final class HangWatch: Sendable {
     /// The result of sampling.
     struct Record: Sendable {
-        /// Nil if sampling did not end in time.
+        /// Nil if sampling has not ended.
         var sampling: Sampling?
         var strain: Strain
     }
@@ -42,18 +42,28 @@ final class HangWatch: Sendable {
     ///   - seat: taken as long as it samples.
     ///   - onFirstLook: called once, on another thread, when the first sample is complete and no thread is stopped
     ///     anymore.
-    init(
+    convenience init(
         of process: Int32, startTime: UInt64?, thread: Int32, every interval: Duration, at now: Instant,
         by copying: Copying, seat: ThreadSeat, onFirstLook: @escaping @Sendable () -> Void
     ) throws(SnapshotError) {
-        began = now
         let readings = Readings(process, thread: thread)
-        self.readings = readings
-        session = try SamplingSession(
+        let session = try SamplingSession(
             of: process,
             SamplingOptions(startTime: startTime, interval: interval, duration: Self.longest),
             by: copying, seat: seat, onFirstLook: onFirstLook
         ) { readings.read() }
+        self.init(session, readings, at: now)
+    }
+
+    /// A watch with samples that are taken already.
+    convenience init(_ session: SamplingSession, of process: Int32, at now: Instant) {
+        self.init(session, Readings(process, thread: process), at: now)
+    }
+
+    private init(_ session: SamplingSession, _ readings: Readings, at now: Instant) {
+        began = now
+        self.session = session
+        self.readings = readings
     }
 
     /// The time between samples of a launch: longer for a longer allowance, so that their number is the same.
@@ -68,17 +78,20 @@ final class HangWatch: Sendable {
         session.stop()
     }
 
-    /// What was recorded; nil if there was nothing to read.
+    /// Calls a closure once sampling has ended, at once or on another thread; to be called once, after ``stop()``.
+    func whenEnded(_ call: @escaping @Sendable () -> Void) { session.whenEnded(call) }
+
+    /// What was recorded; nil if there was nothing to read, or the kernel holds the thread that reads.
     ///
     /// Call it once, after ``stop()``, and not on the loop.
-    func record(within limit: Duration) -> Record? {
-        let sampling = try? session.result(within: limit)?.get()
+    func record() -> Record? {
+        let sampling = try? session.result?.get()
         return readings.strain().map { Record(sampling: sampling, strain: $0) }
     }
 
     /// The strain on the machine, read with each sample.
     ///
-    /// Isolation: ``read()`` on the sampling thread; ``strain()`` after that thread has ended.
+    /// Isolation: ``read()`` on the sampling thread; ``strain()`` on any, which does not wait for the other.
     private final class Readings: Sendable {
         private struct State {
             var gauge: StrainGauge?
@@ -126,7 +139,7 @@ final class HangWatch: Sendable {
         }
 
         func strain() -> Strain? {
-            state.withLock { state in
+            let strain: Strain?? = state.withLockIfAvailable { state in
                 guard let gauge = state.gauge, let first = state.first, let last = state.last else { return nil }
                 var strain = Strain(window: last.at - first.at)
                 if let before = first.throttling, let after = last.throttling {
@@ -154,6 +167,7 @@ final class HangWatch: Sendable {
                 }
                 return strain
             }
+            return strain ?? nil
         }
 
         private static func difference(_ first: Pressure?, _ last: Pressure?) -> Duration {
