@@ -3,6 +3,7 @@
 import Glibc
 import Testing
 import WatchdogBase
+import WatchdogControl
 import WatchdogLinux
 
 /// Something that takes as long as somebody else likes.
@@ -28,16 +29,33 @@ private enum Delay: String, CaseIterable, Sendable {
         default: true
         }
     }
+
+    /// Whether it can delay the daemon of this mode.
+    func concerns(_ mode: DelayBed.Mode) -> Bool {
+        switch self {
+        // Only the system's daemon looks for other users.
+        case .userDatabase: mode == .system
+        // Only a user's daemon has its state in a folder of the test.
+        case .fullDisk: mode == .user
+        default: true
+        }
+    }
 }
 
 extension EndToEnd {
     /// On the loop's thread runs no call whose length another party decides.
     @Suite("Delays by others")
     struct DelayTests {
-        @Test("A hang is ended in time whatever makes others wait", arguments: Delay.allCases)
-        fileprivate func supervision(_ delay: Delay) throws {
-            guard hasAllRights || !delay.needsRoot else { return print("skipped: \(delay.rawValue) needs root") }
-            let bed = try DelayBed(Scratch())
+        @Test(
+            "A hang is ended in time whatever makes others wait", arguments: Delay.allCases,
+            [DelayBed.Mode.system, .user])
+        fileprivate func supervision(_ delay: Delay, mode: DelayBed.Mode) throws {
+            guard delay.concerns(mode) else { return }
+            guard hasAllRights || !delay.needsRoot && mode == .user else {
+                return print("skipped: \(delay.rawValue), \(mode), needs root")
+            }
+            let bed = try DelayBed(Scratch(), mode)
+            guard try bed.isPossible else { return print("skipped: an ordinary user cannot enter the checkout") }
             guard try begin(delay, in: bed) else { return }
             try bed.expectSupervision(delay.rawValue)
             try bed.end()
@@ -72,8 +90,9 @@ extension EndToEnd {
             let lines = key.hasPrefix("ExecStart") ? ["\(key)\(place)"] : ["ExecStart=/bin/true", "\(key)\(place)"]
             let app = (["[App]"] + lines + ["Enabled=no", "[Restart]", "Policy=never", ""]).joined(separator: "\n")
             let names = (0..<3).map { "stuck-\($0)" }
-            try bed.start(Dictionary(uniqueKeysWithValues: names.map { ($0, app) }), isSystem: true)
+            try bed.start(Dictionary(uniqueKeysWithValues: names.map { ($0, app) }))
             for name in names { try bed.launch(name) }
+            try bed.awaitSilence(in: folder)
         }
 
         /// Lets apps hang whose memory cannot be read.
@@ -82,10 +101,11 @@ extension EndToEnd {
             // Captures are begun one after the other: several stuck ones take turns until their budgets are spent.
             let names = (0..<(mode == "stack" ? 1 : 2)).map { "stuck-\($0)" }
             let app = bed.app("\(mode) \(folder)/file", isEnabled: false)
-            try bed.start(Dictionary(uniqueKeysWithValues: names.map { ($0, app) }), isSystem: true)
+            try bed.start(Dictionary(uniqueKeysWithValues: names.map { ($0, app) }))
             for name in names { try bed.launch(name) }
             #expect(try eventually { try names.allSatisfy { try bed.isRunning($0) } })
             for name in names { kill(try bed.pid(of: name), SIGUSR1) }
+            try bed.awaitSilence(in: folder)
         }
 
         /// Shows the disk full to the reports and to the state of apps.
@@ -97,7 +117,7 @@ extension EndToEnd {
                 bed.atEnd { umount2(folder, 2) }
             }
             _ = try bed.scratch.makeDirectory("apps")
-            try bed.start(isSystem: false)
+            try bed.start()
             for name in ["reports", "runtime"] {
                 let filler = try Program(shell("cat /dev/zero >\"$1\"/filler", bed.scratch[name]))
                 #expect(try filler.end() != .exited(code: 0), "the disk is not full")
@@ -116,7 +136,7 @@ extension EndToEnd {
                 return skip("no loop device: \(making.text(.errors))")
             }
             bed.atEnd { umount2(folder, 2) }
-            try bed.start(isSystem: true)
+            try bed.start()
             let freezing = try Program(["fsfreeze", "--freeze", folder])
             guard try freezing.end() == .exited(code: 0) else { return skip(freezing.text(.errors)) }
             bed.atEnd { _ = try? Program(["fsfreeze", "--unfreeze", folder]).end() }
@@ -143,14 +163,14 @@ extension EndToEnd {
                 [Restart]
                 Policy=never
                 """
-            try bed.start(["passing": app], isSystem: hasAllRights)
+            try bed.start(["passing": app])
             try bed.launch("passing")
             #expect(
                 eventually { bed.scratch.exists("passed") }, "\(bed.scratch.read("passing-errors") ?? "not launched")")
         }
 
         private func beginConnections(in bed: DelayBed) throws {
-            try bed.start(isSystem: hasAllRights)
+            try bed.start()
             let crowd = bed.keep(
                 try Program(python("exec(open(sys.argv[1]).read())", "\(subjects)/crowd.py", bed.scratch["control"])))
             try crowd.line("connected")
@@ -166,8 +186,10 @@ extension EndToEnd {
                         entries = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
                         entries.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
                         entries.bind("socket")
+                        os.chmod("socket", 0o666)
                         streams = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
                         streams.bind("stdout")
+                        os.chmod("stdout", 0o666)
                         streams.listen(30)
                         say("listening")
                         hang()
@@ -182,16 +204,29 @@ extension EndToEnd {
                 Policy=never
                 """
             try bed.start(
-                Dictionary(uniqueKeysWithValues: names.map { ($0, app) }), isSystem: true,
+                Dictionary(uniqueKeysWithValues: names.map { ($0, app) }),
                 wrapper: [
                     "unshare", "--mount", "--propagation", "private", "/bin/sh", "-c",
                     "mkdir -p /run/systemd/journal && mount --bind \"$0\" /run/systemd/journal && exec \"$@\"", folder,
                 ])
             for name in names { try bed.launch(name) }
+            // The number of write(2) on x86-64.
+            let isHeld = try eventually {
+                let apps = try bed.service.client.list().apps
+                return apps.contains { app in
+                    app.name.hasPrefix("talker-") && app.pid.map { Self.isCalling("1 ", $0) } ?? false
+                }
+            }
+            #expect(isHeld, "no app waits for the journal")
             return true
         }
 
         // MARK: - Processes
+
+        /// Whether the first thread of a process waits in a system call.
+        private static func isCalling(_ call: String, _ process: Int32) -> Bool {
+            contents(of: "/proc/\(process)/syscall")?.starts(with: call.utf8) ?? false
+        }
 
         private func beginLookups(in bed: DelayBed) throws {
             try DelayBed.compile(
@@ -200,13 +235,14 @@ extension EndToEnd {
             let names = (0..<3).map { "stuck-\($0)" }
             let app = "[App]\nExecStart=/bin/true\nUser=nobody-knows\nEnabled=no\n[Restart]\nPolicy=never\n"
             try bed.start(
-                Dictionary(uniqueKeysWithValues: names.map { ($0, app) }), isSystem: true,
+                Dictionary(uniqueKeysWithValues: names.map { ($0, app) }),
                 wrapper: [
                     "unshare", "--mount", "--propagation", "private", "/bin/sh", "-c",
                     "mount --bind \"$0\" /etc/nsswitch.conf && exec \"$@\"", bed.scratch["nsswitch.conf"],
                 ],
-                environment: ["LD_LIBRARY_PATH": bed.scratch.path])
+                environment: ["LD_LIBRARY_PATH": bed.scratch.path, "SLEEPY_NSS_ASKED": bed.scratch["asked"]])
             for name in names { try bed.launch(name) }
+            #expect(eventually { bed.scratch.exists("asked") }, "nobody asks the database")
         }
 
         /// Launches apps in a folder that answers late, and stops their processes meanwhile.
@@ -214,7 +250,7 @@ extension EndToEnd {
             let folder = try bed.mountSilent("access", at: "silent")
             let names = (0..<3).map { "stuck-\($0)" }
             let app = "[App]\nExecStart=/bin/true\nWorkingDirectory=\(folder)\nEnabled=no\n[Restart]\nPolicy=never\n"
-            try bed.start(Dictionary(uniqueKeysWithValues: names.map { ($0, app) }), isSystem: true)
+            try bed.start(Dictionary(uniqueKeysWithValues: names.map { ($0, app) }))
             for name in names { try bed.launch(name) }
             var unborn: [Int32] = []
             let isWaiting = eventually {
@@ -232,11 +268,10 @@ extension EndToEnd {
         /// Whether a process is a child of the daemon or of its launcher, and waits in chdir(2).
         private static func entersFolder(_ process: Int32, for daemon: Int32) -> Bool {
             guard let parent = ProcessStat.read(process)?.parent,
-                parent == daemon || ProcessStat.read(parent)?.parent == daemon,
-                let call = contents(of: "/proc/\(process)/syscall")
+                parent == daemon || ProcessStat.read(parent)?.parent == daemon
             else { return false }
             // The number of chdir(2) on x86-64.
-            return call.starts(with: "80 ".utf8)
+            return isCalling("80 ", process)
         }
 
         /// Whether SIGSTOP is pending for a process, or has stopped it.

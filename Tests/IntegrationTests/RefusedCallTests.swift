@@ -79,7 +79,8 @@ extension EndToEnd {
                     product("watchdogd"), "run", "--reports", "none", "--readiness", "none", "--", "/bin/echo", "ran",
                 ]
             case "serve":
-                try scratch.write("[App]\nExecStart=/bin/echo ran\n", to: scratch.makeDirectory("apps") + "/app.app")
+                _ = try scratch.makeDirectory("apps")
+                try scratch.write("[App]\nExecStart=/bin/echo ran\n", to: "apps/app.app")
                 return [
                     product("watchdogd"), "serve", "--config", scratch["apps"], "--control", scratch["control"],
                     "--reports", scratch["reports"], "--no-history",

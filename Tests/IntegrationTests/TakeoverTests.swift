@@ -55,7 +55,7 @@ extension EndToEnd {
         @Test("is named while the kernel holds it, and replaced once it is killed", arguments: ["main", "thread"])
         func heldUp(mode: String) throws {
             let scratch = try Scratch()
-            let bed = try DelayBed(scratch)
+            let bed = try DelayBed(scratch, .ownUser)
             let folder = try bed.mountSilent("flush", at: "silent")
             // It ends no sooner than what it waits for.
             defer { umount2(folder, 1 /* MNT_FORCE: requests fail */) }
@@ -74,7 +74,7 @@ extension EndToEnd {
             }
             try holder.send(SIGKILL)
             try #require(eventually { ProcessCondition.of(pid) == .beyondReturn })
-            try bed.start(isSystem: false)
+            try bed.start()
             #expect(kill(pid, 0) == 0 && waitsForFUSE(pid), "it is still there")
             // The successor has a lock of its own.
             let another = try refusal(scratch)
@@ -90,7 +90,7 @@ extension EndToEnd {
             let folder = try bed.mountSilent("open", at: "silent")
             let app =
                 "[App]\nExecStart=/bin/true\nEnvironmentFile=\(folder)/file\nEnabled=no\n[Restart]\nPolicy=never\n"
-            try bed.start(["stuck": app], isSystem: true)
+            try bed.start(["stuck": app])
             let daemon = bed.service.program
             try bed.launch("stuck")
             try bed.awaitSilence(in: folder)

@@ -15,7 +15,7 @@ import WatchdogVerdict
 
 @testable import WatchdogSupervisor
 
-@Suite("Many incidents at once")
+@Suite("Many incidents at once", .reapsChildren)
 struct BacklogTests {
     private static func facts(_ number: Int) -> IncidentFacts {
         let now = Instant.now()

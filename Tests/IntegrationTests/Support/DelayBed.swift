@@ -13,13 +13,26 @@ final class DelayBed {
     /// A quiet machine needs less than 5 ms; what others delay takes seconds.
     private static let mostTurns = 10.0
     /// The longest turn of the same test without a delay, of a user's daemon and of the system's.
-    private static let idleUserTurn = Result { try idleTurn(isSystem: false) }
-    private static let idleSystemTurn = Result { try idleTurn(isSystem: true) }
+    private static let idleUserTurn = Result { try idleTurn(.user) }
+    private static let idleSystemTurn = Result { try idleTurn(.system) }
     private static let ping = Duration.milliseconds(100)
     private static let update = Duration.milliseconds(600)
     private static let peerCount = 50
 
+    /// Whose daemon is delayed.
+    enum Mode: String, Sendable {
+        /// That of the machine, which is root's.
+        case system
+        /// That of an ordinary user, also if the tests are root's.
+        case user
+        /// That of the user whose tests these are.
+        case ownUser
+    }
+
     let scratch: Scratch
+    let mode: Mode
+    /// A command that makes root's tests an ordinary user; empty if they are one, or the daemon is the system's.
+    private let asUser: [String]
     // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
     private(set) var service: Service!
     // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
@@ -30,8 +43,12 @@ final class DelayBed {
     /// The servers of file systems that do not answer one operation, by folder.
     private var silentServers: [String: Program] = [:]
 
-    init(_ scratch: Scratch) throws {
+    init(_ scratch: Scratch, _ mode: Mode = .system) throws {
         self.scratch = scratch
+        self.mode = mode
+        asUser =
+            mode != .user || !hasAllRights
+            ? [] : ["setpriv", "--reuid", attackingUser, "--regid", attackingUser, "--clear-groups", "--inh-caps=-all"]
         try Self.compile(["-O1", "-pthread", "\(subjects)/peer.c"], to: scratch["peer"])
     }
 
@@ -58,15 +75,16 @@ final class DelayBed {
     ///   - apps: what else it has, not launched.
     ///   - wrapper: a command that ends in executing watchdogd.
     func start(
-        _ apps: [String: String] = [:], isSystem: Bool, wrapper: [String] = [],
-        environment: [String: String] = [:]
+        _ apps: [String: String] = [:], wrapper: [String] = [], environment: [String: String] = [:]
     ) throws {
+        try giveFolders()
         var all = apps
         for index in 0..<Self.peerCount { all["peer-\(index)"] = app("steady") }
         all["late"] = app("late \((Self.update / 3).milliseconds)")
         all["hanging"] = app("hang")
         service = try Service(
-            all, options: [], environment: environment, wrapper: wrapper, scratch: scratch, isSystem: isSystem)
+            all, options: [], environment: environment, wrapper: wrapper + asUser, scratch: scratch,
+            isSystem: mode == .system)
         client = try service.client
         let peers = Set(all.keys).subtracting(apps.keys)
         guard
@@ -74,10 +92,25 @@ final class DelayBed {
                 try client.list().apps.allSatisfy { !peers.contains($0.name) || $0.state == .running }
             })
         else { throw Failure("the peers do not run: \(try client.list().apps)\n\(service.program.text(.errors))") }
-        self.isSystem = isSystem
     }
 
-    private var isSystem = false
+    /// Whether the daemon can be that of this mode: an ordinary user may not be able to enter root's checkout.
+    var isPossible: Bool {
+        get throws {
+            try asUser.isEmpty
+                || Program(asUser + ["test", "-x", product("watchdogd"), "-a", "-r", "\(subjects)/wd.py"]).end()
+                    == .exited(code: 0)
+        }
+    }
+
+    /// Gives an ordinary user what the daemon writes.
+    private func giveFolders() throws {
+        guard !asUser.isEmpty, let user = getpwnam(attackingUser)?.pointee else { return }
+        for name in ["runtime", "apps"] where !scratch.exists(name) { _ = try scratch.makeDirectory(name, mode: 0o700) }
+        for path in [scratch.path] + ["runtime", "apps", "reports"].map({ scratch[$0] }) {
+            chown(path, user.pw_uid, user.pw_gid)
+        }
+    }
 
     func app(_ mode: String, isEnabled: Bool = true) -> String {
         """
@@ -148,13 +181,13 @@ final class DelayBed {
     /// Lets one app hang: it is killed in time, nobody else is, and the loop kept turning.
     func expectSupervision(_ what: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
         let turn = try supervise(what, sourceLocation)
-        let idle = try (isSystem ? Self.idleSystemTurn : Self.idleUserTurn).get()
+        let idle = try (mode == .system ? Self.idleSystemTurn : Self.idleUserTurn).get()
         #expect(turn < idle * Self.mostTurns, "\(what): \(idle) without it", sourceLocation: sourceLocation)
     }
 
-    private static func idleTurn(isSystem: Bool) throws -> Duration {
-        let bed = try DelayBed(Scratch())
-        try bed.start(isSystem: isSystem)
+    private static func idleTurn(_ mode: Mode) throws -> Duration {
+        let bed = try DelayBed(Scratch(), mode)
+        try bed.start()
         let turn = try bed.supervise("nothing", #_sourceLocation)
         try bed.end()
         return turn
@@ -181,7 +214,9 @@ final class DelayBed {
             #expect(now?.pid == app.pid && now?.lastIncident == nil, "\(app.name)", sourceLocation: sourceLocation)
         }
         let turn = try client.describeDaemon().longestTurn.duration
-        print("delay \(what): killed after \(duration.milliseconds) ms, longest iteration \(turn.seconds * 1000) ms")
+        print(
+            "delay \(what), \(mode): killed after \(duration.milliseconds) ms, longest iteration "
+                + "\(turn.seconds * 1000) ms")
         return turn
     }
 
