@@ -224,6 +224,9 @@ size_t wd_resident_length(struct wd_snapshot_arena *arena, uint64_t start, size_
 /* Notes that a page which is not in memory was not read. */
 void wd_note_left_out(struct wd_snapshot_arena *arena, uint64_t address);
 
+/* fuse.c: whether a file's server is neither root's nor that of this process's user, so that it must not be asked */
+bool wd_has_other_server(uint32_t major, uint32_t minor);
+
 /* modules.c */
 void wd_pin_modules(struct wd_snapshot_arena *arena);
 void wd_open_modules(struct wd_snapshot_arena *arena);

@@ -183,6 +183,7 @@ static int open_again(int descriptor) {
 
 /* Only a regular file is ever opened: opening a device or a pipe may have effects. */
 static int open_pinned(struct wd_snapshot_arena *arena, struct wd_pin *pin) {
+    if (wd_has_other_server(pin->major, pin->minor)) return -1;
     if (pin->descriptor < 0) pin->descriptor = find(arena, pin);
     if (pin->descriptor < 0 || !is_pinned_file(pin, pin->descriptor)) return -1;
     return open_again(pin->descriptor);

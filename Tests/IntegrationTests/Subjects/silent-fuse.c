@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A file system that stops answering: silent-fuse MOUNTPOINT OPERATION [CONTENTS]
+ * A file system that stops answering: silent-fuse MOUNTPOINT OPERATION [CONTENTS [USER]]
  *
  * Speaks the kernel's FUSE protocol on /dev/fuse and mounts one executable file, "file", on an existing directory. Every
  * request is answered except OPERATION, which is read and then ignored forever:
@@ -14,7 +14,8 @@
  *   all      everything blocks
  *   none     nothing does
  *
- * CONTENTS is what the file holds; the default is "#!/bin/sh\nexit 0\n". The file's size is one page.
+ * CONTENTS is what the file holds; the default is "#!/bin/sh\nexit 0\n". The file's size is one page. USER is whose server
+ * the kernel takes this for; the default is the own user.
  *
  * The kernel lets nobody out of a request that the server has read: a blocked process is in state D and survives SIGKILL
  * until the server ends, which closes /dev/fuse and fails all requests with ENOTCONN. The server prints "ready" once it is
@@ -120,19 +121,19 @@ static void serve(const struct fuse_in_header *request, const void *argument) {
 }
 
 int main(int argc, char **argv) {
-    if (argc < 3 || argc > 4) {
-        fprintf(stderr, "usage: silent-fuse MOUNTPOINT OPERATION [CONTENTS]\n");
+    if (argc < 3 || argc > 5) {
+        fprintf(stderr, "usage: silent-fuse MOUNTPOINT OPERATION [CONTENTS [USER]]\n");
         return 64;
     }
     mount_point = argv[1];
     uint32_t silent = operation(argv[2]);
-    strncpy(contents, argc == 4 ? argv[3] : "#!/bin/sh\nexit 0\n", sizeof contents - 1);
+    strncpy(contents, argc >= 4 ? argv[3] : "#!/bin/sh\nexit 0\n", sizeof contents - 1);
 
     device = open("/dev/fuse", O_RDWR | O_CLOEXEC);
     if (device < 0) return perror("silent-fuse: /dev/fuse"), 69;
     char options[128];
-    snprintf(options, sizeof options, "fd=%d,rootmode=40000,user_id=%u,group_id=%u,allow_other", device, getuid(),
-             getgid());
+    snprintf(options, sizeof options, "fd=%d,rootmode=40000,user_id=%u,group_id=%u,allow_other", device,
+             argc == 5 ? (unsigned)atoi(argv[4]) : getuid(), getgid());
     if (mount("silent-fuse", mount_point, "fuse", MS_NODEV, options) < 0) return perror("silent-fuse: mount"), 69;
     struct sigaction action = {.sa_handler = unmount};
     sigaction(SIGTERM, &action, NULL);
