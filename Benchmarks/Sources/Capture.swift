@@ -41,6 +41,7 @@ struct Capture {
         }
         try tree(on: &page, thread)
         try looks(on: &page)
+        try stops(on: &page)
     }
 
     /// The processes of one app: how long they are stopped, all together.
@@ -85,6 +86,18 @@ struct Capture {
         page.row(
             "31 threads: CPU of a sample", count: sampling.sampleCount,
             median: sampling.cost.milliseconds / Double(sampling.sampleCount), goal: Page.Goal(median: 1))
+    }
+
+    /// How long a thread on a CPU is stopped for its stack, at most, while the program lives on.
+    private func stops(on page: inout Page) throws {
+        let spinner = try Spinner(bench)
+        let sampling = try Sampling.take(
+            of: spinner.process.pid, SamplingOptions(interval: .milliseconds(10), duration: .seconds(5)))
+        guard sampling.stopCount > 100 else { throw Failure("it was stopped \(sampling.stopCount) times") }
+        page.row(
+            "a look at a thread on a CPU: longest stop", count: sampling.stopCount,
+            median: sampling.longestStop.milliseconds, goal: Page.Goal(median: 1))
+        withExtendedLifetime(spinner) {}
     }
 
     private func bareKill(_ threads: Int) throws -> Duration {

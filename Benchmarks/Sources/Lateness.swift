@@ -111,7 +111,7 @@ struct Lateness {
 
 /// A program that uses all the CPU time it gets.
 final class Spinner {
-    private let process: Pidfd
+    let process: Pidfd
 
     init(_ bench: Bench) throws {
         process = try spawn(.underTest(bench.subject("spin"), [], output: 1)).process
