@@ -4,9 +4,9 @@ import WatchdogBase
 import WatchdogLinux
 
 /// Decides when the names that a report lacks are tried again, and how many reports may wait for it.
-struct NamingTries<Job> {
+struct NamingTries<Job: Sendable>: Sendable {
     /// A report that waits for another try.
-    struct Entry {
+    struct Entry: Sendable {
         let job: Job
         fileprivate let cost: StackBacklog.Cost
         fileprivate var due: Instant
