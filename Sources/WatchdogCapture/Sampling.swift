@@ -94,6 +94,7 @@ public struct Sampling: Sendable {
         result.longestStop = longestStop
         result.cost = cost
         result.notes = notes + captured.notes
+        result.shortage = captured.shortage
         return result
     }
 

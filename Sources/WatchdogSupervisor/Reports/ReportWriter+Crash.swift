@@ -32,9 +32,10 @@ extension ReportWriter {
         switch finding {
         case .core(let snapshot):
             let captured = symbolicator.symbolicate(snapshot)
-            return write(app, .crash, &facts, host, captured, snapshot, nil, log)
-        case .named(let capture): return write(app, .crash, &facts, host, capture, nil, nil, log)
-        case .nothing: return write(app, .crash, &facts, host, nil, nil, nil, log)
+            let unnamed = UnnamedStacks(main: captured.shortage == nil ? nil : snapshot)
+            return write(app, .crash, &facts, host, captured, snapshot, unnamed, log)
+        case .named(let capture): return write(app, .crash, &facts, host, capture, nil, UnnamedStacks(), log)
+        case .nothing: return write(app, .crash, &facts, host, nil, nil, UnnamedStacks(), log)
         }
     }
 

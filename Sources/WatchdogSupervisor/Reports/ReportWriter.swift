@@ -130,7 +130,9 @@ final class ReportWriter: Sendable {
         let (strangers, cost) = backlog.withLock { $0.admit(found) }
         defer { backlog.withLock { $0.release(cost) } }
         let otherStacks = OtherStacks([others, strangers], symbolicator)
-        (captured, facts.samples) = name(capture, record?.sampling, facts, otherStacks)
+        let samples: ProcessSamples?
+        (captured, samples) = name(capture, record?.sampling, facts, otherStacks)
+        facts.samples = samples?.comparable(with: captured)
         facts.others = otherStacks.processes(of: 0, besides: facts.pid)
         facts.strangers = otherStacks.processes(of: 1, besides: facts.pid)
         facts.notes += others.notes
@@ -147,7 +149,11 @@ final class ReportWriter: Sendable {
             captured = facts.samples.map { CapturedProcess(mostlySeenIn: $0) }
             facts.notes.append("The stacks could not be captured: \(reason).")
         }
-        return write(app, incident, &facts, host, captured, stacks, otherStacks, log)
+        let unnamed = UnnamedStacks(
+            main: captured?.shortage == nil ? nil : stacks,
+            sampling: samples?.shortage == nil && facts.samples == samples ? nil : record?.sampling, others: otherStacks
+        )
+        return write(app, incident, &facts, host, captured, stacks, unnamed, log)
     }
 
     // MARK: - Names that come later
@@ -163,17 +169,13 @@ final class ReportWriter: Sendable {
     /// - Parameters:
     ///   - captured: the stacks with names.
     ///   - stacks: the same as they were captured.
-    ///   - others: the stacks of other processes.
+    ///   - unnamed: what lacks names.
     func write(
         _ app: Int, _ incident: IncidentKey, _ facts: inout IncidentFacts, _ host: HostFacts,
-        _ captured: CapturedProcess?, _ stacks: Snapshot?, _ others: OtherStacks?, _ log: LogSource?
+        _ captured: CapturedProcess?, _ stacks: Snapshot?, _ unnamed: UnnamedStacks, _ log: LogSource?
     ) -> ReportOutcome {
-        let unnamed = captured?.shortage == nil ? nil : stacks
-        guard !prints, unnamed != nil || others?.isShort == true else {
-            return write(&facts, host, captured, stacks, log)
-        }
-        var cost = others?.cost ?? StackBacklog.Cost()
-        if let unnamed { cost.add(unnamed) }
+        guard !prints, !unnamed.isEmpty else { return write(&facts, host, captured, stacks, log) }
+        let cost = unnamed.cost
         let hasRoom = lateNames.reserve(cost)
         if hasRoom { facts.notes.append(UnnamedReport.note) }
         let outcome = write(&facts, host, captured, stacks, log)
@@ -183,7 +185,7 @@ final class ReportWriter: Sendable {
             return outcome
         }
         let report = UnnamedReport(
-            app: app, incident: incident, facts, host, captured, unnamed, others, path: path)
+            app: app, incident: incident, facts, host, captured, unnamed, hasCapture: stacks != nil, path: path)
         lateNames.add(report, cost, writing: facts.kind == .crash ? crashQueue : queue)
         return outcome
     }

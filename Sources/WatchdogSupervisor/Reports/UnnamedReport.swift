@@ -27,19 +27,21 @@ final class UnnamedReport: Sendable {
     let facts: IncidentFacts
     let path: String
     private let host: HostFacts
-    private let snapshot: Snapshot?
-    private let others: OtherStacks?
+    private let stacks: UnnamedStacks
     /// The notes of the report as it was written; other notes mean that somebody has changed it.
     private let notes: [String]
+    /// Whether the stacks are from a capture, and not from samples.
+    private let hasCapture: Bool
     private let captured: Mutex<CapturedProcess?>
+    private let samples: Mutex<ProcessSamples?>
 
     /// - Parameters:
     ///   - facts: as the report was written.
     ///   - captured: the stacks as they were written.
-    ///   - snapshot: the stacks as they were captured; nil if all were named.
+    ///   - stacks: what lacks names.
     init(
         app: Int, incident: IncidentKey, _ facts: IncidentFacts, _ host: HostFacts, _ captured: CapturedProcess?,
-        _ snapshot: Snapshot?, _ others: OtherStacks?, path: String
+        _ stacks: UnnamedStacks, hasCapture: Bool, path: String
     ) {
         self.app = app
         self.incident = incident
@@ -48,10 +50,11 @@ final class UnnamedReport: Sendable {
         facts.notes.removeAll { $0 == Self.note }
         self.facts = facts
         self.host = host
-        self.snapshot = snapshot
-        self.others = others
+        self.stacks = stacks
+        self.hasCapture = hasCapture
         self.path = path
         self.captured = Mutex(captured)
+        samples = Mutex(facts.samples)
     }
 
     /// Names the stacks that lack names.
@@ -60,13 +63,19 @@ final class UnnamedReport: Sendable {
     func name(with symbolicator: Symbolicator) -> Bool {
         let deadline = Instant.now() + Self.time
         var isWhole = true
-        if let snapshot, captured.withLock({ $0?.shortage != nil }) {
-            let named = symbolicator.symbolicate(snapshot)
+        if let main = stacks.main, captured.withLock({ $0?.shortage != nil }) {
+            let named = symbolicator.symbolicate(main)
             isWhole = named.shortage == nil
             captured.withLock { if isWhole || named.nameCount > $0?.nameCount ?? 0 { $0 = named } }
         }
-        others?.retry(with: symbolicator, until: deadline)
-        return isWhole && others?.isShort != true
+        if let sampling = stacks.sampling, Instant.now() < deadline {
+            let named = sampling.samples(
+                named: facts.appName, path: facts.executablePath, at: facts.captureTime, with: symbolicator)
+            isWhole = isWhole && named.shortage == nil
+            samples.withLock { $0 = named }
+        }
+        stacks.others?.retry(with: symbolicator, until: deadline)
+        return isWhole && stacks.others?.isShort != true
     }
 
     /// The report as it should be now.
@@ -79,7 +88,11 @@ final class UnnamedReport: Sendable {
     func report(replacing stored: Report, at time: WallTime, isWhole: Bool) -> Report? {
         guard stored.body.incident == facts.id.description, stored.body.linux?.notes == notes else { return nil }
         var facts = facts
-        if let others {
+        let samples = samples.withLock(\.self)
+        // A hang that ended by itself has no capture besides its samples.
+        let captured = captured.withLock { hasCapture ? $0 : samples.map { CapturedProcess(mostlySeenIn: $0) } }
+        facts.samples = hasCapture ? samples?.comparable(with: captured) : samples
+        if let others = stacks.others {
             facts.others = others.processes(of: 0, besides: facts.pid)
             facts.strangers = others.processes(of: 1, besides: facts.pid)
         }
@@ -89,7 +102,7 @@ final class UnnamedReport: Sendable {
                 ? "The names were added at \(moment), after the report was written."
                 : "Names are still missing at \(moment), and watchdogd does not try again; "
                     + "'watchdogd report symbolicate' may find them.")
-        var report = Report(of: facts, on: host, capture: captured.withLock(\.self))
+        var report = Report(of: facts, on: host, capture: captured)
         report.name(culpritOf: Explanation(of: report))
         report.takeRepeats(of: stored)
         return report

@@ -126,6 +126,8 @@ public struct ProcessSamples: Sendable, Equatable {
     public var cost = Duration.zero
     /// What is missing, and why.
     public var notes: [String] = []
+    /// Why names or frames are missing that another try may find; nil if nothing is.
+    public var shortage: String?
 
     /// Creates samples without threads.
     public init(
