@@ -52,6 +52,9 @@ public final class CaptureThread: Sendable {
     private let state: Mutex<State>
     private let work: PosixSemaphore
     private let treeSeats = ThreadSeats(limits: TreeCapture.seats)
+    /// Captures of apps that are slow must not cost a report its cause.
+    private let trailSeats = ThreadSeats(limits: TreeCapture.seats)
+    private let recentLooks = Mutex(RecentLooks())
 
     /// Starts the thread and makes its working memory resident.
     ///
@@ -126,16 +129,21 @@ public final class CaptureThread: Sendable {
 
     /// Begins to read the stacks of processes outside of an app, to which a wait of the app leads, beside all captures.
     ///
-    /// None of them is stopped or interrupted, and no capture or kill waits for it.
+    /// None of them is stopped or interrupted, and no capture or kill waits for it. One look serves all apps whose waits lead
+    /// to the same processes within a moment.
     ///
     /// - Parameters:
     ///   - processes: the processes.
     ///   - tenant: the app whose wait leads there. For what does not return, each user pays.
     public func look(at processes: [ProcessStat], for tenant: Tenant) -> TrailCapture {
+        let subject = RecentLooks.Subject(processes)
+        if let recent = recentLooks.withLock({ $0.look(at: subject, at: .now()) }) { return recent }
         let groups = Dictionary(grouping: processes) { ProcessStatus.read($0.id)?.user ?? tenant.user }
-        return TrailCapture(
+        let capture = TrailCapture(
             groups.map { user, processes in (Tenant(app: tenant.app, user: user), processes) },
-            configuration.scheduling, treeSeats, copiers)
+            configuration.scheduling, trailSeats, copiers)
+        recentLooks.withLock { $0.keep(capture, at: subject, .now()) }
+        return capture
     }
 
     private func enqueue(_ job: Job) -> CaptureRefusal? {

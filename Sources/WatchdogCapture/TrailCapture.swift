@@ -13,10 +13,13 @@ import WatchdogLinux
 public final class TrailCapture: Sendable {
     /// How long everything may take.
     static let time = Duration.milliseconds(400)
+    /// For how long other apps whose waits lead to the same processes get the same stacks.
+    static let shareTime = Duration.milliseconds(500)
 
     private struct State {
         var running: Int
-        var onEnd: (@Sendable () -> Void)?
+        var onEnd: [@Sendable () -> Void] = []
+        var result: TreeSnapshot?
     }
 
     private let captures: [TreeCapture]
@@ -47,28 +50,67 @@ public final class TrailCapture: Sendable {
     }
 
     private func ended() {
-        let onEnd = state.withLock { state in
+        let calls = state.withLock { state in
             state.running -= 1
-            return state.running == 0 ? state.onEnd.take() : nil
+            guard state.running == 0 else { return [@Sendable () -> Void]() }
+            defer { state.onEnd = [] }
+            return state.onEnd
         }
-        onEnd?()
+        for call in calls { call() }
     }
 
-    /// Calls a closure once the stacks are there, at once or on another thread; to be called once.
+    /// Calls a closure once the stacks are there, at once or on another thread.
     public func whenEnded(_ call: @escaping @Sendable () -> Void) {
         let hasEnded = state.withLock { state in
-            if state.running > 0 { state.onEnd = call }
+            if state.running > 0 { state.onEnd.append(call) }
             return state.running == 0
         }
         if hasEnded { call() }
     }
 
-    /// Takes the stacks that are there; to be called once.
+    /// The stacks that are there at the first call.
     public func end() -> TreeSnapshot {
-        captures.reduce(into: TreeSnapshot()) { all, capture in
-            let snapshot = capture.end()
-            all.members += snapshot.members
-            all.notes += snapshot.notes
+        state.withLock { state in
+            if let result = state.result { return result }
+            let snapshot = captures.reduce(into: TreeSnapshot()) { all, capture in
+                let snapshot = capture.end()
+                all.members += snapshot.members
+                all.notes += snapshot.notes
+            }
+            state.result = snapshot
+            return snapshot
         }
+    }
+}
+
+/// The latest looks at processes outside of apps, as long as somebody needs them.
+///
+/// Apps that hang together wait for the same process: one look serves them all.
+struct RecentLooks {
+    /// The processes that were looked at.
+    struct Subject: Hashable {
+        private let processes: Set<[UInt64]>
+
+        init(_ processes: [ProcessStat]) {
+            self.processes = Set(processes.map { [UInt64(clamping: $0.id), $0.startTime] })
+        }
+    }
+
+    private struct Look {
+        weak var capture: TrailCapture?
+        let began: Instant
+    }
+
+    private var looks: [Subject: Look] = [:]
+
+    /// The look at the same processes that began a moment ago; nil if there is none.
+    func look(at subject: Subject, at now: Instant) -> TrailCapture? {
+        looks[subject].flatMap { now - $0.began < TrailCapture.shareTime ? $0.capture : nil }
+    }
+
+    /// Keeps a look as long as somebody else does.
+    mutating func keep(_ capture: TrailCapture, at subject: Subject, _ now: Instant) {
+        looks = looks.filter { $0.value.capture != nil && now - $0.value.began < TrailCapture.shareTime }
+        looks[subject] = Look(capture: capture, began: now)
     }
 }

@@ -326,7 +326,15 @@ struct SymbolicatorTests {
         let captured = Symbolicator(program: "/nonexistent").symbolicate(try snapshot())
         #expect(captured.notes == ["No symbols: watchdogd-symbolicate was not found."])
         #expect(captured.threads.count == 1)
-        #expect(captured.threads[0].frames.count == 1)
+        #expect(captured.threads[0].frames.count > 1)
+        #expect(captured.shortage == nil, "another try would not find it either")
+    }
+
+    @Test("says that another try may find what a program that failed did not")
+    func failure() throws {
+        let captured = Symbolicator(program: "/bin/false").symbolicate(try snapshot())
+        #expect(captured.shortage == "No symbols: watchdogd-symbolicate exited with code 1.")
+        #expect(captured.notes == [captured.shortage])
     }
 
     // MARK: Answers
