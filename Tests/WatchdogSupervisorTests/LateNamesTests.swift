@@ -29,8 +29,8 @@ struct LateNamesTests {
     private static func withSnapshot(_ body: (Snapshot) throws -> Void) throws {
         let child = try spawn(SpawnRequest(executable: "/bin/sleep", arguments: ["sleep", "1000"]))
         defer {
-            try? child.process.send(SIGKILL)
-            _ = try? child.process.waitExit()
+            kill(child.pid, SIGKILL)
+            waitpid(child.pid, nil, 0)
         }
         #expect(eventually { ProcessStat.read(child.pid)?.state.letter == "S" })
         try body(try Snapshot.take(of: child.pid, SnapshotOptions(stopTimeout: patience)))
@@ -57,7 +57,8 @@ struct LateNamesTests {
     private func write(
         failures: Int, delays: [Duration],
         _ check: (
-            ReportStore, ReportOutcome, ReportWriter, _ wait: (() -> Bool) throws -> Void, _ named: () -> [NamedReport]
+            ReportStore, ReportOutcome, ReportWriter, _ wait: (() -> Bool) throws -> Void,
+            _ named: @escaping () -> [NamedReport]
         ) throws -> Void
     ) throws {
         try withTemporaryDirectory { directory in
