@@ -329,6 +329,11 @@ struct AppMachineTests {
                     .answer(2, .launchFailed(reason: "it was terminated")),
                 ])
         #expect(life.machine.phase == .stopped)
+        // Both may have been on their way.
+        #expect(life.tell(.created(first, hasPreparations: false)).deeds == [.release(first)])
+        #expect(life.tell(.creationFailed(reason: "full")).deeds == [])
+        #expect(life.machine.phase == .stopped)
+        #expect(life.machine.counted == nil)
         #expect(restarted.tell(.restartRequested(eager)).deeds == [.cancelCreation])
         #expect(restarted.tell(.deadlineReached).deeds == [.create])
         _ = restarted.tell(.created(first, hasPreparations: false))

@@ -123,11 +123,12 @@ public struct AppMachine: Sendable {
         case .found(let launch): found(launch, &step)
         case .begun: begin(&step)
         case .created(let launch, let hasPreparations):
+            // It may be created at once, and wait behind the event that cancels it.
+            guard isLaunching else { return launches.release(launch, isReporting: false, &step) }
             counted = launch
             launches.created(launch, hasPreparations: hasPreparations, &step)
         case .creationFailed(let reason):
-            guard isLaunching else { preconditionFailure("only a launch that is asked for can fail") }
-            launchFailed(reason, &step)
+            if isLaunching { launchFailed(reason, &step) }
         case .prepared(let launch): launches.prepared(launch, &step)
         case .preparationFailed(let launch, let reason):
             if launches.preparationFailed(launch, &step) { launchFailed(reason, &step) }
