@@ -22,6 +22,9 @@ extension DaemonApp {
         switch result {
         case .success(let launch):
             add(launch)
+            // What the former launch still holds is given up when this one is on its way.
+            let former = latest
+            daemon.later { withExtendedLifetime(former) {} }
             show(launch)
             launch.notes.cause = takeLaunchCause()
             let hasPreparations = configuration?.program.preparations.isEmpty == false
