@@ -41,7 +41,7 @@ struct TimeOrderTests {
     }
 
     private func snapshot() throws -> Snapshot {
-        let process = try Subject.chain.start(threads: 4)
+        let process = try Subject.chain.start(threads: 2)
         return try Snapshot.take(of: process.id, SnapshotOptions(stopTimeout: patience))
     }
 
@@ -52,7 +52,7 @@ struct TimeOrderTests {
         let whole = try run(snapshot, idle)
         #expect(whole.shortage == nil)
         // Each frame is looked at twice: for its address and for its name. The time for stacks ends among the names.
-        let step = Self.budget * 0.8 / (Double(idle.looks) * 0.75)
+        let step = Self.budget * 0.8 / (Double(idle.looks) * 0.6)
         let late = try run(snapshot, Clock(step: step))
         #expect(late.shortage == "time ran out")
         #expect(late.notes.contains("time ran out: later frames have no names"))
