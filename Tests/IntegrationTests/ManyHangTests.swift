@@ -3,9 +3,11 @@
 import Glibc
 import TestSupport
 import Testing
+import WatchdogControl
 import WatchdogLinux
 import WatchdogReport
 import WatchdogReportStore
+import WatchdogVerdict
 
 extension EndToEnd {
     @Suite("Many apps that hang at once", .enabled(if: isInstalled("cc"), "there is no C compiler"))
@@ -51,7 +53,7 @@ extension EndToEnd {
             for report in reports {
                 let name = report.metadata.appName
                 let linux = try #require(report.body.linux)
-                #expect(linux.kill?.outcome == "verified", "\(name)")
+                #expect(linux.kill.outcome == "verified", "\(name)")
                 let calls = report.body.threads.first?.frames.compactMap(\.symbol) ?? []
                 #expect(calls.contains("fetch_row") && calls.contains("main"), "\(name): \(calls) \(linux.notes)")
                 #expect(linux.trail?.root == Int(database.pid), "\(name): \(linux.notes)")
