@@ -93,7 +93,10 @@ extension EndToEnd {
                     "nothing is observed: no terminal to ask on; use --yes to skip the question"
                 ),
                 (["web", "shop", "--probe", "tcp:127.0.0.1:9"], 64, "--probe applies to one target"),
-                (["7", "--probe", "tcp:127.0.0.1:9", "--fro", "3s"], 64, "Unknown option '--fro'. Did you mean '--for'?"),
+                (
+                    ["7", "--probe", "tcp:127.0.0.1:9", "--fro", "3s"], 64,
+                    "Unknown option '--fro'. Did you mean '--for'?"
+                ),
             ]
             for (arguments, code, text) in cases {
                 let observer = try observe(arguments + ["--reports", "none"])

@@ -107,7 +107,7 @@ extension EndToEnd {
             for (arguments, code, words) in [
                 ([scratch["none.launch"]], 66, "none.launch"), ([damaged], 65, "damaged recording: program is missing"),
                 (["/bin/sh"], 65, "not a recording"),
-                (["--html", "/nonexistent/x.html", path], 73, "/nonexistent/x.html"),
+                (["--html", "/nonexistent/x.html", path], 73, "/nonexistent"),
                 (["--html", "", path], 64, "--html is empty"), ([""], 64, "the path is empty"), ([], 64, "file"),
                 (["--json", "--width", path], 64, "--width"),
             ] as [([String], Int32, String)] {
