@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Dispatch
 import Glibc
 import TestSupport
 import Testing
@@ -49,6 +50,9 @@ struct RecentLookTests {
         let stat = try #require(ProcessStat.read(subject.process))
         let looks = (1...8).map { thread.look(at: [stat], for: Tenant(app: "\($0)", user: getuid())) }
         for look in looks {
+            let isOver = DispatchSemaphore(value: 0)
+            look.whenEnded { isOver.signal() }
+            try #require(eventually { isOver.wait(timeout: .now()) == .success })
             let members = look.end().members
             #expect(members.map(\.stat.id) == [subject.process])
         }
