@@ -117,8 +117,8 @@ struct LimitTests {
         // How long the kernel may take for a kill.
         "Copiers.swift: grace", "Examiner.swift: grace",
         // What is done rarely, not what is left out.
-        "HangWatch.swift: launchSamples", "HangWatch.swift: useRarity", "Host.swift: settlingTime",
-        "Host.swift: unsettlingChanges", "MemoryKillNotes.swift: freshness", "MemoryKillNotes.swift: interval",
+        "HangWatch.swift: launchSamples", "HangWatch.swift: useRarity", "IdleMemory.swift: delay",
+        "IdleMemory.swift: leastChanges", "MemoryKillNotes.swift: freshness", "MemoryKillNotes.swift: interval",
         // The same as the journal's patience, where there is no journal.
         "PostMortem.swift: briefPatience",
         "HookLimit.swift: recent",

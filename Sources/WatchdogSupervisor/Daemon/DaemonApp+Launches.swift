@@ -45,18 +45,15 @@ extension DaemonApp {
         launch.shell.incidents.onReport = { [unowned self, unowned launch] in
             notices.reported($0, $1, of: launch)
             observing?.restartUnit(of: launch)
-            daemon.host.hooks.run(of: configuration, scope: daemon.places.scope, for: HookFacts($0, $1, of: name))
-            reportWritten($1, of: launch)
+            reportWritten($1, HookFacts($0, $1, of: name), of: launch)
         }
         launch.shell.incidents.onHangReport = { [unowned self, unowned launch] in
             notices.hangReported($0, $1, of: launch)
-            daemon.host.hooks.run(of: configuration, scope: daemon.places.scope, for: HookFacts($0, $1, of: name))
-            reportWritten($1, of: launch)
+            reportWritten($1, HookFacts($0, $1, of: name), of: launch)
         }
         launch.shell.incidents.onCrashReport = { [unowned self, unowned launch] in
             notices.crashReported($0, $1, of: launch)
-            daemon.host.hooks.run(of: configuration, scope: daemon.places.scope, for: HookFacts($0, $1, of: name))
-            reportWritten($1, of: launch)
+            reportWritten($1, HookFacts($0, $1, of: name), of: launch)
         }
     }
 
@@ -69,8 +66,7 @@ extension DaemonApp {
         // The allowance of the reload was extended.
         case .extensionRefused(.nothingToExtend) where reloads.isUnderWay: return
         case .launched:
-            let mayBeSilent = launch.supervisor.machine.spec.readiness == .automatic
-            driver.receive(.launched(launch.id, mayBeSilent: mayBeSilent))
+            driver.receive(.launched(launch.id, mayBeSilent: launch.supervisor.machine.spec.readiness == .automatic))
         case .ready:
             launch.shell.noteWorkingDirectory()
             driver.receive(.ready(launch.id))
@@ -87,12 +83,12 @@ extension DaemonApp {
     private func count(_ notice: Notice, of launch: AppLaunch) {
         count { $0.noticed(notice, phases: launch.phases) }
         guard current === launch else { return }
-        let isRunning = launch.supervisor.machine.phase == .running
-        let now = daemon.host.loop.now
+        let (isRunning, now) = (launch.supervisor.machine.phase == .running, daemon.host.loop.now)
         count { $0.run(isRunning, at: now) }
     }
 
-    private func reportWritten(_ outcome: ReportOutcome, of launch: AppLaunch) {
+    private func reportWritten(_ outcome: ReportOutcome, _ facts: HookFacts?, of launch: AppLaunch) {
+        daemon.host.hooks.run(of: configuration, scope: daemon.places.scope, for: facts)
         if !outcome.isVoid { count { $0.reported(outcome.verdict.kind, fault: outcome.fault) } }
         if outcome.isUnwritten { daemon.reportFailed() }
         guard !launch.hasPendingReports else { return }

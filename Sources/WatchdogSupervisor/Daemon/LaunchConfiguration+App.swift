@@ -63,8 +63,7 @@ extension LaunchConfiguration {
         var request = SpawnRequest(
             executable: ByteString(path),
             arguments: command.argumentsReplacingVariables { environment[$0] }.map { ByteString($0) },
-            environment: environment
-        )
+            environment: environment)
         request.workingDirectory = workingDirectory.map { ByteString($0) }
         request.credentials = command.isPrivileged ? nil : credentials
         if let streams { request.descriptors = streams.passed }

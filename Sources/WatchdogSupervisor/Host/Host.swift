@@ -87,12 +87,7 @@ final class Host {
     private var sources: [EventSource] = []
     /// Cgroups of killed commands, until they are empty.
     var spentCgroups: [Cgroup] = []
-    private var settling: Timer?
-    /// Memory that only launches and exits need is released after this long without any.
-    private static let settlingTime = Duration.seconds(3)
-    /// After fewer changes the memory is kept: it is small, and releasing it would delay the next launch.
-    private static let unsettlingChanges = 64
-    private var changes = 0
+    private let idleMemory: IdleMemory
     private var captures = CaptureCount()
     /// A capture that takes longer is stuck.
     private static let longestCapture = Duration.seconds(1)
@@ -121,6 +116,7 @@ final class Host {
         printsReports: Bool = false, recordsStartups: Bool = false
     ) throws {
         self.loop = loop
+        idleMemory = IdleMemory(loop)
         self.system = system
         // First, because the kernel takes its time.
         perfEvents = recordsStartups ? try PerfEvents() : nil
@@ -166,21 +162,11 @@ final class Host {
         sources += try loop.onSignal([SIGCHLD], priority: .important) { [unowned self] _ in childrenChanged() }
         sources.append(try loop.receive(from: mailbox) { [unowned self] in received($0) })
         requestScheduling()
-        settling = try loop.timer(priority: .last) { [unowned self] _ in
-            changes = 0
-            ProcessMemory.releaseProgram()
-        }
-        settling?.arm(at: loop.now + Self.settlingTime)
+        try idleMemory.start()
     }
 
     /// Notes a launch: the daemon's startup continues, unless it is already over.
-    func launched() { unsettle() }
-
-    private func unsettle() {
-        changes += 1
-        guard settling?.due != nil || changes >= Self.unsettlingChanges else { return }
-        settling?.arm(at: loop.now + Self.settlingTime)
-    }
+    func launched() { idleMemory.changed() }
 
     /// Removes what was created in the file system, and gives up all sockets that the closer keeps.
     ///
@@ -244,7 +230,7 @@ final class Host {
 
     func remove(_ key: Int) {
         launches[key] = nil
-        unsettle()
+        idleMemory.changed()
     }
 
     /// Starts a program; see ``Launcher/launch(_:onHeld:onEnd:)``.

@@ -303,14 +303,12 @@ final class LaunchShell: LaunchEffects {
     func thaw() { tree.thaw() }
     func report(_ incident: Incident, _ record: LaunchRecord) { incidents.report(incident, record) }
 
+    // A capture that is still running has exceeded its budget.
     func terminateTree() {
-        // A capture that is still running has exceeded its budget.
         incidents.abandonCapture()
         tree.terminate()
     }
-
     func killTree() {
-        // A capture that is still running has exceeded its budget.
         incidents.abandonCapture()
         tree.kill()
     }

@@ -24,8 +24,8 @@ final class ReportWriter: Sendable {
     /// Whether reports are printed on standard error, and not written to the store.
     private let prints: Bool
     private let mailbox: Mailbox<Host.Message>
-    /// How long a report waits for samples and a trail whose reader the kernel holds, in seconds.
-    private static let patience = 3.0
+    /// How long a report waits for samples and a trail whose reader the kernel holds.
+    private static let patience = Duration.seconds(3)
     private let queue = DispatchQueue(label: "org.watchdogd.reports")
     private let crashQueue = DispatchQueue(label: "org.watchdogd.crash-reports")
     /// Waits for systemd-coredump without delaying other reports.
@@ -114,7 +114,7 @@ final class ReportWriter: Sendable {
         }
         reading.notify(queue: queue, execute: next)
         guard watch != nil || trail != nil else { return }
-        queue.asyncAfter(deadline: .now() + Self.patience, execute: next)
+        queue.asyncAfter(deadline: .now() + Self.patience / .seconds(1), execute: next)
     }
 
     private func makeReport(
