@@ -29,16 +29,35 @@ enum OpenFileLimit {
 
     /// Refuses a launch that would leave too few descriptors for the control socket.
     static func checkRoom() throws(LaunchRefusal) {
-        guard let limit = try? ResourceLimit.current(.openFiles).soft else { return }
-        let floor = max(Int32(clamping: limit) - reserve, 0)
-        // The kernel assigns the lowest free number, so a number this high is taken only when those below it were. It
-        // extends its table to the number, so a limit of a million is tried only when there are many descriptors.
+        guard let limit = try? ResourceLimit.current(.openFiles).soft, !hasRoom(below: Int32(clamping: limit)) else {
+            return
+        }
+        throw LaunchRefusal("too few of \(limit) file descriptors are left; raise LimitNOFILE of watchdogd")
+    }
+
+    /// Whether as many descriptors as a launch takes are free below a limit.
+    static func hasRoom(below limit: Int32) -> Bool {
+        let floor = max(limit - reserve, 0)
+        // The kernel assigns the lowest free number, so a number this high is mostly taken only when those below it are.
+        // It extends its table to the number, so a limit of a million is tried only when there are many descriptors.
         for wanted in [min(floor, 65_536), floor] {
             let number = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, wanted)
             if number >= 0 { close(number) }
-            if number == wanted { return }
+            if number == wanted { return true }
         }
-        throw LaunchRefusal("too few of \(limit) file descriptors are left; raise LimitNOFILE of watchdogd")
+        // What was opened in a crowd keeps its number when the crowd is gone, and must not end all launches.
+        return openCount(below: limit).map { limit - $0 >= reserve } ?? false
+    }
+
+    /// How many descriptors are open; nil if counting them takes too long.
+    private static func openCount(below limit: Int32) -> Int32? {
+        var information = stat()
+        // Linux 6.2 and later tell the count as the folder's size.
+        if stat("/proc/self/fd", &information) == 0, information.st_size > 0 {
+            return Int32(clamping: information.st_size)
+        }
+        guard limit <= 16_384 else { return nil }
+        return (0..<limit).reduce(0) { fcntl($1, F_GETFD) >= 0 ? $0 + 1 : $0 }
     }
 
     /// The limit that watchdogd was started with.
