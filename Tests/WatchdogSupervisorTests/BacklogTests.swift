@@ -99,22 +99,39 @@ struct BacklogTests {
         }
     }
 
+    /// A writer whose reports are noted in the order in which they are written.
+    private final class Arrivals {
+        let writer: ReportWriter
+        private(set) var apps: [Int] = []
+        private let loop: EventLoop
+        private var source: EventSource?
+
+        init(in directory: String) throws {
+            loop = try EventLoop()
+            let mailbox = try Mailbox<Host.Message>()
+            writer = ReportWriter(
+                store: ReportStore(directory: directory), symbolicator: Symbolicator(), mailbox: mailbox,
+                limitsRepeats: false)
+            source = try loop.receive(from: mailbox) { [unowned self] message in
+                if case .reported(let app, _, _) = message { apps.append(app) }
+            }
+        }
+
+        /// Waits for so many reports, and calls `onTurn` after each turn of the loop.
+        func wait(for count: Int, onTurn: () -> Void = {}) throws {
+            let end = Instant.now() + patience
+            while apps.count < count, Instant.now() < end {
+                _ = try loop.runOnce(limit: .milliseconds(50))
+                onTurn()
+            }
+        }
+    }
+
     @Test("the report of a hang does not wait for reports of crashes")
     func crashes() throws {
         try withTemporaryDirectory { directory in
-            let loop = try EventLoop()
-            let mailbox = try Mailbox<Host.Message>()
-            let writer = ReportWriter(
-                store: ReportStore(directory: directory), symbolicator: Symbolicator(), mailbox: mailbox,
-                limitsRepeats: false)
-            var reported: [Int] = []
-            let source = try loop.receive(from: mailbox) { message in
-                if case .reported(let app, _, _) = message { reported.append(app) }
-            }
-            func wait(for count: Int) throws {
-                let end = Instant.now() + patience
-                while reported.count < count, Instant.now() < end { _ = try loop.runOnce(limit: .milliseconds(50)) }
-            }
+            let arrivals = try Arrivals(in: directory)
+            let writer = arrivals.writer
             var facts = Self.facts(1)
             facts.kind = .crash
             let outcome = Outcome(cause: .exited, status: .exited(code: 3), isDeathVerified: true)
@@ -130,27 +147,19 @@ struct BacklogTests {
                 }
                 writer.write(
                     app: 2, incident: .judged(7), facts: Self.facts(2), host: .current(), capture: .failed("a test"))
-                try wait(for: 1)
-                #expect(reported == [2])
+                try arrivals.wait(for: 1)
+                #expect(arrivals.apps == [2])
             }
-            try wait(for: 4)
-            #expect(reported == [2, 1, 1, 1])
-            withExtendedLifetime(source) {}
+            try arrivals.wait(for: 4)
+            #expect(arrivals.apps == [2, 1, 1, 1])
         }
     }
 
     @Test("the report of an app whose reader the kernel holds waits for it, and no other app's does")
     func heldReader() throws {
         try withTemporaryDirectory { directory in
-            let loop = try EventLoop()
-            let mailbox = try Mailbox<Host.Message>()
-            let writer = ReportWriter(
-                store: ReportStore(directory: directory), symbolicator: Symbolicator(), mailbox: mailbox,
-                limitsRepeats: false)
-            var reported: [Int] = []
-            let source = try loop.receive(from: mailbox) { message in
-                if case .reported(let app, _, _) = message { reported.append(app) }
-            }
+            let arrivals = try Arrivals(in: directory)
+            let writer = arrivals.writer
             let subject = try spawn(SpawnRequest(executable: "/bin/sleep", arguments: ["sleep", "1000"])).process
             defer {
                 try? subject.send(SIGKILL)
@@ -165,7 +174,7 @@ struct BacklogTests {
                 gate.wait()
                 gate.signal()
             }
-            isHeld.wait()
+            try #require(eventually { isHeld.wait(timeout: .now()) == .success })
             let watch = HangWatch(session, of: subject.pid, at: .now())
             watch.stop()
             #expect(watch.record() == nil)
@@ -174,15 +183,12 @@ struct BacklogTests {
                     app: app, incident: .judged(7), facts: Self.facts(app), host: .current(),
                     capture: .failed("it is a test"), watch: app == 1 ? watch : nil)
             }
-            let end = Instant.now() + patience
-            while reported.count < 2, Instant.now() < end {
-                _ = try loop.runOnce(limit: .milliseconds(50))
+            try arrivals.wait(for: 2) {
                 // Either the reader is let go, or nobody waits for it any longer.
-                if reported == [2] { gate.signal() }
+                if arrivals.apps == [2] { gate.signal() }
             }
-            #expect(reported == [2, 1])
+            #expect(arrivals.apps == [2, 1])
             gate.signal()
-            withExtendedLifetime(source) {}
         }
     }
 
