@@ -62,12 +62,15 @@ final class TrailSubject {
         _ = try? waitForExit(spawned.process)
     }
 
-    /// The trail of the main thread's wait, once it fulfills a condition; else the last one.
+    /// The trail of the main thread's wait, once it fulfills a condition and a second look sees the same; else the last one.
+    ///
+    /// A look reads one process after the other. Those that it read first may still have been on their way to where they stay.
     func trail(where condition: (WaitTrail) -> Bool) -> WaitTrail {
         var last = WaitTrail()
         _ = eventually {
+            let before = last
             last = WaitLook(budget: .seconds(10)) { [self.pid] }.trail(process: pid, thread: pid)
-            return condition(last)
+            return condition(last) && last == before
         }
         return last
     }
