@@ -201,6 +201,7 @@ public final class Launcher {
     }
 
     private func giveUpOverdue() {
+        takeAllAnswers()
         let now = loop.now
         for launch in launches.values where launch.deadline <= now {
             if let failure = launch.failure {
@@ -212,6 +213,7 @@ public final class Launcher {
                 finish(launch, .failure(SpawnError(stage: .clone, errno: .timedOut, operation: "create a process")))
                 continue
             }
+            guard !launch.prolong(at: now) else { continue }
             let (error, isStuck) = abandon(launch)
             if isStuck, let process = launch.process { replace(process) }
             finish(launch, .failure(error))
@@ -277,7 +279,9 @@ public final class Launcher {
 /// Isolation: the loop's thread.
 public final class PendingLaunch {
     fileprivate private(set) var request: SpawnRequest
-    fileprivate let deadline: Instant
+    fileprivate private(set) var deadline: Instant
+    /// Until when the launch may be prolonged.
+    private let lastDeadline: Instant
     /// Dropped when the launch is over: what it captures may own the launch.
     fileprivate private(set) var onHeld: ((HeldProcess) -> Void)?
     private var onEnd: ((Result<SpawnedProcess, SpawnError>) -> Void)?
@@ -300,6 +304,7 @@ public final class PendingLaunch {
         self.request = request
         self.launcher = launcher
         self.deadline = deadline
+        lastDeadline = deadline + request.launchLimit * LaunchAttempt.prolongations
         self.onHeld = onHeld
         self.onEnd = onEnd
     }
@@ -323,10 +328,23 @@ public final class PendingLaunch {
         }
     }
 
+    /// Gives an overdue launch more time if nothing but a CPU is missing.
+    ///
+    /// - Returns: Whether it has more time.
+    fileprivate func prolong(at now: Instant) -> Bool {
+        guard now < lastDeadline, attempt?.awaitsCPU(of: process) == true else { return false }
+        deadline = min(now + request.launchLimit, lastDeadline)
+        return true
+    }
+
     /// Lets the process execute the program, after the owner of the launch has seen it.
     fileprivate func release() {
         guard let attempt else { return }
-        if let onHeld, let process = attempt.held { onHeld(process) }
+        if let onHeld, let process = attempt.held {
+            onHeld(process)
+            // It has waited for this loop, which may have been late.
+            deadline = min(max(deadline, .now() + request.launchLimit), lastDeadline)
+        }
         attempt.release()
     }
 

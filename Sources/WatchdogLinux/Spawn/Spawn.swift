@@ -23,7 +23,7 @@ public func spawn(_ request: SpawnRequest) throws(SpawnError) -> SpawnedProcess 
             throw SpawnError(stage: .clone, errno: error.errno, operation: "create a process")
         }
         let attempt = try LaunchAttempt(request, isHeld: false)
-        switch try attempt.run(through: launcher, until: deadline) {
+        switch try attempt.run(through: launcher, until: deadline, limit: request.launchLimit) {
         case .launched(let process):
             return process
         case .failed(let error, let process):
@@ -41,21 +41,33 @@ extension LaunchAttempt {
     /// How many launchers may die of the same request before it fails.
     static let limit = 3
 
-    fileprivate func run(through launcher: LauncherProcess, until deadline: Instant) throws(SpawnError) -> End {
+    fileprivate func run(
+        through launcher: LauncherProcess, until deadline: Instant, limit: Duration
+    ) throws(SpawnError) -> End {
+        var isSent = true
         sending: while true {
             switch try send(to: launcher) {
             case .sent: break sending
             case .closed: return .lost(nil)
             case .full:
-                guard Instant.now() < deadline else { break sending }
+                guard Instant.now() < deadline else {
+                    isSent = false
+                    break sending
+                }
                 launcher.waitForRoom(limit: deadline - .now())
             }
         }
         var entry = pollfd(fd: status.number, events: 0, revents: 0)
+        var deadline = deadline
+        let lastDeadline = deadline + limit * Self.prolongations
         repeat {
             let left = max((deadline - .now()).nanoseconds, 0)
             // Rounded up: a wait that ends too early would make this loop spin.
             if poll(&entry, 1, Int32(clamping: (left + 999_999) / 1_000_000)) == 1 { return end() }
+            _ = processID()
+            if isSent, .now() >= deadline, deadline < lastDeadline, awaitsCPU(of: launcher) {
+                deadline = min(.now() + limit, lastDeadline)
+            }
         } while Instant.now() < deadline
         let (error, process) = giveUp()
         return .failed(error, process)

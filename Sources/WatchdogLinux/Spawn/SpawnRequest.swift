@@ -41,7 +41,8 @@ public struct SpawnRequest: Sendable {
     public var fileModeMask: UInt32?
     /// How long the child may take from its creation to the execution of the program.
     ///
-    /// A file server that does not answer can block `chdir` and `execve` forever.
+    /// A file server that does not answer can block `chdir` and `execve` forever. A child that only waits for a
+    /// CPU has up to twelve times as long.
     public var launchLimit: Duration = .seconds(5)
     /// Acts as if the kernel refused `clone3`; for tests.
     var withoutClone3 = false
