@@ -42,6 +42,9 @@ struct ControlOptions: ParsableArguments {
 
 /// The daemon that a command talks to.
 enum DaemonChoice {
+    /// How long a command waits for the daemon: one that gets no CPU for ten seconds answers all the same.
+    private static let usualPatience = Duration.seconds(60)
+
     case usual
     case system
     case user
@@ -59,7 +62,7 @@ enum DaemonChoice {
     ///   - printsJSON: whether to print the error as an object too.
     ///   - patience: the time limit for connecting, and for each reply.
     func withClient<Value>(
-        printsJSON: Bool = false, within patience: Duration = .seconds(10),
+        printsJSON: Bool = false, within patience: Duration = usualPatience,
         _ body: (ControlClient) throws(ControlClientError) -> Value
     ) throws -> Value {
         do throws(ControlClientError) {
@@ -71,7 +74,7 @@ enum DaemonChoice {
 
     /// Connects and calls the body; prints nothing.
     func attempt<Value>(
-        within patience: Duration = .seconds(10), _ body: (ControlClient) throws(ControlClientError) -> Value
+        within patience: Duration = usualPatience, _ body: (ControlClient) throws(ControlClientError) -> Value
     ) throws(ControlClientError) -> Value {
         try body(ControlClient(try place, patience: patience))
     }

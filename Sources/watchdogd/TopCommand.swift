@@ -43,6 +43,8 @@ struct TopCommand: ParsableCommand {
             screen.update(try reader.read())
             guard count == nil, let terminal = TopTerminal() else { return try print(&screen, reader) }
             defer { terminal.restore() }
+            // No key is heard meanwhile.
+            client.patience = .seconds(10)
             try show(&screen, reader, on: terminal)
         }
     }
