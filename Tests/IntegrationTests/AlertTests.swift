@@ -65,7 +65,7 @@ extension EndToEnd {
                     "editor": """
                     [App]
                     Enabled=no
-                    ExecStart=\(product("HangMain")) --how sleep --after 1
+                    ExecStart=\(quoted(product("HangMain"))) --how sleep --after 1
                     [Watchdog]
                     Update=600ms
                     Ping=50ms

@@ -92,7 +92,7 @@ extension EndToEnd {
             let app = """
                 [App]
                 ExecStart=/usr/bin/python3 \(scratch["app.py"]) \(scratch["stop"])
-                Environment=PYTHONPATH=\(subjects) PYTHONDONTWRITEBYTECODE=1
+                Environment=\(quoted("PYTHONPATH=\(subjects)")) PYTHONDONTWRITEBYTECODE=1
                 [Watchdog]
                 Readiness=notify
                 Update=700ms

@@ -153,9 +153,9 @@ extension EndToEnd {
         private func beginPassing(in bed: DelayBed) throws {
             let app = """
                 [App]
-                ExecStart=/usr/bin/python3 \(subjects)/lingering.py
+                ExecStart=/usr/bin/python3 \(quoted("\(subjects)/lingering.py"))
                 Environment=CONTROL=\(bed.scratch["control"])
-                Environment=PYTHONPATH=\(subjects)
+                Environment=\(quoted("PYTHONPATH=\(subjects)"))
                 StandardError=file:\(bed.scratch["passing-errors"])
                 Enabled=no
                 [Watchdog]

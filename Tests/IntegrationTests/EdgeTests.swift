@@ -243,7 +243,7 @@ extension EndToEnd {
                 [],
                 shell(
                     """
-                    exec "\(product("watchdogd"))" run --reports reports -- \
+                    exec \(shellWord(product("watchdogd"))) run --reports reports -- \
                     /usr/bin/python3 -c 'import os, sys; print(os.fsencode(sys.argv[1]))' "$(printf 'a\\377b')"
                     """))
             #expect(ending.output == "b'a\\xffb'\n")

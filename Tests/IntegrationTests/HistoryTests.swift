@@ -48,13 +48,13 @@ extension EndToEnd {
             return try JSONDecoder().decode(Reply.self, from: Data(result.output.utf8))
         }
 
-        private static func app(_ program: String) -> String {
-            "[App]\nExecStart=\(program)\nStandardOutput=null\n"
+        private static func app(_ command: String) -> String {
+            "[App]\nExecStart=\(command)\nStandardOutput=null\n"
         }
 
         @Test("Launches of two versions of a program are counted by version and by cause, also across a restart")
         func versions() throws {
-            let first = try Service(["app": Self.app(product("HealthyApp"))])
+            let first = try Service(["app": Self.app(quoted(product("HealthyApp")))])
             try first.wait(for: "app") { $0.state == .running }
             #expect(try first.command("restart", "app").code == 0)
             try first.wait(for: "app") { $0.state == .running }
@@ -70,7 +70,7 @@ extension EndToEnd {
             #expect(try first.end() == 0)
 
             let second = try Service(
-                ["app": Self.app(product("SlowLaunch") + " --seconds 0.1")], scratch: first.scratch)
+                ["app": Self.app(quoted(product("SlowLaunch")) + " --seconds 0.1")], scratch: first.scratch)
             try second.wait(for: "app") { $0.state != .launching }
             #expect(try second.end() == 0)
 

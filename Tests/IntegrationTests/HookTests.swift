@@ -92,7 +92,7 @@ extension EndToEnd {
                 [
                     "hang": """
                     [App]
-                    ExecStart=\(product("HangMain")) --how sleep --after 0
+                    ExecStart=\(quoted(product("HangMain"))) --how sleep --after 0
                     [Watchdog]
                     Update=300ms
                     Ping=50ms

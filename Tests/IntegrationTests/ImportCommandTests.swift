@@ -114,7 +114,7 @@ extension EndToEnd {
                 let program = try Program(
                     [
                         "script", "--quiet", "--return", "--echo", "never", "--command",
-                        "\(product("watchdogd")) import --output apps web.service", "/dev/null",
+                        "\(shellWord(product("watchdogd"))) import --output apps web.service", "/dev/null",
                     ], directory: scratch.path, streams: .pipesAndInput)
                 try program.line("Policy=always")
                 program.type("\(answer)\n")

@@ -294,7 +294,7 @@ extension EndToEnd {
                 """
                 [App]
                 ExecStart=/usr/bin/python3 \(scratch["hang.py"])
-                Environment=PYTHONPATH=\(subjects) PYTHONDONTWRITEBYTECODE=1
+                Environment=\(quoted("PYTHONPATH=\(subjects)")) PYTHONDONTWRITEBYTECODE=1
                 [Watchdog]
                 Readiness=notify
                 Update=700ms

@@ -21,7 +21,7 @@ extension EndToEnd {
             """
         private static let hanging = """
             [App]
-            ExecStart=\(product("HangMain")) --how sleep --after 1
+            ExecStart=\(quoted(product("HangMain"))) --how sleep --after 1
             [Watchdog]
             Update=600ms
             Ping=50ms

@@ -16,7 +16,7 @@ extension EndToEnd {
             let service = try Service([
                 "hang": """
                 [App]
-                ExecStart=\(product("HangMain")) --how semaphore --after 0
+                ExecStart=\(quoted(product("HangMain"))) --how semaphore --after 0
                 [Watchdog]
                 Ping=50ms
                 Update=300ms

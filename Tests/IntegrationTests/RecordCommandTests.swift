@@ -87,7 +87,7 @@ extension EndToEnd {
                 ("--help", 74),
             ] as [(String, Int32)])
         func lostOutput(arguments: String, code: Int32) throws {
-            let program = try Program(["sh", "-c", "\(product("watchdogd")) \(arguments) >/dev/full"])
+            let program = try Program(["sh", "-c", "\(shellWord(product("watchdogd"))) \(arguments) >/dev/full"])
             #expect(try program.end().code == code)
             #expect(
                 program.text(.errors).hasPrefix("watchdogd: cannot write to standard output"),

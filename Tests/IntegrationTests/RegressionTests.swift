@@ -42,7 +42,7 @@ extension EndToEnd {
 
         @Test("A version that needs 10 % more CPU time raises launchRegressed, one that needs a little less does not")
         func launchRegressed() throws {
-            let app = "[App]\nExecStart=\(product("HealthyApp"))\nStandardOutput=null\n"
+            let app = "[App]\nExecStart=\(quoted(product("HealthyApp")))\nStandardOutput=null\n"
             let apps = ["under": app, "over": app + "Enabled=no\n"]
             let first = try Service(apps)
             #expect(try first.command("launch", "over").code == 0)

@@ -29,7 +29,7 @@ extension EndToEnd {
 
         @Test("A hang that is killed is counted while the command for incidents runs")
         func killed() throws {
-            let hook = "\(product("watchdogd")) metrics --control \(scratch["control"]) > \(scratch["told"])"
+            let hook = "\(shellWord(product("watchdogd"))) metrics --control \(scratch["control"]) > \(scratch["told"])"
             let run = try Supervision(
                 ["--update", "600ms", "--ping", "50ms", "--control", scratch["control"], "--on-incident", hook],
                 [product("HangMain"), "--how", "sleep", "--after", "0.5"], scratch: scratch)

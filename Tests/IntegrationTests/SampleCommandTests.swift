@@ -119,7 +119,7 @@ extension EndToEnd {
             // Nobody may not reach the build folder.
             let program = try Program([
                 "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "sh", "-c",
-                "exec /proc/self/fd/9 sample \(app.pid) 9< \(product("watchdogd"))",
+                "exec /proc/self/fd/9 sample \(app.pid) 9< \(shellWord(product("watchdogd")))",
             ])
             _ = try program.end()
             let refusal = program.text(.errors)

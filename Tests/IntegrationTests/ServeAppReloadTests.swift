@@ -25,7 +25,7 @@ extension EndToEnd {
                 [
                     "app": """
                     [App]
-                    ExecStart=/usr/bin/python3 \(subjects)/reloading_app.py \(scratch["own"]) \(options)
+                    ExecStart=/usr/bin/python3 \(quoted("\(subjects)/reloading_app.py")) \(scratch["own"]) \(options)
                     \(reload)
                     [Watchdog]
                     Readiness=notify

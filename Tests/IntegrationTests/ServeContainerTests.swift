@@ -16,7 +16,7 @@ extension EndToEnd {
 
         private static let hanging = """
             [App]
-            ExecStart=\(product("HangMain")) --how sleep --after 0.2
+            ExecStart=\(quoted(product("HangMain"))) --how sleep --after 0.2
             StandardOutput=null
             [Watchdog]
             Update=700ms

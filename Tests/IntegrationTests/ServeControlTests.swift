@@ -324,7 +324,7 @@ extension EndToEnd {
         @Test("64 clients that hammer, hang and send garbage delay neither each other nor a deadline")
         func hammering() throws {
             let hang =
-                "[App]\nExecStart=\(product("HangMain")) --how sleep --after 1\n"
+                "[App]\nExecStart=\(quoted(product("HangMain"))) --how sleep --after 1\n"
                 + "[Watchdog]\nUpdate=500ms\nPing=50ms\n"
             let service = try Service(["a": Self.sleeper, "hang": hang])
             try service.wait(for: "hang") { $0.state == .running }

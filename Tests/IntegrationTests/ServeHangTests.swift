@@ -32,7 +32,7 @@ extension EndToEnd {
         @Test("An app that hangs again and again has five reports, and the newest counts the rest")
         func repeats() throws {
             let service = try Service([
-                "hang": "[App]\nExecStart=\(product("HangMain")) --how sleep --after 0\n"
+                "hang": "[App]\nExecStart=\(quoted(product("HangMain"))) --how sleep --after 0\n"
                     + "[Watchdog]\nUpdate=300ms\nPing=50ms\n[Restart]\nDelay=1ms\nMaxDelay=1ms\nLimit=infinity\n"
             ])
             try service.wait(for: "hang") { $0.restarts >= 12 }

@@ -6,7 +6,8 @@ import WatchdogControl
 extension EndToEnd {
     @Suite("watchdogd serve, moving apps")
     struct ServeLifecycleTests {
-        private static let app = "[App]\nExecStart=/usr/bin/python3 \(subjects)/lifecycle_app.py save=0.2\n"
+        private static let app =
+            "[App]\nExecStart=/usr/bin/python3 \(quoted("\(subjects)/lifecycle_app.py")) save=0.2\n"
 
         @Test("An app is moved to where the commands say, and each command ends when it is there")
         func moves() throws {

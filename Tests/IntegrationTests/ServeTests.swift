@@ -122,7 +122,7 @@ extension EndToEnd {
                 "exit 3", "[Restart]\nPolicy=always\nDelay=1ms\nMaxDelay=1ms\nReset=1ms\nLimit=infinity\n")
             var apps = Dictionary(uniqueKeysWithValues: (0..<16).map { ("loop\($0)", loop) })
             apps["hangs"] =
-                "[App]\nExecStart=\(product("HangMain")) --how sleep --after 0\n"
+                "[App]\nExecStart=\(quoted(product("HangMain"))) --how sleep --after 0\n"
                 + "[Watchdog]\nUpdate=1s\nPing=200ms\n[Restart]\nPolicy=never\n"
             let service = try Service(apps)
             try service.wait(for: "hangs") { $0.state == .stopped && $0.lastIncident?.event == "scene-update" }

@@ -65,7 +65,7 @@ extension EndToEnd {
         func wrapped(by wrapper: String) throws {
             let ending = try supervise(
                 ["--update", "500ms", "--ping", "100ms"],
-                ["/bin/sh", "-c", "\(wrapper)'\(product("HangMain"))' --how semaphore --after 0.1; true"])
+                ["/bin/sh", "-c", "\(wrapper)\(shellWord(product("HangMain"))) --how semaphore --after 0.1; true"])
             let report = try #require(ending.reports.first)
             let linux = try #require(report.body.linux)
             #expect(report.body.procName == "sh")

@@ -9,7 +9,7 @@ extension EndToEnd {
         private func serve(stage: String, server: String, _ commands: [[String]]) throws -> StoryRecord {
             let scratch = try Scratch()
             let command = try StoryApp.quickPick.command(["--stage", stage, "--server", server], in: scratch)
-            let words = command.map { "\"\($0)\"" }.joined(separator: " ")
+            let words = command.map(quoted).joined(separator: " ")
             let service = try Service(["photos": "[App]\nEnabled=no\nExecStart=\(words)\n"], scratch: scratch)
             for command in commands + [["terminate", "photos"]] {
                 let program = try Program([product("watchdogd")] + command + ["--control", scratch["control"]])

@@ -21,7 +21,7 @@ extension EndToEnd {
                 """
                 #!/bin/sh
                 exec unshare -m sh -c 'umount -l $(findmnt -n -o TARGET -t cgroup2) && exec "$@"' sh \
-                \(product("watchdogd")) "$@"
+                \(shellWord(product("watchdogd"))) "$@"
                 """, to: "watchdogd", mode: 0o755)
         }
 

@@ -389,7 +389,8 @@ extension EndToEnd {
             let succession = try Succession([:])
             let log = succession.scratch["launches"]
             let hang =
-                "[App]\nExecStart=/bin/sh -c 'echo $$$$ >> \(log); exec \(product("HangMain")) --how sleep --after 0 >/dev/null 2>&1'\n"
+                "[App]\nExecStart=/bin/sh -c 'echo $$$$ >> \(log); exec \"$0\" --how sleep --after 0 >/dev/null 2>&1' "
+                + "\(quoted(product("HangMain")))\n"
                 + "[Watchdog]\nUpdate=300ms\nPing=50ms\n"
                 + "[Restart]\nDelay=20ms\nMaxDelay=20ms\nLimit=infinity\n"
             try succession.add(["hang": hang])

@@ -14,7 +14,10 @@ extension EndToEnd {
             environment["XDG_RUNTIME_DIR"] = try scratch.makeDirectory("runtime", mode: 0o700)
             environment["TERM"] = "dumb"
             environment["PS1"] = "$ "
-            environment["RUN"] = "\(product("watchdogd")) run --reports \(scratch["reports"])"
+            // The shell splits what $RUN stands for at blanks.
+            try FileManager.default.createSymbolicLink(
+                atPath: scratch["watchdogd"], withDestinationPath: product("watchdogd"))
+            environment["RUN"] = "\(scratch["watchdogd"]) run --reports \(scratch["reports"])"
             environment["PYTHON"] = "/usr/bin/python3"
             return try Program(
                 ["script", "--quiet", "--return", "--echo", "never", "--command", command, "/dev/null"],
@@ -56,7 +59,7 @@ extension EndToEnd {
         func colors() throws {
             let files = try Scratch()
             try files.write("[App]\nExecStart=/bin/true\nNise=3\n", to: "a.app")
-            let check = "\(product("watchdogd")) check"
+            let check = "\(shellWord(product("watchdogd"))) check"
             let file = files["a.app"]
             let red = "\u{1b}[1;31m"
             #expect(try shown("\(check) \(file)").contains("\(red)\(file):3:1: error:"))
@@ -80,7 +83,7 @@ extension EndToEnd {
             let places = ["apps", "control", "reports"].map { "\(scratch[$0])" }
             let daemon = try terminal(
                 scratch,
-                "exec env TZ=JST-9 \(product("watchdogd")) serve --user --no-history --config \(places[0]) "
+                "exec env TZ=JST-9 \(shellWord(product("watchdogd"))) serve --user --no-history --config \(places[0]) "
                     + "--control \(places[1]) --reports \(places[2])")
             let line = try daemon.line("sleeper")
             #expect(line.firstMatch(of: /^20\d\d-\d\d-\d\d \d\d:\d\d:\d\d JST sleeper/) != nil, "\(line)")
@@ -102,7 +105,7 @@ extension EndToEnd {
             let ending = try supervise(
                 ["--name", "editor", "--update", "300ms"],
                 python(#"notify("READY=1", "WATCHDOG=1"); time.sleep(60)"#))
-            let show = "\(product("watchdogd")) report show \(try #require(ending.summary?.report))"
+            let show = "\(shellWord(product("watchdogd"))) report show \(try #require(ending.summary?.report))"
             let paged = try shown("WATCHDOGD_PAGER='sed s/^/page:/' \(show)")
             #expect(paged.contains("page:Incident Identifier:"))
             #expect(paged.contains("page:EOF"))
@@ -126,13 +129,14 @@ extension EndToEnd {
                 ])
             #expect(try run.end().code == 0)
             let pages = "stty rows 2; WATCHDOGD_PAGER='sed s/^/page:/'"
-            let events = "\(product("watchdogd")) events --no-follow --control \(service.scratch["control"])"
+            let events = "\(shellWord(product("watchdogd"))) events --no-follow --control \(service.scratch["control"])"
             let paged = try shown("\(pages) \(events)").split(whereSeparator: \.isNewline)
             #expect(paged.contains { $0.hasPrefix("page:") && $0.contains("launched, pid") })
             #expect(paged.allSatisfy { $0.hasPrefix("page:") }, "\(paged)")
             #expect(try !shown("\(pages) \(events) --no-pager").contains("page:"))
             #expect(try !shown("\(pages) \(events) --json").contains("page:"))
-            let simulate = "\(product("watchdogd")) simulate \(service.scratch["apps/ends.app"]) --trace \(trace)"
+            let simulate =
+                "\(shellWord(product("watchdogd"))) simulate \(service.scratch["apps/ends.app"]) --trace \(trace)"
             let lines = try shown("\(pages) \(simulate)").split(whereSeparator: \.isNewline)
             #expect(lines.count > 3 && lines.allSatisfy { $0.hasPrefix("page:") }, "\(lines)")
             #expect(try service.end() == 0)
@@ -140,14 +144,15 @@ extension EndToEnd {
 
         @Test("A command that takes long says on a terminal what it does and for how long, and removes that")
         func longCalls() throws {
-            let command = "\(product("watchdogd")) init --within 1s -- /bin/sleep 60"
+            let command = "\(shellWord(product("watchdogd"))) init --within 1s -- /bin/sleep 60"
             let text = try shown("\(command) >/dev/null")
             #expect(text.contains(#/\[#+-+\] observing /bin/sleep \(\d+ s\)/#), "\(text)")
             #expect(text.contains("\r\u{1b}[K"), "\(text)")
             #expect(try !shown("\(command) 2>&1 >/dev/null | cat").contains("observing"))
             // The line would be torn by the program's own.
             #expect(
-                try !shown("\(command.replacing("init", with: "init --show-output")) >/dev/null").contains("observing"))
+                try !shown("\(command.replacing(" init ", with: " init --show-output ")) >/dev/null").contains(
+                    "observing"))
         }
 
         @Test("^C reaches the program, once, and not watchdogd")

@@ -37,7 +37,7 @@ extension EndToEnd {
             try service.wait(for: "healthy") { $0.state == .running }
             func top() throws -> Program {
                 let command =
-                    "\(product("watchdogd")) top --interval 200ms --control \(service.scratch["control"]); echo code $?"
+                    "\(shellWord(product("watchdogd"))) top --interval 200ms --control \(service.scratch["control"]); echo code $?"
                 let program = try Program(
                     ["script", "--quiet", "--return", "--echo", "never", "--command", command, "/dev/null"],
                     streams: .pipesAndInput)
@@ -75,7 +75,7 @@ extension EndToEnd {
             // What less needs to know of the terminal.
             for (name, value) in ["TERM": "xterm", "LINES": "24", "COLUMNS": "80"] { environment[name] = value }
             environment["SUDO_UID"] = underSudo ? "1000" : nil
-            let command = "\(product("watchdogd")) top --control \(service.scratch["control"]); echo code $?"
+            let command = "\(shellWord(product("watchdogd"))) top --control \(service.scratch["control"]); echo code $?"
             let program = try Program(
                 ["script", "--quiet", "--return", "--echo", "never", "--command", command, "/dev/null"],
                 environment: environment, streams: .pipesAndInput)

@@ -55,6 +55,9 @@ func quoted(_ path: String) -> String {
     return "\"\(word.joined())\""
 }
 
+/// A path as one word of a shell's command, whatever characters it has.
+func shellWord(_ path: String) -> String { "'\(path.replacing("'", with: #"'\''"#))'" }
+
 /// The folder of files that tests run.
 let subjects = "\(#filePath)".split(separator: "/").dropLast(2).reduce("") { "\($0)/\($1)" } + "/Subjects"
 

@@ -17,10 +17,10 @@ extension EndToEnd {
             container = try systemdContainer()
         }
 
-        private let healthy = appFile(product("HealthyApp"), watchdog: "Readiness=channel")
+        private let healthy = appFile(quoted(product("HealthyApp")), watchdog: "Readiness=channel")
 
         private let hanging = appFile(
-            "\(product("HangMain")) --how semaphore", watchdog: "Update=2s", restart: "Policy=never")
+            "\(quoted(product("HangMain"))) --how semaphore", watchdog: "Update=2s", restart: "Policy=never")
 
         /// A report of ``hanging``, with the function in which it waits.
         private func expectHang(_ path: String) throws {
