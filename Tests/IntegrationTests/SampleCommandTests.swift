@@ -17,22 +17,11 @@ extension EndToEnd {
             // It hangs a moment after it has said so.
             let isHung = eventually {
                 if how == "spin" { return ProcessStat.read(program.pid)?.state == .running }
-                return isBlocked(program, "\(program.pid)") && (how != "deadlock" || isIndexerBlocked(program))
+                // In futex(2) or clock_nanosleep(2), not in the poll(2) of its main loop.
+                return isStuck(program.pid, in: [202, 230])
             }
             #expect(isHung)
             return program
-        }
-
-        /// In futex(2) or clock_nanosleep(2), not in the poll(2) of its main loop.
-        private func isBlocked(_ program: Program, _ thread: String) -> Bool {
-            systemCall(of: program.pid, thread: thread).map { [202, 230].contains($0) } ?? false
-        }
-
-        /// It and the main thread take turns until each waits for the other.
-        private func isIndexerBlocked(_ program: Program) -> Bool {
-            let threads = "/proc/\(program.pid)/task"
-            let indexer = names(in: threads).first { contents(of: "\(threads)/\($0)/comm") == Array("indexer\n".utf8) }
-            return indexer.map { isBlocked(program, $0) } ?? false
         }
 
         private func watchdogd(_ arguments: [String]) throws -> (code: Int32, output: String, errors: String) {

@@ -190,10 +190,22 @@ extension EndToEnd {
 
         @Test("What hangs is killed, reported and restarted")
         func hang() throws {
+            let scratch = try Scratch()
+            // It hangs before watchdogd, which it has stopped, learns that it is ready: so the allowance ends nothing but the
+            // hang. Its next launch does not hang.
+            let script =
+                "test -e hung && exec sleep 1000; touch hung; until test -e go; do sleep 0.01; done; kill -STOP $$PPID; "
+                + "exec \"$0\" --how sleep --after 0"
             let hang =
-                "[App]\nExecStart=\(quoted(product("HangMain"))) --how sleep --after 0\n"
-                + "[Watchdog]\nLaunch=1h\nUpdate=500ms\nTerminate=500ms\nPing=50ms\n"
-            let service = try Service(["hang": hang])
+                "[App]\nExecStart=/bin/sh -c '\(script)' \(quoted(product("HangMain")))\n"
+                + "WorkingDirectory=\(scratch.path)\nStandardOutput=inherit\n"
+                + "\(unhurriedSettings)Update=500ms\nPing=50ms\n"
+            let service = try Service(["hang": hang], scratch: scratch)
+            try service.wait(for: "hang") { $0.pid != nil }
+            try scratch.write("", to: "go")
+            try service.program.line("HangMain: ready")
+            #expect(eventually { service.processes.contains { isStuck($0, in: [35, 230]) } })
+            try service.program.send(SIGCONT)
             let app = try service.wait(for: "hang") { $0.restarts >= 1 && $0.lastIncident?.report != nil }
             #expect(app.lastIncident?.event == "scene-update")
             #expect(app.lastIncident?.verdict?.contains("blocked") == true)

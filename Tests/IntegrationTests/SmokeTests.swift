@@ -44,9 +44,7 @@ extension EndToEnd {
             try run.line("launched, pid ", on: .errors)
             try scratch.write("", to: "go")
             try run.line(line)
-            let isHung = eventually {
-                run.processes.contains { process in systemCall(of: process).map(calls.contains) ?? false }
-            }
+            let isHung = eventually { run.processes.contains { isStuck($0, in: calls) } }
             #expect(isHung, sourceLocation: sourceLocation)
             try run.send(SIGCONT)
             let ending = try run.end(sourceLocation: sourceLocation)
@@ -451,11 +449,9 @@ extension EndToEnd {
         @Test("simulate has the kill of a recorded run, and none with a longer allowance")
         func simulate() throws {
             let trace = scratch["trace.jsonl"]
-            let ending = try Supervision(
-                unhurried(["--trace", trace, "--ping", "100ms", "--update", "1s"]),
-                [product("HangMain"), "--how", "sleep", "--after", "0"], scratch: scratch
-            ).end()
-            #expect(ending.exitCode == 137)
+            _ = try hang(
+                ["--name", "HangMain", "--trace", trace, "--ping", "100ms", "--update", "1s"],
+                [product("HangMain"), "--how", "sleep", "--after", "0"], saying: "HangMain: ready")
             let file = try scratch.write(
                 "[App]\nExecStart=/bin/true\n\(unhurriedSettings)Ping=100ms\n", to: "HangMain.app")
             for (update, kind) in [("500ms", "both"), ("30s", "past")] {

@@ -96,6 +96,17 @@ func systemCall(of process: Int32, thread: String? = nil) -> Int? {
     return line.split(whereSeparator: \.isWhitespace).first.flatMap { Int($0) }
 }
 
+/// Whether all threads of a process have come to where they stay: they sleep, the main thread in one of these system calls.
+///
+/// The second look sees a thread that another one had woken after the first look at it.
+func isStuck(_ process: Int32, in calls: Set<Int>) -> Bool {
+    (0..<2).allSatisfy { _ in
+        let threads = names(in: "/proc/\(process)/task")
+        return !threads.isEmpty && threads.allSatisfy { systemCall(of: process, thread: $0) != nil }
+            && systemCall(of: process).map(calls.contains) ?? false
+    }
+}
+
 /// `VmHWM` of `/proc/PID/status`, in KiB; 0 when it is not there any more.
 func peakMemory(of process: Int32) -> Int {
     let text = String(decoding: contents(of: "/proc/\(process)/status") ?? [], as: UTF8.self)
