@@ -23,6 +23,13 @@ extension EndToEnd {
             return true
         }()
 
+        /// Where cores go that do not go to the working directory: core(5).
+        private static let coreFolder: String? = {
+            let pattern = String(decoding: contents(of: "/proc/sys/kernel/core_pattern") ?? [], as: UTF8.self)
+            guard pattern.hasPrefix("/"), let slash = pattern.lastIndex(of: "/") else { return nil }
+            return String(pattern[..<slash])
+        }()
+
         private func compiled(in scratch: Scratch) throws -> String {
             let path = scratch["photos"]
             let compiler = try Program(["cc", "-O1", "-g", "-pthread", "-o", path, "\(subjects)/crash.c"])
@@ -63,7 +70,8 @@ extension EndToEnd {
             #expect(crash.signalName == "SIGSEGV" && crash.codeName == "SEGV_MAPERR" && crash.address == 4)
             #expect(crash.isCoreDumped && !crash.wasEnding && crash.senderPID == nil)
             #expect(crash.stackSource == .core)
-            let source = "taken at the crash, as requested, from the core file \(ending.scratch.path)/"
+            let folder = Self.coreFolder ?? ending.scratch.path
+            let source = "taken at the crash, as requested, from the core file \(folder)/"
             #expect(crash.stacks.hasPrefix(source))
             #expect(names(in: ending.scratch.path).filter { $0.hasPrefix("core") } == [])
             #expect(body.exception.type == "EXC_BAD_ACCESS")

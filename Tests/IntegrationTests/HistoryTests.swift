@@ -106,7 +106,13 @@ extension EndToEnd {
             #expect(DaemonPlaces.historyPath(of: .user, environment: ["HOME": home]) == text)
             #expect(throws: RunError.self) { try DaemonPlaces(scope: .user, environment: ["HOME": home]) }
             let history = scratch["history.db"]
-            _ = try run(["run", "--quiet", "--history", history, "--name", "x\u{1b}[31m", "--", "/bin/true"])
+            // The end of a run waits for the disk only for a moment.
+            let idle = try Program(
+                [product("watchdogd"), "run", "--quiet", "--readiness", "none", "--history", history]
+                    + ["--name", "x\u{1b}[31m", "--", "/bin/sleep", "1000"])
+            #expect(try eventually { try run(["launches", "x\u{1b}[31m", "--history", history]).code == 0 })
+            try idle.send(SIGTERM)
+            #expect(try idle.end().code == 143)
             let unknown = try run(["launches", "x\u{1b}[32m", "--history", history])
             #expect(unknown.code == 66)
             #expect(unknown.errors.contains("did you mean x\\x1b[31m?"), "\(unknown.errors)")

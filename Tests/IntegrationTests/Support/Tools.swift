@@ -61,10 +61,14 @@ func shellWord(_ path: String) -> String { "'\(path.replacing("'", with: #"'\''"
 /// The folder of files that tests run.
 let subjects = "\(#filePath)".split(separator: "/").dropLast(2).reduce("") { "\($0)/\($1)" } + "/Subjects"
 
-/// What programs of the tests inherit: nothing that changes how Swift or Python behave.
+/// What programs of the tests inherit: nothing that changes how watchdogd, Swift or Python behave.
 func testEnvironment() -> Environment {
     var environment = Environment.inherited
-    for name in ["SWIFT_BACKTRACE", "NOTIFY_SOCKET", "WATCHDOG_CHANNEL", "WATCHDOG_USEC", "WATCHDOG_PID"] {
+    for name in [
+        "SWIFT_BACKTRACE", "NOTIFY_SOCKET", "WATCHDOG_CHANNEL", "WATCHDOG_USEC", "WATCHDOG_PID", "WATCHDOGD_CONTROL",
+        "WATCHDOGD_REPORTS", "WATCHDOGD_PAGER", "WATCHDOGD_GRACE_PERIOD", "NO_COLOR", "PYTHONHOME", "PYTHONINSPECT",
+        "PYTHONOPTIMIZE", "PYTHONSTARTUP", "PYTHONWARNINGS", "PYTHONDEVMODE", "PYTHONSAFEPATH",
+    ] {
         environment[name] = nil
     }
     // A user without a session has none; what is put into it says another place.
