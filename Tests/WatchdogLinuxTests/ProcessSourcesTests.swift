@@ -61,7 +61,7 @@ struct ProcessSourcesTests {
     func held() throws {
         #expect(kill(process.pid, SIGSTOP) == 0)
         try #require(eventually { ProcessStat.read(process.pid)?.state == .stopped })
-        sources.end(by: .now() + .milliseconds(20))
+        sources.end(by: .now() + .milliseconds(20), orKilledWithin: patience)
         #expect(hasEnded(process.pid))
     }
 
@@ -90,6 +90,7 @@ struct ProcessSourcesTests {
         }
         try #require(waitReadable(socket))
         closer.take(ticket) {}
+        try #require(eventually { descendants.count == 1 })
         let keeper = try #require(descendants.first)
         func stuck() -> [Int32] {
             Procfs.children(of: keeper).filter { WaitChannel.read($0, thread: $0) == "request_wait_answer" }
@@ -97,7 +98,7 @@ struct ProcessSourcesTests {
         try #require(eventually { stuck().count == 1 })
         let left = try #require(stuck().first)
         closer.end()
-        sources.end(by: .now() + .milliseconds(20))
+        sources.end(by: .now() + .milliseconds(20), orKilledWithin: patience)
         #expect(hasEnded(process.pid))
         #expect(!hasEnded(left), "it closes the file")
         fileSystem.end()

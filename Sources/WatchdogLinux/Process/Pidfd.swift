@@ -86,16 +86,20 @@ public struct Pidfd: Sendable {
         }
     }
 
+    /// How long a killed process may take to exit before it is left.
+    static let usualGrace = Duration.milliseconds(100)
+
     /// Waits until a child has exited, kills it if it has not by then, and reaps it.
     ///
-    /// A killed process exits within milliseconds. One that the kernel does not let go is left.
+    /// One that the kernel does not let go is left.
     ///
+    /// - Parameter grace: how long a killed process may take; it exits within milliseconds if it has a CPU.
     /// - Returns: false if it is left.
     @discardableResult
-    func end(by limit: Instant) -> Bool {
+    func end(by limit: Instant, orKilledWithin grace: Duration = usualGrace) -> Bool {
         if !waitUntilExited(by: limit) {
             try? send(SIGKILL)
-            guard waitUntilExited(by: .now() + .milliseconds(100)) else { return false }
+            guard waitUntilExited(by: .now() + grace) else { return false }
         }
         // An error: somebody else has reaped it.
         _ = wd_reap_pidfd(descriptor.number, false)
