@@ -79,7 +79,10 @@ public struct CgroupParent: Sendable {
         let prefix = "watchdogd-"
         let own = String(path[..<slash])
         for name in Cgroup.subdirectories(own) where name.hasPrefix(prefix) && path != "\(own)/\(name)" {
-            guard let pid = Int32(decimal: name.utf8.dropFirst(prefix.utf8.count)), kill(pid, 0) != 0 else { continue }
+            // EPERM: another user's process, which runs.
+            guard let pid = Int32(decimal: name.utf8.dropFirst(prefix.utf8.count)), kill(pid, 0) != 0,
+                Errno.current == .noSuchProcess
+            else { continue }
             Cgroup.removeTree("\(own)/\(name)")
         }
     }
