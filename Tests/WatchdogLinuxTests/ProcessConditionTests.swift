@@ -13,8 +13,9 @@ struct ProcessConditionTests {
     func stopped() throws {
         let process = try spawn(SpawnRequest(executable: "/bin/sleep", arguments: ["sleep", "1000"])).process
         defer { process.killAndReap() }
-        #expect(ProcessCondition.of(process.pid) == .alive)
-        #expect(ProcessCondition.of(getpid()) == .alive)
+        // The main thread may wait for a disk for a moment.
+        #expect(eventually { ProcessCondition.of(process.pid) == .alive })
+        #expect(eventually { ProcessCondition.of(getpid()) == .alive })
         try process.send(SIGSTOP)
         let expected =
             "process \(process.pid) is stopped (state T); 'kill -CONT \(process.pid)' continues it, "

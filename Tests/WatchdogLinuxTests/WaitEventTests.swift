@@ -62,7 +62,11 @@ struct WaitEventTests {
         ])
     func childSignals(how: String, text: String) throws {
         let subject = try WaitSubject(how)
-        let chain = try #require(subject.chain { $0.waits[0].holder?.name == "kid" && $0.waits.count == 2 })
+        // It has its name before it sleeps.
+        let chain = try #require(
+            subject.chain {
+                $0.waits.count == 2 && $0.waits[0].holder?.name == "kid" && $0.waits[0].holder?.state == .sleeping
+            })
         #expect(chain.waits[0].subject.contains(text), "\(chain.waits[0].subject)")
         #expect([.child, .anyChild].contains(chain.waits[0].holder?.relation))
         #expect(chain.waits[0].holder?.state == .sleeping)

@@ -52,17 +52,21 @@ final class WaitSubject {
         Procfs.processes().filter { $0 != pid && ProcessStat.read($0)?.parent == pid }
     }
 
-    /// What the main thread waits for, once that fulfills a condition; else what it was last seen to wait for.
-    func chain(where condition: (WaitChain) -> Bool = { _ in true }) -> WaitChain? {
+    /// What the main thread waits for, once a condition holds and a second look sees the same; else what was seen last.
+    ///
+    /// On its way there, it may be seen in another call. A look reads one thread after the other: those that it read first may
+    /// still have been on their way, too.
+    func chain(where condition: (WaitChain) -> Bool) -> WaitChain? {
         var last: WaitChain?
         _ = eventually {
+            let before = last
             let place = WaitLook.Place(process: pid, thread: pid)
             guard let syscall = WaitLook.syscall(place), let stat = ProcessStat.read(pid),
                 [.sleeping, .uninterruptible].contains(stat.state), stat.name == "waits"
             else { return false }
             let look = WaitLook(budget: .seconds(10)) { [self.pid] + self.children }
             last = look.chain(process: pid, thread: pid, syscall: syscall)
-            return last.map(condition) ?? false
+            return last == before && last.map(condition) ?? false
         }
         return last
     }
