@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import FoundationEssentials
 import Glibc
 import TestSupport
 import Testing
@@ -8,10 +9,12 @@ import WatchdogBase
 @testable import WatchdogLinux
 
 @Suite("Who should answer a connection", .reapsChildren)
-struct ServerSearchTests {
+final class ServerSearchTests {
     private let folder: String
 
     init() throws { folder = try makeTemporaryDirectory() }
+
+    deinit { try? FileManager.default.removeItem(atPath: folder) }
 
     private var address: ListenAddress { .unix(path: "\(folder)/socket") }
 
@@ -55,7 +58,9 @@ struct ServerSearchTests {
         _ = try client.send([1])
         try #require(eventually { client.acceptedSocket != nil })
         let connection = UnansweredConnection(accepted: client.acceptedSocket, address: address)
-        let (found, workers) = search(server, connection) { found, workers in found?.id == workers.first }
+        let (found, workers) = search(server, connection) { found, workers in
+            found != nil && found?.id == workers.first
+        }
         #expect(found?.id == workers.first && found?.hasAccepted == true)
         let later = UnansweredConnection(accepted: nil, address: address)
         let held = search(server, later) { found, workers in
@@ -146,17 +151,17 @@ struct ServerSearchTests {
         let server = try server("os.kill(os.getpid(), signal.SIGSTOP)")
         let connection = UnansweredConnection(accepted: nil, address: address)
         let (found, _) = search(server, connection) { found, workers in
-            // Until the master waits, it may be meant, too.
             found != nil && found?.id == workers.first
         }
         let stat = try #require(ProcessStat.read(server.pid))
         let process = ExaminedProcess(id: server.pid, startTime: stat.startTime, cgroup: nil)
         let examination = Examination.server(of: process, for: connection, preferring: nil)
         var answer: ServingProcess?
-        // Without a cgroup, only processes with later IDs are searched, and IDs begin anew at some point.
+        // Until the master waits, it may be meant, too. Without a cgroup, only processes with later IDs are searched, and IDs
+        // begin anew at some point.
         _ = eventually {
             answer = examination.answer(in: ExaminationAnswer.make(to: examination.request)) ?? nil
-            return answer != nil || (found?.id ?? 0) < server.pid
+            return answer == found || (found?.id ?? 0) < server.pid
         }
         #expect(answer == found || (found?.id ?? 0) < server.pid)
     }

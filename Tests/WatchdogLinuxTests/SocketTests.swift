@@ -12,6 +12,7 @@ import WatchdogBase
 struct SocketTests {
     private func withNotifySocket(_ body: (NotifySocket) throws -> Void) throws {
         let directory = try RuntimeDirectory.create()
+        defer { directory.remove() }
         try body(try NotifySocket(in: directory, name: "notify-\(UInt32.random(in: 0 ... .max))"))
     }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import FoundationEssentials
 import Glibc
 import TestSupport
 import Testing
@@ -13,6 +14,7 @@ struct TrailExitTests {
     func refused() async {
         await #expect(processExitsWith: .success) {
             let folder = try makeTemporaryDirectory()
+            defer { try? FileManager.default.removeItem(atPath: folder) }
             try #require(chmod(folder, 0o777) == 0)
             let holder = try TrailSubject(
                 "f = open(sys.argv[1], 'w'); os.chmod(sys.argv[1], 0o666); fcntl.flock(f, fcntl.LOCK_EX); "

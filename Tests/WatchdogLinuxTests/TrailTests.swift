@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import FoundationEssentials
 import Glibc
 import TestSupport
 import Testing
@@ -8,10 +9,12 @@ import WatchdogBase
 @testable import WatchdogLinux
 
 @Suite("Where a wait leads across processes", .reapsChildren)
-struct TrailTests {
+final class TrailTests {
     private let folder: String
 
     init() throws { folder = try makeTemporaryDirectory() }
+
+    deinit { try? FileManager.default.removeItem(atPath: folder) }
 
     private func addresses() -> [String] { ["\(folder)/socket", "tcp:\(folder)/port"] }
 
