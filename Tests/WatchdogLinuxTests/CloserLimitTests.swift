@@ -80,8 +80,10 @@ private final class Crowd {
 
     func turn(until condition: () -> Bool) throws {
         let end = Instant.now() + patience
-        while !condition(), Instant.now() < end { _ = try loop.runOnce(limit: .milliseconds(10)) }
-        try #require(condition())
+        while !condition() {
+            try #require(Instant.now() < end, "nothing happened in time")
+            _ = try loop.runOnce(limit: .milliseconds(10))
+        }
     }
 
     /// The processes that wait for FUSE.
@@ -234,13 +236,19 @@ struct CloserLimitTests {
     @Test("are counted without those of a watchdogd that runs, and without processes that only have their names")
     func imitated() throws {
         let base = Crowd.someUser()
+        guard let running = try Crowd(owners: [1], from: base, messages: 4) else { return }
+        for _ in 0..<4 { try running.take(from: 0) }
+        #expect(eventually { running.stuck == 4 })
         let script = """
             import ctypes, os, sys, time
             libc = ctypes.CDLL(None)
+            parent = os.getpid()
             def imitate(*actions):
                 if os.fork() == 0:
-                    libc.prctl(1, 9)  # PR_SET_PDEATHSIG
                     for action in actions: action()
+                    # PR_SET_PDEATHSIG, which a change of the user ends: prctl(2).
+                    libc.prctl(1, 9)
+                    if os.getppid() != parent: os._exit(0)
                     libc.prctl(15, b"wd-c-" + sys.argv[1].encode())  # PR_SET_NAME
                     os.write(1, b"!")
                     time.sleep(100000)
@@ -261,9 +269,6 @@ struct CloserLimitTests {
             try #require(waitReadable(output.read))
             _ = read(output.read.number, &text, 1)
         }
-        guard let running = try Crowd(owners: [1], from: base, messages: 4) else { return }
-        for _ in 0..<4 { try running.take(from: 0) }
-        #expect(eventually { running.stuck == 4 })
         guard let crowd = try Crowd(owners: [1], from: base, messages: 5) else { return }
         for _ in 0..<5 { try crowd.take(from: 0) }
         #expect(crowd.removed.count == 4)
@@ -346,6 +351,7 @@ struct LookBehindTests {
         // A keeper that does not run may remove it at any time.
         let keeper = try #require(Procfs.children(of: process).first)
         #expect(kill(keeper, SIGSTOP) == 0)
+        try #require(eventually { ProcessStat.read(keeper)?.state == .stopped })
         isOut = false
         closer?.take(ticket) { isOut = true }
         #expect(closer?.regain(ticket) == false)

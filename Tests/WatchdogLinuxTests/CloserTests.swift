@@ -36,8 +36,10 @@ struct CloserTests {
         /// Runs the loop until the condition holds.
         func turn(until condition: () -> Bool) throws {
             let end = Instant.now() + patience
-            while !condition(), Instant.now() < end { _ = try loop.runOnce(limit: .milliseconds(10)) }
-            try #require(condition())
+            while !condition() {
+                try #require(Instant.now() < end, "nothing happened in time")
+                _ = try loop.runOnce(limit: .milliseconds(10))
+            }
         }
 
         /// Handles the next message, and has it removed.
