@@ -20,6 +20,7 @@ final class SilentFileSystem {
     var file: String { "\(directory)/file" }
     private let server: SpawnedProcess
     private let output: OwnedDescriptor
+    private var hasTold = false
 
     /// Mounts it; nil where that is not possible, which is printed.
     init?(withoutAnswerTo operation: String) throws {
@@ -41,7 +42,17 @@ final class SilentFileSystem {
     /// Waits until the server has read a request that it does not answer.
     ///
     /// A thread in `request_wait_answer` alone may be waiting for another request, which is answered in a moment.
-    func awaitSilence() throws { try awaitLine("silent") }
+    func awaitSilence() throws {
+        if !hasTold { try awaitLine("silent") }
+        hasTold = true
+    }
+
+    /// Whether the server has read a request that it does not answer.
+    var isSilent: Bool {
+        var entry = pollfd(fd: output.number, events: Int16(POLLIN), revents: 0)
+        if !hasTold, poll(&entry, 1, 0) == 1 { try? awaitSilence() }
+        return hasTold
+    }
 
     private func awaitLine(_ line: String) throws {
         var text = [UInt8](repeating: 0, count: line.utf8.count + 1)
