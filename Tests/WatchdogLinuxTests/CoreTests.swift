@@ -64,10 +64,11 @@ struct CoreTests {
     @Test("Only a regular file counts that is young enough and belongs to the process; the youngest is the first")
     func search() throws {
         try withTemporaryDirectory { directory in
+            let now = time(nil)
             func write(_ name: String, age: Int = 0) throws {
                 let file = try OwnedDescriptor(opening: "\(directory)/\(name)", flags: O_WRONLY | O_CREAT)
                 #expect(Glibc.write(file.number, "x", 1) == 1)
-                let times = [timespec(), timespec(tv_sec: time(nil) - age, tv_nsec: 0)]
+                let times = [timespec(), timespec(tv_sec: now - age, tv_nsec: 0)]
                 #expect(futimens(file.number, times) == 0)
             }
             try write("core.a.4711", age: 10)
@@ -80,7 +81,7 @@ struct CoreTests {
             try write("linked")
             #expect(link("\(directory)/linked", "\(directory)/core.hard.4711") == 0)
             var search = CoreSearch(
-                process: 4711, user: geteuid(), launched: Int64(time(nil)) - 60,
+                process: 4711, user: geteuid(), launched: Int64(now) - 60,
                 directories: [directory, "/nonexistent", directory])
             guard case .file(let name) = CorePattern("core.%e.%p", addsProcess: false) else { return }
             let found = search.candidates(name)

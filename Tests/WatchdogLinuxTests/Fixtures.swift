@@ -25,7 +25,10 @@ func spawn(_ request: SpawnRequest) throws(SpawnError) -> SpawnedProcess { try W
 /// Waits until a descriptor is readable; false when patience is at its end.
 func waitReadable(_ descriptor: OwnedDescriptor) -> Bool {
     var entry = pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0)
-    return poll(&entry, 1, patienceInMilliseconds) == 1
+    while true {
+        let count = poll(&entry, 1, patienceInMilliseconds)
+        guard count < 0, Errno.current == .interrupted else { return count == 1 }
+    }
 }
 
 /// Waits until a process has ended and reaps it.

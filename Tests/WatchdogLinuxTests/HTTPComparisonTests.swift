@@ -26,7 +26,9 @@ struct HTTPComparisonTests {
         let request = SpawnRequest(
             executable: Self.program,
             arguments: [
-                "curl", "--silent", "--max-time", "60", "--output", "-", "--write-out", "\n%{http_code}",
+                // Whatever the user's settings and proxies are.
+                "curl", "--disable", "--noproxy", "*", "--silent", "--max-time", "\(patience.components.seconds)",
+                "--output", "-", "--write-out", "\n%{http_code}",
                 "http://127.0.0.1:\(UInt16(bigEndian: address.sin_port))/",
             ])
         for row in HTTPAnswerRow.all {

@@ -126,7 +126,7 @@ struct ListeningTests {
     @Test("a Unix listener is found by its path and by its abstract name", arguments: [false, true])
     func unix(isAbstract: Bool) throws {
         try withTemporaryDirectory { directory in
-            let name = isAbstract ? "@watchdog test \(getpid())" : "\(directory)/a socket"
+            let name = isAbstract ? "@watchdog test \(UInt64.random(in: 0 ... .max))" : "\(directory)/a socket"
             let script = """
                 import os, socket, sys
                 name = sys.argv[1]
@@ -200,7 +200,7 @@ struct ListeningTests {
 
     @Test("an abstract name is found if its program binds the whole address, zeros included")
     func paddedName() throws {
-        let name = "watchdogd-test-\(getpid())"
+        let name = "watchdogd-test-\(UInt64.random(in: 0 ... .max))"
         let listener = try Listener("s.bind(('\\0' + path).ljust(108, '\\0'))", ByteString(name))
         defer { listener.end() }
         #expect(ListeningSocket.find(try ListenAddress(parsing: "@\(name)"), inNamespaceOf: listener.pid) != nil)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import TestSupport
 import Testing
 import WatchdogBase
 
@@ -8,7 +9,7 @@ import WatchdogBase
 
 @Suite("Open files of all processes")
 struct OpenFilesTests {
-    private func budget() -> WorkBudget { WorkBudget(.seconds(60), reserve: .seconds(60)) }
+    private func budget() -> WorkBudget { WorkBudget(patience, reserve: patience) }
 
     private func inode(_ descriptor: OwnedDescriptor) -> UInt64 {
         var status = stat()
@@ -19,10 +20,16 @@ struct OpenFilesTests {
     @Test("what was read serves a look just before it is too old, and not just after")
     func lifetime() throws {
         let pipe = try OwnedDescriptor.pipe()
-        let first = OpenFiles()
+        var first = OpenFiles()
         #expect(first.table == nil)
-        let found = first.holders(of: .pipe(inode(pipe.read)), budget())
-        #expect(found.map(\.process) == [getpid()])
+        var found: [OpenFiles.Holder] = []
+        // Another test may be forking a process just now, which has a copy of the pipe for a moment.
+        let isAlone = eventually {
+            first = OpenFiles()
+            found = first.holders(of: .pipe(inode(pipe.read)), budget())
+            return found.map(\.process) == [getpid()]
+        }
+        #expect(isAlone, "\(found)")
         let table = try #require(first.table)
         let end = table.began + OpenFiles.Table.lifetime
         #expect(table.isFresh(at: end - .nanoseconds(1)) && !table.isFresh(at: end))
@@ -39,8 +46,12 @@ struct OpenFilesTests {
         _ = first.holders(of: .fileServer, budget())
         let table = try #require(first.table)
         let pipe = try OwnedDescriptor.pipe()
-        let second = OpenFiles(table, at: table.began)
-        #expect(second.holders(of: .pipe(inode(pipe.read)), budget()).map(\.process) == [getpid()])
+        var second = OpenFiles(table, at: table.began)
+        let isAlone = eventually {
+            second = OpenFiles(table, at: table.began)
+            return second.holders(of: .pipe(inode(pipe.read)), budget()).map(\.process) == [getpid()]
+        }
+        #expect(isAlone)
         let began = try #require(second.table).began
         #expect(began > table.began)
         #expect(second.holders(of: .pipe(0), budget()).isEmpty)
