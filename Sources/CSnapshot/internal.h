@@ -109,8 +109,8 @@ struct wd_interpreter {
     const struct wd_python_layout *layout;
     struct wd_python_layout own_layout;             /* as the process describes it */
     bool changes;                                   /* the process runs while it is read */
-    uint64_t deadline;
-    uint64_t spent; /* on threads that are not stopped, in this capture or look */
+    uint64_t began, cpu_began, budget;              /* of the reading that goes on */
+    uint64_t spent, passed; /* CPU time and time, for threads that are not stopped, in this capture or look */
     size_t code_count, frame_count, bytes_used;
 };
 

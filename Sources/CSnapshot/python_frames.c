@@ -11,9 +11,12 @@
 
 #include <string.h>
 
+/* Of CPU time: this thread may wait for a CPU for longer than it reads, which must not cost the frames. */
 static const uint64_t freeze_budget = 3000000;
 static const uint64_t sample_budget = 2000000;
 static const uint64_t moving_budget = 50000000; /* of all threads that are not stopped, in one capture or one look */
+/* The same of any time: each page may have to be read from a disk. */
+static const uint64_t patience = 100000000, moving_patience = 250000000;
 
 enum { most_interpreters = 16, most_threads = 4096, text_block = 256, table_block = 512 };
 
@@ -35,9 +38,25 @@ static void cut(struct wd_snapshot_arena *arena) {
     arena->interpreter.python.reading = WD_PYTHON_CUT;
 }
 
-/* A sample that was preempted for this long is one of many, and needs no note. */
+static void begin(struct wd_snapshot_arena *arena, uint64_t budget) {
+    arena->interpreter.began = wd_now();
+    arena->interpreter.cpu_began = wd_cpu_now();
+    arena->interpreter.budget = budget;
+}
+
+/* Asked for each frame: as long as the budget has not passed, neither has as much CPU time, which is dearer to ask for. A
+ * thread that runs on is stopped for a moment only, however little was read. */
+static bool has_time(const struct wd_snapshot_arena *arena) {
+    const struct wd_interpreter *interpreter = &arena->interpreter;
+    uint64_t now = wd_now(), passed = now - interpreter->began;
+    if (arena->stop_deadline != 0 && now > arena->stop_deadline) return false;
+    if (passed <= interpreter->budget) return true;
+    return passed <= patience && wd_cpu_now() - interpreter->cpu_began <= interpreter->budget;
+}
+
+/* A sample is one of many, and needs no note. */
 static bool is_late(struct wd_snapshot_arena *arena) {
-    if (wd_now() <= arena->interpreter.deadline) return false;
+    if (has_time(arena)) return false;
     if (!arena->interpreter.changes) cut(arena);
     return true;
 }
@@ -306,7 +325,7 @@ static void copy_stacks(struct wd_snapshot_arena *arena, struct wd_slot *only) {
 /* Of all threads, which are stopped. */
 void wd_read_python_stacks(struct wd_snapshot_arena *arena) {
     if (arena->interpreter.layout == NULL) return;
-    arena->interpreter.deadline = wd_now() + freeze_budget;
+    begin(arena, freeze_budget);
     copy_stacks(arena, NULL);
 }
 
@@ -333,14 +352,11 @@ void wd_forget_python_stack(struct wd_snapshot_arena *arena, struct wd_slot *slo
 void wd_read_python_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot) {
     struct wd_interpreter *interpreter = &arena->interpreter;
     if (interpreter->layout == NULL || interpreter->layout->tid == UINT32_MAX) return;
-    if (interpreter->spent >= moving_budget) {
+    if (interpreter->spent >= moving_budget || interpreter->passed >= moving_patience) {
         cut(arena);
         return;
     }
-    uint64_t began = wd_now();
-    interpreter->deadline = began + sample_budget;
-    if (arena->stop_deadline != 0 && arena->stop_deadline < interpreter->deadline)
-        interpreter->deadline = arena->stop_deadline;
+    begin(arena, sample_budget);
     interpreter->changes = true;
     if (slot->own_tid == 0) slot->own_tid = wd_own_tid(arena, slot->thread.tid);
     uint8_t block[WD_PYTHON_THREAD];
@@ -350,5 +366,6 @@ void wd_read_python_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot)
     } else {
         copy_stacks(arena, slot);
     }
-    interpreter->spent += wd_now() - began;
+    interpreter->spent += wd_cpu_now() - interpreter->cpu_began;
+    interpreter->passed += wd_now() - interpreter->began;
 }

@@ -273,7 +273,7 @@ static void look_at(struct wd_sampler *sampler, struct wd_slot *slot, struct tra
 
 int wd_sampler_look(struct wd_sampler *sampler) {
     struct wd_snapshot_arena *arena = sampler->arena;
-    arena->interpreter.spent = 0;
+    arena->interpreter.spent = arena->interpreter.passed = 0;
     bool added;
     int error = sampler->totals.gone ? ESRCH : wd_list_threads(arena, &added);
     bool any = false;

@@ -15,9 +15,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Beyond these limits, thousands of threads would delay the kill for data that nobody reads. */
+/* Beyond these limits, thousands of threads would delay the kill for data that nobody reads. They are of CPU time: on a busy
+   machine, this thread may wait for a CPU for longer, and must not leave out the facts of a few threads then. */
 static const uint64_t full_facts_budget = 10000000;
 static const uint64_t facts_budget = 30000000;
+static const uint64_t facts_patience = 1000000000;
 static const uint64_t reap_budget = 50000000;
 
 /* If a file of /proc has disappeared, so has its process. */
@@ -95,10 +97,10 @@ static int read_facts(struct wd_snapshot_arena *arena) {
     int error = wd_list_threads(arena, &added);
     if (error == 0 && arena->thread_count == 0) error = ESRCH;
     if (error != 0) return fail(arena, error, "list the threads");
-    uint64_t began = wd_now();
+    uint64_t began = wd_now(), cpu_began = wd_cpu_now();
     for (size_t i = 0; i < arena->thread_count; i++) {
-        uint64_t spent = wd_now() - began;
-        if (spent > facts_budget) {
+        uint64_t spent = wd_cpu_now() - cpu_began;
+        if (spent > facts_budget || wd_now() - began > facts_patience) {
             wd_note_truncation(arena, "facts of too many threads");
             break;
         }
