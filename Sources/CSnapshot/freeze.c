@@ -215,9 +215,7 @@ static size_t seize_from(struct wd_snapshot_arena *arena, size_t seen) {
 /* How long to wait for threads to stop, in nanoseconds. */
 uint64_t wd_stop_timeout(const struct wd_snapshot_arena *arena) {
     uint32_t timeout = arena->request->stop_timeout_us;
-    if (timeout == 0) timeout = 100000;
-    if (timeout > 1000000) timeout = 1000000;
-    return (uint64_t)timeout * 1000;
+    return (uint64_t)(timeout == 0 ? 100000 : timeout) * 1000;
 }
 
 void wd_freeze(struct wd_snapshot_arena *arena) {

@@ -43,7 +43,7 @@ public struct SnapshotOptions: Sendable, Equatable {
     public var glances = false
     /// What happens to the process afterward.
     public var ending: Ending
-    /// How long to wait for the threads to stop; at most one second.
+    /// How long to wait for the threads to stop.
     ///
     /// The wait for threads in uninterruptible sleep is at most 20 ms. If the process is to be killed, the wait for threads
     /// that get no CPU or run in the kernel is 400 ms longer.

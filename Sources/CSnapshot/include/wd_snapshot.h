@@ -55,8 +55,8 @@ struct wd_snapshot_request {
     uint32_t glance;          /* WD_METHOD_PROCFS_REGISTERS: 1: threads on a CPU are read by perf_event_open(2), if permitted */
     int32_t cgroup_kill;      /* WD_END_KILL: "1" is written to this descriptor of a cgroup.kill file; -1: none */
     int32_t process_group;    /* WD_END_KILL: this process group is killed too; 0: none */
-    uint32_t stop_timeout_us; /* how long to wait for threads to stop; 0: 100 ms; at most 1 s. WD_END_KILL: 400 ms more
-                                 for threads that could run, but get no CPU */
+    uint32_t stop_timeout_us; /* how long to wait for threads to stop; 0: 100 ms. WD_END_KILL: 400 ms more for threads
+                                 that could run, but get no CPU */
     uint32_t module_capacity; /* elements of module_fds; at most WD_SNAPSHOT_MAX_MODULES */
     int32_t *module_fds;      /* receives descriptors (O_RDONLY, O_CLOEXEC) of the mapped executables */
     struct wd_memory_reader reader;
