@@ -141,7 +141,7 @@ public final class CaptureThread: Sendable {
         let groups = Dictionary(grouping: processes) { ProcessStatus.read($0.id)?.user ?? tenant.user }
         let capture = TrailCapture(
             groups.map { user, processes in (Tenant(app: tenant.app, user: user), processes) },
-            configuration.scheduling, trailSeats, copiers)
+            configuration.scheduling, trailSeats, copiers, time: configuration.trailTime)
         recentLooks.withLock { $0.keep(capture, at: subject, .now()) }
         return capture
     }

@@ -28,6 +28,8 @@ public struct CaptureThreadConfiguration: Sendable, Equatable {
     public var width: Int
     /// What a capture may take for the other processes of an app.
     var treeLimits = TreeLimits()
+    /// How long a look at processes outside of an app may take.
+    var trailTime = TrailCapture.time
 
     /// Creates a configuration; the defaults suit processes with up to a thousand threads.
     public init(

@@ -28,10 +28,10 @@ public final class TrailCapture: Sendable {
     /// - Parameter groups: the processes of each tenant.
     init(
         _ groups: [(tenant: Tenant, processes: [ProcessStat])], _ scheduling: CaptureThreadConfiguration.Scheduling,
-        _ seats: ThreadSeats, _ copiers: Copiers
+        _ seats: ThreadSeats, _ copiers: Copiers, time: Duration = TrailCapture.time
     ) {
         var limits = TreeLimits()
-        limits.time = Self.time
+        limits.time = time
         captures = groups.map { tenant, processes in
             var request = TreeCapture.Request(
                 members: .listed(processes), main: 0, preferred: processes.map(\.id), tenant: tenant)

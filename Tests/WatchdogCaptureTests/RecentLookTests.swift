@@ -45,7 +45,9 @@ struct RecentLookTests {
     @Test("the stacks can be taken by each that shares them")
     func sharing() throws {
         let subject = try Subject("threads", "2")
-        let thread = try CaptureThread(CaptureThreadConfiguration(residentBytes: 0))
+        var configuration = CaptureThreadConfiguration(residentBytes: 0)
+        configuration.trailTime = patience
+        let thread = try CaptureThread(configuration)
         defer { thread.shutDown() }
         let stat = try #require(ProcessStat.read(subject.process))
         let looks = (1...8).map { thread.look(at: [stat], for: Tenant(app: "\($0)", user: getuid())) }
