@@ -106,7 +106,7 @@ struct CaptureThreadTests {
         defer { thread.shutDown() }
         let reports = Reports()
         let subject = try Subject("vfork")
-        try subject.waitForState("D")
+        try subject.waitForVfork()
         for _ in 0..<3 {
             thread.capture(subject.process, of: Self.tenant, SnapshotOptions(), completion: reports.add)
         }

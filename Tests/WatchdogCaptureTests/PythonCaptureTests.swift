@@ -36,8 +36,9 @@ struct PythonCaptureTests {
         let script = Self.script.split(separator: "%DEPTH%").joined(separator: "\(depth)")
         let subject = try Subject(Self.interpreter, ["-c", "import sys; sys.setrecursionlimit(5000)\n" + script])
         while try subject.line() != "ready" {}
-        try subject.waitForState("S")
         try eventually("the other thread's wait for the lock") { isWaitingForLock(subject.process) }
+        // The first thread may have waited for the interpreter's own lock until then.
+        try subject.waitUntilAsleep()
         return subject
     }
 

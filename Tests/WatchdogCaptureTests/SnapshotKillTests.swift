@@ -64,7 +64,7 @@ struct SnapshotKillTests {
     @Test("kills the parent of a vfork")
     func vforkParent() throws {
         let subject = try Subject("vfork")
-        try subject.waitForState("D")
+        try subject.waitForVfork()
         let snapshot = try Snapshot.take(of: subject.process, SnapshotOptions.patient(ending: .kill()))
         #expect(snapshot.end == .killed)
         #expect(try subject.reap() == killed)

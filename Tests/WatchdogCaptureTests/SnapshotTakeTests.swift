@@ -232,7 +232,7 @@ struct SnapshotTakeTests {
     @Test("of the parent of a vfork does not take as long as it may wait for other threads")
     func vforkParentInTime() throws {
         let subject = try Subject("vfork")
-        try subject.waitForState("D")
+        try subject.waitForVfork()
         #expect(try Snapshot.take(of: subject.process, .patient).timings.total < .seconds(1))
         try subject.send(0)
         #expect(try subject.line() == "returned")
@@ -241,7 +241,7 @@ struct SnapshotTakeTests {
     @Test("of the parent of a vfork, which cannot be stopped, does not wait for it and lets it go")
     func vforkParent() throws {
         let subject = try Subject("vfork")
-        try subject.waitForState("D")
+        try subject.waitForVfork()
         let snapshot = try Snapshot.take(of: subject.process, .patient)
         #expect(snapshot.method == .procfsRegisters)
         #expect(snapshot.methodReason == "no thread stopped in time: the main thread is in uninterruptible sleep")
@@ -402,9 +402,7 @@ struct SnapshotTakeTests {
     @Test("is taken without stopping the process when asked")
     func light() throws {
         let subject = try Subject("threads", "6")
-        for thread in subject.markers.map(\.thread) {
-            try subject.waitForState("S", of: thread)
-        }
+        try subject.waitUntilAsleep()
         let snapshot = try Snapshot.take(
             of: subject.process, SnapshotOptions(method: .procfsRegisters, stopsRunning: false))
         let contents = try snapshot.contents()

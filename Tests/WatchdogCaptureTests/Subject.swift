@@ -3,6 +3,7 @@
 import CLinux
 import Glibc
 import TestSupport
+import WatchdogLinux
 
 /// A process started by a test, with pipes to its standard input and output.
 final class Subject {
@@ -136,6 +137,36 @@ final class Subject {
     /// Waits until the thread is in one of `states`.
     func waitForState(_ states: String, of thread: Int32? = nil) throws {
         try eventually("state \(states)") { state(of: thread).map { states.contains($0) } ?? false }
+    }
+
+    /// Waits until all its threads sleep at once, so that none of them is about to move.
+    ///
+    /// One that sleeps may only be waiting for another one on its way to where it stays, such as at a barrier.
+    func waitUntilAsleep() throws {
+        var before: [Int32: [String]] = [:]
+        try eventually("the sleep of all threads") {
+            // The threads are read one after the other: none has run meanwhile if none has gone to sleep again.
+            let now = Dictionary(uniqueKeysWithValues: Procfs.threads(of: process).map { ($0, sleep(of: $0)) })
+            defer { before = now }
+            return !now.isEmpty && now == before && now.values.allSatisfy { !$0.isEmpty }
+        }
+    }
+
+    /// Where a thread sleeps, and how often it has given up its CPU or lost it; empty for one that does not sleep.
+    private func sleep(of thread: Int32) -> [String] {
+        // The kernel waits until one that is about to sleep has left its CPU: wait_task_inactive().
+        guard let call = textOfFile("/proc/\(process)/task/\(thread)/syscall"), call != "running\n" else { return [] }
+        let lines = textOfFile("/proc/\(process)/task/\(thread)/status")?.split(separator: "\n") ?? []
+        guard lines.contains(where: { $0.hasPrefix("State:\tS") }) else { return [] }
+        return [call] + lines.filter { $0.contains("ctxt_switches") }.map(String.init)
+    }
+
+    /// Waits until its main thread waits for the child of its vfork(2).
+    func waitForVfork() throws {
+        // A page that is read from a disk is waited for in the same state.
+        try eventually("vfork(2)") {
+            textOfFile("/proc/\(process)/task/\(process)/children")?.isEmpty == false && state() == "D"
+        }
     }
 
     /// Reaps it without blocking forever; returns its wait status.

@@ -56,6 +56,18 @@ private func dropCapabilities(keeping kept: UInt32) throws {
     }
 }
 
+/// Whether perf_event_open(2) is permitted: containers and kernels may refuse it even to root.
+let isPerfPermitted: Bool = {
+    typealias Call = @convention(c) (Int, UnsafeRawPointer, Int, Int, Int, Int) -> Int
+    guard let symbol = dlsym(nil, "syscall") else { return false }
+    // The first 64 bytes of perf_event_attr: PERF_TYPE_SOFTWARE and the size, PERF_COUNT_SW_TASK_CLOCK, then exclude_kernel
+    // and exclude_hv.
+    let attributes: [UInt64] = [64 << 32 | 1, 1, 0, 0, 0, 3 << 5, 0, 0]
+    let event = unsafeBitCast(symbol, to: Call.self)(298, attributes, 0, -1, -1, 8 /* PERF_FLAG_FD_CLOEXEC */)
+    if event >= 0 { close(Int32(event)) }
+    return event >= 0
+}()
+
 /// All bytes of an open file.
 func bytes(of descriptor: Int32) throws -> [UInt8] {
     var bytes: [UInt8] = []
@@ -113,7 +125,7 @@ final class OpenWatch {
 }
 
 extension SnapshotOptions {
-    /// Waits for threads as long as a capture can, which is a second: the machine may be busy with other tests.
+    /// Waits for threads far longer than a supervisor would: the machine may be busy with other tests.
     static let patient = SnapshotOptions(method: .ptrace, stopTimeout: patience)
 
     static func patient(

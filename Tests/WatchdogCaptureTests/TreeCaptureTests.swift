@@ -40,7 +40,7 @@ struct TreeCaptureTests {
     func captures(kills: Bool) throws {
         let main = try Subject("threads", "2")
         let others = try (0..<3).map { _ in try Subject("threads", "4") }
-        for subject in [main] + others { try subject.waitForState("S") }
+        for subject in [main] + others { try subject.waitUntilAsleep() }
         let options = SnapshotOptions.patient(ending: kills ? .kill() : .release)
         let captured = try Self.capture(main, with: others, options)
         #expect(try captured.main.get().threadCount == 2)

@@ -42,7 +42,7 @@ struct UndisturbedTests {
     @Test("stops no thread that sleeps, and reads the stack of each")
     func sleepers() throws {
         let subject = try Self.start("sleep")
-        for thread in Self.threads(of: subject.process) { try subject.waitForState("S", of: thread) }
+        try subject.waitUntilAsleep()
         for _ in 0..<20 {
             let snapshot = try Snapshot.take(of: subject.process)
             #expect(snapshot.method == .procfsRegisters)
@@ -71,24 +71,20 @@ struct UndisturbedTests {
         arguments: [CapturedProcess.Method.procfs, .procfsRegisters, nil])
     func unwoken(method: CapturedProcess.Method?) throws {
         let subject = try Self.start("sleep")
-        for thread in Self.threads(of: subject.process) { try subject.waitForState("S", of: thread) }
-        // Some may yet be on their way into the call in which they stay.
-        let isUnwoken = try eventually {
-            let before = try Self.switches(of: subject)
-            for _ in 0..<20 { _ = try Snapshot.take(of: subject.process, SnapshotOptions(method: method)) }
-            let after = try Self.switches(of: subject)
-            return before.count > 30 && before.values.allSatisfy { $0.count == 2 } && after == before
-        }
-        #expect(isUnwoken)
+        try subject.waitUntilAsleep()
+        let before = try Self.switches(of: subject)
+        for _ in 0..<20 { _ = try Snapshot.take(of: subject.process, SnapshotOptions(method: method)) }
+        #expect(before.count > 30 && before.values.allSatisfy { $0.count == 2 })
+        #expect(try Self.switches(of: subject) == before)
         #expect(try Self.verdict(of: subject) == "0 interrupted")
     }
 
     @Test("a stop for a stack is seen by the same measure")
     func woken() throws {
         let subject = try Self.start("sleep")
-        for thread in Self.threads(of: subject.process) { try subject.waitForState("S", of: thread) }
+        try subject.waitUntilAsleep()
         let before = try Self.switches(of: subject)
-        for _ in 0..<20 { _ = try Snapshot.take(of: subject.process, SnapshotOptions(method: .ptrace)) }
+        _ = try Snapshot.take(of: subject.process, .patient)
         let after = try Self.switches(of: subject)
         #expect(before.keys.allSatisfy { before[$0] != after[$0] })
     }
@@ -133,7 +129,7 @@ struct UndisturbedTests {
 
     @Test(
         "reads the stack of a thread on a CPU without stopping it, where the kernel copies it",
-        .enabled(if: getuid() == 0, "perf_event_open(2) is root's in many places"))
+        .enabled(if: isPerfPermitted, "perf_event_open(2) is not permitted"))
     func glance() throws {
         let subject = try Subject("spin")
         let marker = try #require(subject.markers.first)

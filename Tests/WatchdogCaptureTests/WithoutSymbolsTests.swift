@@ -11,9 +11,7 @@ struct WithoutSymbolsTests {
     @Test("has every thread's addresses, and the images with their build-ids")
     func realProcess() throws {
         let subject = try Subject("threads", "3")
-        for thread in subject.markers.map(\.thread) {
-            try subject.waitForState("S", of: thread)
-        }
+        try subject.waitUntilAsleep()
         let snapshot = try Snapshot.take(of: subject.process, .patient)
         let captured = CapturedProcess.withoutSymbols(from: snapshot, because: "The symbols were lost.")
         #expect(captured.method == .ptrace)
