@@ -13,6 +13,16 @@ import WatchdogVerdict
 
 /// Copiers that are threads of this process.
 private final class ThreadCopiers: Sendable {
+    /// What is done about a request.
+    enum Reply: Sendable {
+        /// The bytes.
+        case bytes
+        /// At once, the error that follows the patience: the others may take as long as a busy machine does.
+        case lateness
+        /// Nothing, ever.
+        case silence
+    }
+
     /// The sockets of copiers that were asked for what is never answered.
     private final class Silent: Sendable {
         private let sockets = Mutex<[OwnedDescriptor]>([])
@@ -24,10 +34,9 @@ private final class ThreadCopiers: Sendable {
     private let silent = Silent()
     private let source: OwnedDescriptor
 
-    /// - Parameter isAnswered: false for a request that is never answered.
     init(
         patience limit: Duration = patience,
-        answering isAnswered: @escaping @Sendable (wd_copy_request) -> Bool = { _ in true }
+        replying reply: @escaping @Sendable (wd_copy_request) -> Reply = { _ in .bytes }
     ) throws {
         var ends: [Int32] = [-1, -1]
         try #require(wd_socket_pair(&ends) == 0)
@@ -44,7 +53,7 @@ private final class ThreadCopiers: Sendable {
                 guard wd_socket_receive(own.number, &byte, 1, &message, &numbers) == 0, !message.end else { return }
                 for number in numbers.prefix(message.descriptor_count) {
                     let socket = OwnedDescriptor(taking: number)
-                    try? WorkerThread.start { Self.serve(socket, silent, isAnswered) }.detach()
+                    try? WorkerThread.start { Self.serve(socket, silent, reply) }.detach()
                 }
             }
         }
@@ -54,12 +63,21 @@ private final class ThreadCopiers: Sendable {
     /// Ends the thread that serves.
     deinit { shutdown(source.number, Int32(SHUT_RDWR)) }
 
-    private static func serve(_ socket: OwnedDescriptor, _ silent: Silent, _ isAnswered: (wd_copy_request) -> Bool) {
+    private static func serve(_ socket: OwnedDescriptor, _ silent: Silent, _ reply: (wd_copy_request) -> Reply) {
         var request = wd_copy_request()
         var file: Int32 = -1
         while wd_copy_receive(socket.number, &request, &file) == 0 {
-            guard isAnswered(request) else { return silent.keep(socket) }
-            guard wd_copy_answer(socket.number, &request, file) == 0 else { return }
+            let reply = reply(request)
+            if reply == .bytes {
+                guard wd_copy_answer(socket.number, &request, file) == 0 else { return }
+                continue
+            }
+            if file >= 0 { close(file) }
+            // It has not ended when it is given up.
+            silent.keep(socket)
+            let late = [ETIMEDOUT, 0]
+            if reply == .lateness { send(socket.number, late, 8, Int32(MSG_NOSIGNAL)) }
+            return
         }
     }
 }
@@ -106,9 +124,9 @@ struct CopiedSnapshotTests {
         let subject = try Subject("threads", "5")
         // The last one that is captured.
         let marker = try #require(subject.markers.max { $0.thread < $1.thread })
-        let copiers = try ThreadCopiers(patience: .milliseconds(100)) { request in
+        let copiers = try ThreadCopiers { request in
             let range = request.ranges.0
-            return range.start > marker.address || marker.address - range.start >= range.length
+            return range.start > marker.address || marker.address - range.start >= range.length ? .bytes : .lateness
         }
         let options = SnapshotOptions.patient()
         let first = try take(of: subject.process, options, by: copiers.copiers).get().contents()
@@ -129,10 +147,10 @@ struct CopiedSnapshotTests {
     func careful() throws {
         let subject = try Subject("threads", "5")
         let isFirst = Mutex(true)
-        let copiers = try ThreadCopiers(patience: .milliseconds(100)) { _ in
+        let copiers = try ThreadCopiers { _ in
             isFirst.withLock { first in
                 defer { first = false }
-                return !first
+                return first ? .lateness : .bytes
             }
         }
         for _ in 0..<2 {
@@ -147,7 +165,7 @@ struct CopiedSnapshotTests {
     @Test("is whole but for its memory, and ends with the kill, if nobody reads")
     func nobody() throws {
         let subject = try Subject("threads", "5")
-        let copiers = try ThreadCopiers(patience: .milliseconds(10)) { _ in false }
+        let copiers = try ThreadCopiers(patience: .milliseconds(10)) { _ in .silence }
         let snapshot = try take(of: subject.process, .patient(ending: .kill()), by: copiers.copiers).get()
         #expect(snapshot.end == .killed && snapshot.threadCount == 5)
         #expect(try subject.reap() == 9)
@@ -160,7 +178,7 @@ struct CopiedSnapshotTests {
     func refusal() throws {
         let subject = try Subject("threads", "2")
         let isSilent = Mutex(true)
-        let copiers = try ThreadCopiers(patience: .milliseconds(10)) { _ in !isSilent.withLock { $0 } }
+        let copiers = try ThreadCopiers { _ in isSilent.withLock { $0 } ? .lateness : .bytes }
         _ = try take(of: subject.process, .patient(), by: copiers.copiers)
         isSilent.withLock { $0 = false }
         let thread = try CaptureThread(copiers: copiers.copiers)
