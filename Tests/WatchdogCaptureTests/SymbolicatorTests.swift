@@ -15,13 +15,19 @@ struct SymbolicatorTests {
         return try Snapshot.take(of: subject.process, .patient)
     }
 
+    /// Those of the supervisor, but for the time that a busy machine takes.
+    private static let limits: Symbolicator.Limits = {
+        var limits = Symbolicator.Limits()
+        limits.budget = patience
+        return limits
+    }()
+
     private func symbolicator(
         _ body: String, _ change: (inout Symbolicator.Limits) -> Void = { _ in }
     ) throws
         -> Symbolicator
     {
-        var limits = Symbolicator.Limits()
-        limits.budget = patience
+        var limits = Self.limits
         change(&limits)
         return Symbolicator(program: try Compiler.shared.executable(StubSource.running(body)), limits: limits)
     }
@@ -61,7 +67,8 @@ struct SymbolicatorTests {
     @Test("gives the program the snapshot, the files, and nothing else")
     func surroundings() throws {
         let snapshot = try snapshot()
-        let symbolicator = Symbolicator(program: try Compiler.shared.executable(StubSource.inspects))
+        let program = try Compiler.shared.executable(StubSource.inspects)
+        let symbolicator = Symbolicator(program: program, limits: Self.limits)
         for _ in 0..<2 {
             let captured = try symbolicator.run(snapshot)
             let facts = facts(captured)
@@ -94,7 +101,7 @@ struct SymbolicatorTests {
         let program = directory + "/subject"
         try copyFile(try Compiler.shared.executable(StubSource.inspects), to: program)
         #expect(chmod(directory, 0o700) == 0)
-        let captured = try Symbolicator(program: program).run(try snapshot())
+        let captured = try Symbolicator(program: program, limits: Self.limits).run(try snapshot())
         let user = try #require(facts(captured)["uid"].flatMap { UInt32($0) })
         #expect(geteuid() == 0 ? ReservedUser.range.contains(user) : user == getuid())
     }
@@ -132,7 +139,7 @@ struct SymbolicatorTests {
     func upgraded() throws {
         let program = try temporaryDirectory() + "/subject"
         try copyFile(try Compiler.shared.executable(StubSource.inspects), to: program)
-        let symbolicator = Symbolicator(program: program)
+        let symbolicator = Symbolicator(program: program, limits: Self.limits)
         unlink(program)
         #expect(facts(try symbolicator.run(try snapshot()))["end"] == "")
         try copyFile(try Compiler.shared.executable(StubSource.running("abort();")), to: program)
@@ -151,7 +158,7 @@ struct SymbolicatorTests {
         #expect(silent.code == .malformedAnswer)
         let missing = try #require(try error(Symbolicator(program: "/nonexistent")))
         #expect(missing.code == .notFound)
-        let directory = try #require(try error(Symbolicator(program: "/tmp")))
+        let directory = try #require(try error(Symbolicator(program: "/tmp", limits: Self.limits)))
         #expect(directory.code == .notStarted)
     }
 
@@ -332,7 +339,7 @@ struct SymbolicatorTests {
 
     @Test("says that another try may find what a program that failed did not")
     func failure() throws {
-        let captured = Symbolicator(program: "/bin/false").symbolicate(try snapshot())
+        let captured = Symbolicator(program: "/bin/false", limits: Self.limits).symbolicate(try snapshot())
         #expect(captured.shortage == "No symbols: watchdogd-symbolicate exited with code 1.")
         #expect(captured.notes == [captured.shortage])
     }
