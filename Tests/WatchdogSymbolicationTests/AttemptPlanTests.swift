@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TestSupport
 import Testing
 import WatchdogBase
 
 @testable import WatchdogSymbolication
 
-@Suite("What follows a failed attempt")
+@Suite("What follows a failed attempt", .reapsChildren)
 struct AttemptPlanTests {
     private let start = Instant(nanoseconds: 0)
 

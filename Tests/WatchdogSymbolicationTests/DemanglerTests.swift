@@ -5,7 +5,7 @@ import Testing
 
 @testable import WatchdogSymbolication
 
-@Suite("Readable names")
+@Suite("Readable names", .reapsChildren)
 struct DemanglerTests {
     @Test(
         "of Swift, C++, Rust and C symbols",

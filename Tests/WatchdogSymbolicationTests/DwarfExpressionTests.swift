@@ -6,7 +6,7 @@ import Testing
 
 @testable import WatchdogSymbolication
 
-@Suite("DWARF expressions of call frame information")
+@Suite("DWARF expressions of call frame information", .reapsChildren)
 struct DwarfExpressionTests {
     private typealias Operation = DwarfExpression.Operation
 

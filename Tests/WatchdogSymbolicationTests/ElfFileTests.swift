@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TestSupport
 import Testing
 
 @testable import WatchdogSymbolication
 
-@Suite("ELF files")
+@Suite("ELF files", .reapsChildren)
 struct ElfFileTests {
     private static let image = Image(range: 0x7000_0000..<0x7000_3000, path: "/x", inode: 1, offset: 0)
 

@@ -6,7 +6,7 @@ import WatchdogVerdict
 
 @testable import WatchdogSymbolication
 
-@Suite("A perf map")
+@Suite("A perf map", .reapsChildren)
 struct PerfMapTests {
     private static let everything = [UInt64(0x1000)..<0x10_0000]
 

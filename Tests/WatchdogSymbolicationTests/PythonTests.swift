@@ -7,7 +7,7 @@ import WatchdogVerdict
 @testable import WatchdogCapture
 @testable import WatchdogSymbolication
 
-@Suite("Python's functions on a stack")
+@Suite("Python's functions on a stack", .reapsChildren)
 struct PythonTests {
     /// `co_linetable` of a generator with a loop, an exception handler and comments, and the line of each code unit as
     /// `co_lines()` gives them; CPython 3.11.2 and 3.13.0.

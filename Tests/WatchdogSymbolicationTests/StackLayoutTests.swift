@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TestSupport
 import Testing
 
 @testable import WatchdogSymbolication
 
-@Suite("What a function has on the stack")
+@Suite("What a function has on the stack", .reapsChildren)
 struct StackLayoutTests {
     private typealias Register = X86_64.Register
 

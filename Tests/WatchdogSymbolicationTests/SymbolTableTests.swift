@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import TestSupport
 import Testing
 
 @testable import WatchdogSymbolication
 
-@Suite("Symbol tables")
+@Suite("Symbol tables", .reapsChildren)
 struct SymbolTableTests {
     /// Names must outlive the table.
     private static func name(_ text: String) -> UnsafePointer<CChar> {

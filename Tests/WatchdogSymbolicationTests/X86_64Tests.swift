@@ -5,7 +5,7 @@ import Testing
 
 @testable import WatchdogSymbolication
 
-@Suite("The machine code of x86-64")
+@Suite("The machine code of x86-64", .reapsChildren)
 struct X86_64Tests {
     @Test(
         "calls are recognized by the bytes before the return address",

@@ -3,6 +3,7 @@
 import CLinux
 import Glibc
 import TestSupport
+import WatchdogLinux
 
 /// What went wrong outside of the code under test.
 struct Failure: Error, CustomStringConvertible {
@@ -111,10 +112,21 @@ final class Process {
         guard isAsleep else { throw Failure(description: "its threads do not come to rest: \(sleepingThreads())") }
     }
 
-    /// Waits until its main thread sleeps uninterruptibly, as in vfork(2).
+    /// Waits until its main thread waits for the child that it starts with vfork(2), or as that does.
     func waitUntilSuspended() throws {
-        guard eventually({ state(of: "\(id)") == "D" }) else {
-            throw Failure(description: "its main thread is not suspended")
+        // A page that is read from a disk is waited for in the same state.
+        let isSuspended = eventually {
+            contents(of: "/proc/\(id)/task/\(id)/children")?.isEmpty == false && state(of: "\(id)") == "D"
+        }
+        guard isSuspended else { throw Failure(description: "its main thread is not suspended") }
+    }
+
+    /// Waits until its main thread has run for this long.
+    func waitUntilItHasRun(for time: Duration) throws {
+        var runTime: Duration { ThreadSchedule.read(id, thread: id)?.runTime ?? .zero }
+        let began = runTime
+        guard eventually({ runTime - began >= time }) else {
+            throw Failure(description: "its main thread does not run")
         }
     }
 

@@ -36,6 +36,9 @@ func symbolicate(
 }
 
 /// What this kernel takes from a worker.
+///
+/// A worker is a fork of its process. In a test, that has other threads, and a lock of Swift's runtime that one of them held
+/// at that moment would stay locked in the worker. So all suites here are `.reapsChildren`, which has one test run at a time.
 func kernelConfinement() throws -> Confinement {
     try Worker.run(until: .now() + patience) { $0.post([1]) ? 0 : 1 }.confinement
 }
