@@ -50,9 +50,14 @@ struct WorkerTests {
         defer { close(ends[0]) }
         var json: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
-        while case let count = read(ends[0], &buffer, buffer.count), count > 0 { json += buffer.prefix(count) }
+        var entry = pollfd(fd: ends[0], events: Int16(POLLIN), revents: 0)
+        while poll(&entry, 1, patienceInMilliseconds) > 0 {
+            let count = read(ends[0], &buffer, buffer.count)
+            guard count > 0 else { break }
+            json += buffer.prefix(count)
+        }
         var status: Int32 = 0
-        waitpid(child, &status, 0)
+        if !eventually({ waitpid(child, &status, WNOHANG) == child }) { kill(child, SIGKILL) }
         #expect(status == 0)
         let captured = try JSONDecoder().decode(CapturedProcess.self, from: Data(json))
         try expectAddresses(captured, because: "\(call)(2) failed: Resource temporarily unavailable (EAGAIN)")
