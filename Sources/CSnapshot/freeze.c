@@ -218,6 +218,11 @@ uint64_t wd_stop_timeout(const struct wd_snapshot_arena *arena) {
     return (uint64_t)(timeout == 0 ? 100000 : timeout) * 1000;
 }
 
+uint64_t wd_patience(const struct wd_snapshot_arena *arena, uint64_t usual) {
+    uint64_t timeout = wd_stop_timeout(arena);
+    return timeout > usual ? timeout : usual;
+}
+
 void wd_freeze(struct wd_snapshot_arena *arena) {
     uint64_t deadline = wd_now() + wd_stop_timeout(arena);
     size_t interrupted = 0;

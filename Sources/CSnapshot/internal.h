@@ -240,6 +240,9 @@ void wd_read_wait(struct wd_snapshot_arena *arena, struct wd_thread *thread);
 
 /* freeze.c */
 uint64_t wd_stop_timeout(const struct wd_snapshot_arena *arena);
+/* For how long, in nanoseconds, something is read whose cost is bounded by CPU time: the usual, or as long as the caller waits
+ * for a stop if that is longer. */
+uint64_t wd_patience(const struct wd_snapshot_arena *arena, uint64_t usual);
 void wd_freeze(struct wd_snapshot_arena *arena);
 void wd_release(struct wd_snapshot_arena *arena);
 void wd_reap(struct wd_snapshot_arena *arena, uint64_t deadline);

@@ -101,8 +101,8 @@ enum { room_for_code = 1 << 20, lines_for_code = 8192, most_before_code = 8 };
    the budget is one of CPU time: a busy machine must not cost them. */
 static const uint64_t maps_budget = 200000000, maps_patience = 1000000000;
 
-static bool is_out_of_time(uint64_t began, uint64_t cpu_began) {
-    return wd_cpu_now() - cpu_began > maps_budget || wd_now() - began > maps_patience;
+static bool is_out_of_time(const struct wd_snapshot_arena *arena, uint64_t began, uint64_t cpu_began) {
+    return wd_cpu_now() - cpu_began > maps_budget || wd_now() - began > wd_patience(arena, maps_patience);
 }
 
 static bool is_file(const struct kept_lines *kept, const struct wd_mapping *mapping) {
@@ -164,7 +164,7 @@ static int read_maps_of(struct wd_snapshot_arena *arena, pid_t tid) {
     ssize_t got = 0;
     uint64_t began = wd_now(), cpu_began = wd_cpu_now();
     while (length < WD_MAPS_CAPACITY) {
-        if (is_out_of_time(began, cpu_began)) {
+        if (is_out_of_time(arena, began, cpu_began)) {
             wd_note_truncation(arena, "mappings that are not read in time");
             break;
         }

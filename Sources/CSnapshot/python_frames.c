@@ -51,7 +51,7 @@ static bool has_time(const struct wd_snapshot_arena *arena) {
     uint64_t now = wd_now(), passed = now - interpreter->began;
     if (arena->stop_deadline != 0 && now > arena->stop_deadline) return false;
     if (passed <= interpreter->budget) return true;
-    return passed <= patience && wd_cpu_now() - interpreter->cpu_began <= interpreter->budget;
+    return passed <= wd_patience(arena, patience) && wd_cpu_now() - interpreter->cpu_began <= interpreter->budget;
 }
 
 /* A sample is one of many, and needs no note. */
@@ -352,7 +352,7 @@ void wd_forget_python_stack(struct wd_snapshot_arena *arena, struct wd_slot *slo
 void wd_read_python_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot) {
     struct wd_interpreter *interpreter = &arena->interpreter;
     if (interpreter->layout == NULL || interpreter->layout->tid == UINT32_MAX) return;
-    if (interpreter->spent >= moving_budget || interpreter->passed >= moving_patience) {
+    if (interpreter->spent >= moving_budget || interpreter->passed >= wd_patience(arena, moving_patience)) {
         cut(arena);
         return;
     }

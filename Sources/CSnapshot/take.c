@@ -100,7 +100,7 @@ static int read_facts(struct wd_snapshot_arena *arena) {
     uint64_t began = wd_now(), cpu_began = wd_cpu_now();
     for (size_t i = 0; i < arena->thread_count; i++) {
         uint64_t spent = wd_cpu_now() - cpu_began;
-        if (spent > facts_budget || wd_now() - began > facts_patience) {
+        if (spent > facts_budget || wd_now() - began > wd_patience(arena, facts_patience)) {
             wd_note_truncation(arena, "facts of too many threads");
             break;
         }
