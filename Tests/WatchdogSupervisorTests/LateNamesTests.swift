@@ -76,7 +76,9 @@ struct LateNamesTests {
                 let source = try loop.receive(from: mailbox) { message in
                     switch message {
                     case .reported(_, _, let report): outcome = report
-                    case .named(let report): named.append(report)
+                    case .named(let report):
+                        writer.namesWereTold()
+                        named.append(report)
                     default: break
                     }
                 }

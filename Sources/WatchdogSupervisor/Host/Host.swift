@@ -301,6 +301,7 @@ final class Host {
         case .reported(let app, let incident, let outcome):
             launches[app]?.incidents.reported(incident, outcome)
         case .named(let report):
+            reportWriter.namesWereTold()
             report.tell(log)
             onNamed(report)
         case .read(let result): onRead(result)

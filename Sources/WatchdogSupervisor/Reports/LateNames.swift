@@ -37,6 +37,8 @@ final class LateNames: Sendable {
     private let mailbox: Mailbox<Host.Message>
     private let queue = DispatchQueue(label: "org.watchdogd.late-names", qos: .background)
     private let tries: Mutex<NamingTries<UnnamedReport>>
+    /// How many outcomes the loop has not heard of.
+    private let untold = Mutex(0)
 
     init(
         _ store: ReportStore, _ symbolicator: Symbolicator, _ mailbox: Mailbox<Host.Message>,
@@ -48,8 +50,11 @@ final class LateNames: Sendable {
         tries = Mutex(NamingTries(delays: delays))
     }
 
-    /// Whether no report waits.
-    var isIdle: Bool { tries.withLock { $0.count == 0 } }
+    /// Whether no report waits, and the loop has heard of all.
+    var isIdle: Bool { tries.withLock { $0.count == 0 } && untold.withLock { $0 == 0 } }
+
+    /// Notes that the loop has heard of an outcome.
+    func wasTold() { untold.withLock { $0 -= 1 } }
 
     /// Reserves room for a report's stacks; false if there is none.
     func reserve(_ cost: StackBacklog.Cost) -> Bool { tries.withLock { $0.reserve(cost) } }
@@ -85,6 +90,8 @@ final class LateNames: Sendable {
                 continue
             }
             let outcome = writing.sync { rewrite(entry.job, isWhole: isWhole) }
+            // Who waits for names must not leave between the two.
+            untold.withLock { $0 += 1 }
             tries.withLock { $0.finished(entry) }
             mailbox.post(.named(outcome))
         }

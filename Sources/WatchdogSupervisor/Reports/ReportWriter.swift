@@ -158,8 +158,11 @@ final class ReportWriter: Sendable {
 
     // MARK: - Names that come later
 
-    /// Whether reports wait for names.
+    /// Whether reports wait for names, or the loop has not heard of the last ones.
     var awaitsNames: Bool { !lateNames.isIdle }
+
+    /// Notes that the loop has received ``Host/Message/named(_:)``.
+    func namesWereTold() { lateNames.wasTold() }
 
     /// Tries to find missing names once more at once, and then no more.
     func hurryNames() { lateNames.hurry(writing: queue) }
