@@ -89,8 +89,9 @@ public struct Symbolicator: Sendable {
 
     /// The same program with more time than a waiting report has, behind everything else that wants a CPU.
     public var patient: Symbolicator {
-        var copy = limited(work: Self.patientWork, budget: Self.patientBudget)
-        copy.limits.cpuSeconds = UInt64(clamping: Self.patientBudget.components.seconds)
+        var copy = limited(
+            work: max(limits.work, Self.patientWork), budget: max(limits.budget, Self.patientBudget))
+        copy.limits.cpuSeconds = UInt64(clamping: copy.limits.budget.components.seconds)
         copy.limits.niceness = 19
         return copy
     }

@@ -68,9 +68,12 @@ struct LateNamesTests {
                 let mailbox = try Mailbox<Host.Message>()
                 let store = ReportStore(directory: "\(directory)/reports")
                 try store.prepare()
+                // A program that runs out of time would be one more that fails.
+                var limits = Symbolicator.Limits()
+                (limits.work, limits.budget) = (patience, patience)
                 let writer = ReportWriter(
-                    store: store, symbolicator: Symbolicator(program: program), mailbox: mailbox, limitsRepeats: true,
-                    namingDelays: delays)
+                    store: store, symbolicator: Symbolicator(program: program, limits: limits), mailbox: mailbox,
+                    limitsRepeats: true, namingDelays: delays)
                 var outcome: ReportOutcome?
                 var named: [NamedReport] = []
                 let source = try loop.receive(from: mailbox) { message in
