@@ -106,12 +106,13 @@ struct BacklogTests {
         private let loop: EventLoop
         private var source: EventSource?
 
-        init(in directory: String) throws {
+        /// - Parameter readingPatience: how long a report waits for its reader.
+        init(in directory: String, readingPatience: Duration = .zero) throws {
             loop = try EventLoop()
             let mailbox = try Mailbox<Host.Message>()
             writer = ReportWriter(
                 store: ReportStore(directory: directory), symbolicator: Symbolicator(), mailbox: mailbox,
-                limitsRepeats: false)
+                limitsRepeats: false, readingPatience: readingPatience)
             source = try loop.receive(from: mailbox) { [unowned self] message in
                 if case .reported(let app, _, _) = message { apps.append(app) }
             }
@@ -158,7 +159,7 @@ struct BacklogTests {
     @Test("the report of an app whose reader the kernel holds waits for it, and no other app's does")
     func heldReader() throws {
         try withTemporaryDirectory { directory in
-            let arrivals = try Arrivals(in: directory)
+            let arrivals = try Arrivals(in: directory, readingPatience: patience)
             let writer = arrivals.writer
             let subject = try spawn(SpawnRequest(executable: "/bin/sleep", arguments: ["sleep", "1000"])).process
             defer {
@@ -184,7 +185,7 @@ struct BacklogTests {
                     capture: .failed("it is a test"), watch: app == 1 ? watch : nil)
             }
             try arrivals.wait(for: 2) {
-                // Either the reader is let go, or nobody waits for it any longer.
+                // The other app's report is there: the reader is let go.
                 if arrivals.apps == [2] { gate.signal() }
             }
             #expect(arrivals.apps == [2, 1])

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import TestSupport
 import WatchdogBase
 import WatchdogLinux
 
@@ -123,6 +124,8 @@ final class FailingSystem: LaunchSystem {
         } catch {
             throw SpawnError(stage: .clone, errno: error.errno, operation: "clone")
         }
+        var request = request
+        request.launchLimit = patience
         let launch = try linux.launch(request, by: launcher, onHeld: onHeld) { [unowned self] result in
             if case .success(let spawned) = result {
                 _ = remember(spawned.process.descriptor)

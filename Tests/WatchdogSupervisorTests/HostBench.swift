@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 import WatchdogBase
 import WatchdogLinux
+import WatchdogPolicy
 import WatchdogReportStore
 
 @testable import WatchdogSupervisor
@@ -81,6 +82,24 @@ final class HostBench {
             return system.leftovers.isEmpty && system.launchingChildren.isEmpty
                 && launched.allSatisfy { $0.pid == launcher.process.pid }
         }
+    }
+}
+
+/// Starts a program as the product does, but with the patience of tests.
+func spawn(_ request: SpawnRequest) throws(SpawnError) -> SpawnedProcess {
+    var request = request
+    request.launchLimit = patience
+    return try WatchdogLinux.spawn(request)
+}
+
+extension AppSpec {
+    /// The spec of an app whose real process may be slow: no allowance of it ends before the patience of tests.
+    static func patient(_ name: String, readiness: Readiness = .none) -> AppSpec {
+        var spec = AppSpec(
+            name: name, allowances: Allowances(launch: patience, update: patience, terminate: patience),
+            readiness: readiness)
+        (spec.captureBudget, spec.deathBudget) = (patience, patience)
+        return spec
     }
 }
 

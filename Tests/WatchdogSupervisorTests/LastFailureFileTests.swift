@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import TestSupport
 import Testing
 import WatchdogBase
 import WatchdogLinux
@@ -19,7 +20,7 @@ struct LastFailureFileTests {
             let file = try #require(LastFailureFile(path))
             for number in 1...50 { file.note("web[\(number)] was killed by SIGSEGV", at: time) }
             file.note("db was not started: no such file", at: time)
-            file.finish()
+            file.finish(within: patience)
             #expect(
                 FileManager.default.contents(atPath: path).map { String(decoding: $0, as: UTF8.self) }
                     == "db was not started: no such file\nTime: \(LocalZone.text(time))\n")
@@ -32,7 +33,7 @@ struct LastFailureFileTests {
             let path = "\(directory)/message"
             let file = try #require(LastFailureFile(path))
             func text() -> String? {
-                file.finish()
+                file.finish(within: patience)
                 return FileManager.default.contents(atPath: path).map { String(decoding: $0, as: UTF8.self) }
             }
             let report = ReportOutcome(verdict: Verdict(kind: .unknown, line: "", brief: ""), path: "/r/web.ips")
@@ -51,7 +52,7 @@ struct LastFailureFileTests {
     func none() throws {
         try withTemporaryDirectory { directory in
             let file = try #require(LastFailureFile("\(directory)/message"))
-            file.finish()
+            file.finish(within: patience)
             #expect(!FileManager.default.fileExists(atPath: "\(directory)/message"))
             #expect(LastFailureFile("\(directory)/none/message") == nil)
         }

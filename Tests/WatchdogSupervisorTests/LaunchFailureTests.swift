@@ -27,7 +27,7 @@ struct LaunchFailureTests {
 
     private var configuration: LaunchConfiguration {
         LaunchConfiguration(
-            sharedSpec: Shared(wrappedValue: AppSpec(name: "fails-\(getpid())", readiness: .none)),
+            sharedSpec: Shared(wrappedValue: AppSpec.patient("fails-\(getpid())")),
             executable: "/bin/sleep", arguments: ["sleep", "60"], environment: .inherited, workingDirectory: nil,
             credentials: nil, probe: nil, livenessTarget: nil, store: ReportStore(directory: "/nowhere"))
     }

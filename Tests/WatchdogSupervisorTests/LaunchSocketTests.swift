@@ -18,7 +18,7 @@ struct LaunchSocketTests {
 
     private func configuration() -> LaunchConfiguration {
         LaunchConfiguration(
-            sharedSpec: Shared(wrappedValue: AppSpec(name: "sockets-\(getpid())", readiness: .none)),
+            sharedSpec: Shared(wrappedValue: AppSpec.patient("sockets-\(getpid())")),
             executable: "/bin/sleep", arguments: ["sleep", "60"], environment: .inherited, workingDirectory: nil,
             credentials: nil, probe: nil, livenessTarget: nil, store: ReportStore(directory: "/nowhere"))
     }

@@ -32,7 +32,7 @@ struct SenderTests {
         _ script: String, readiness: Readiness = .none
     ) -> LaunchConfiguration {
         LaunchConfiguration(
-            sharedSpec: Shared(wrappedValue: AppSpec(name: "heard-\(getpid())", readiness: readiness)),
+            sharedSpec: Shared(wrappedValue: AppSpec.patient("heard-\(getpid())", readiness: readiness)),
             executable: "/usr/bin/python3", arguments: ["python3", "-c", ByteString(Self.prologue + script)],
             environment: .inherited, workingDirectory: nil, credentials: nil, probe: nil, livenessTarget: nil,
             store: ReportStore(directory: "/nowhere"))
@@ -189,7 +189,7 @@ struct SenderTests {
         }
         #expect(standing(of: spawned.pid) == .member)
         #expect(standing(of: spawned.pid, sender: spawned.process) == .member)
-        #expect(standing(of: spawned.pid, age: .seconds(60)) == .unknown)
+        #expect(standing(of: spawned.pid, age: patience * 10) == .unknown)
         #expect(standing(of: spawned.pid, sender: other) == .unknown)
         #expect(standing(of: spawned.pid, isLost: true) == .unknown)
         #expect(standing(of: getpid()) == .stranger)
@@ -224,7 +224,7 @@ struct SenderTests {
         #expect(judge.standing(ofSender: message(of: worker, isIdentified: false)) == .member)
         #expect(lookUps == 1)
         // It was sent by whoever had the ID before.
-        #expect(!judge.knows(senderOf: message(of: worker, age: .seconds(2), isIdentified: false)))
+        #expect(!judge.knows(senderOf: message(of: worker, age: patience * 10, isIdentified: false)))
 
         try worker.send(SIGKILL)
         #expect(eventually { worker.hasExited })
@@ -268,7 +268,7 @@ struct SenderTests {
             #expect(judge.standing(ofSender: message(of: main, isIdentified: false)) == .member)
         }
         #expect(lookUps == 0)
-        #expect(judge.standing(ofSender: message(of: main, age: .seconds(60), isIdentified: false)) == .unknown)
+        #expect(judge.standing(ofSender: message(of: main, age: patience * 10, isIdentified: false)) == .unknown)
         #expect(lookUps == 1)
     }
 }

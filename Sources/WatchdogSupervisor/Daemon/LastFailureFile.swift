@@ -10,7 +10,7 @@ import WatchdogRendering
 ///
 /// It is written at once, because whoever ends the container may kill the daemon.
 ///
-/// Isolation: any thread; only ``finish()`` waits.
+/// Isolation: any thread; only ``finish(within:)`` waits.
 final class LastFailureFile: Sendable {
     private struct State {
         /// What is not yet written; a newer message replaces it.
@@ -65,6 +65,8 @@ final class LastFailureFile: Sendable {
         }
     }
 
-    /// Waits until the last message is written, for at most a second.
-    func finish() { _ = work.wait(timeout: .now() + 1) }
+    /// Waits until the last message is written, but no longer than `patience`.
+    func finish(within patience: Duration = .seconds(1)) {
+        _ = work.wait(timeout: .now() + .nanoseconds(Int(patience.nanoseconds)))
+    }
 }

@@ -25,7 +25,7 @@ final class ReportWriter: Sendable {
     private let prints: Bool
     private let mailbox: Mailbox<Host.Message>
     /// How long a report waits for samples and a trail whose reader the kernel holds.
-    private static let patience = Duration.seconds(3)
+    private let readingPatience: Duration
     private let queue = DispatchQueue(label: "org.watchdogd.reports")
     private let crashQueue = DispatchQueue(label: "org.watchdogd.crash-reports")
     /// Waits for systemd-coredump without delaying other reports.
@@ -43,15 +43,18 @@ final class ReportWriter: Sendable {
     ///
     /// - Parameters:
     ///   - limitsRepeats: whether incidents of a fault that has had many reports are counted in the newest one.
+    ///   - readingPatience: how long a report waits for samples and a trail whose reader the kernel holds.
     ///   - namingDelays: when names that a report lacks are tried again.
     init(
         store: ReportStore, symbolicator: Symbolicator, mailbox: Mailbox<Host.Message>, limitsRepeats: Bool,
-        prints: Bool = false, namingDelays: [Duration] = NamingTries<UnnamedReport>.delays
+        prints: Bool = false, readingPatience: Duration = .seconds(3),
+        namingDelays: [Duration] = NamingTries<UnnamedReport>.delays
     ) {
         self.store = store
         self.prints = prints
         self.symbolicator = symbolicator
         self.mailbox = mailbox
+        self.readingPatience = readingPatience
         lateNames = LateNames(store, symbolicator, mailbox, delays: namingDelays)
         repeats = limitsRepeats ? Mutex(RepeatLimit()) : nil
     }
@@ -114,7 +117,7 @@ final class ReportWriter: Sendable {
         }
         reading.notify(queue: queue, execute: next)
         guard watch != nil || trail != nil else { return }
-        queue.asyncAfter(deadline: .now() + Self.patience / .seconds(1), execute: next)
+        queue.asyncAfter(deadline: .now() + readingPatience / .seconds(1), execute: next)
     }
 
     private func makeReport(
