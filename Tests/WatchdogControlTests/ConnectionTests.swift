@@ -161,7 +161,7 @@ struct ConnectionTests {
         let refusal = try station.serving { () -> String in
             // Its call may find the connection closed already; why it was is still there to be read.
             do {
-                return try "\(ControlClient(place).list())"
+                return try "\(ControlClient(place, patience: patience).list())"
             } catch {
                 return "\(error)"
             }
@@ -252,6 +252,7 @@ struct ConnectionTests {
         var limits = ControlLimits()
         limits.callBurst = 5
         limits.callsPerSecond = 1
+        let begun = Instant.now()
         let station = try Station(limits: limits)
         let eager = try RawCaller(station)
         for _ in 0..<7 { eager.call("\(own).Launch", #"{"name":"web"}"#) }
@@ -261,7 +262,8 @@ struct ConnectionTests {
             #expect(try #require(try other.next()).contains("1.2.3"))
         }
         for _ in 0..<7 { #expect(try eager.next() == #"{"parameters":{"pid":4711}}"#) }
-        #expect(station.server.statistics.throttled >= 1)
+        // Two seconds between two calls, as on a busy machine, are as good as the two that were missing.
+        #expect(station.server.statistics.throttled >= 1 || Instant.now() - begun >= .seconds(2))
         #expect(station.handler.calls.count == 7)
     }
 
@@ -403,16 +405,18 @@ struct ConnectionTests {
         #expect(try #require(try caller.next()).contains("1.2.3"))
     }
 
-    @Test("at most ten notices are reported at once, and the next one says how many were left out")
+    @Test("at most ten notices are reported at once, and one more in a second")
     func noticeLimit() throws {
         let station = try Station()
+        let begun = Instant.now()
         for _ in 0..<30 {
             let caller = try RawCaller(station)
             caller.say("garbage")
             #expect(try #require(try caller.next()).contains("MalformedMessage"))
         }
         #expect(station.server.statistics.malformed == 30)
-        #expect((10..<30).contains(station.notices.count))
+        let seconds = Int((Instant.now() - begun) / .seconds(1))
+        #expect((10...min(30, 10 + seconds + 1)).contains(station.notices.count))
     }
 }
 

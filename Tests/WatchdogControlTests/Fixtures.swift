@@ -25,6 +25,13 @@ final class TemporaryFolder {
     }
 }
 
+/// Starts a program as the product does, but with the patience of tests.
+func spawn(_ request: SpawnRequest) throws(SpawnError) -> SpawnedProcess {
+    var request = request
+    request.launchLimit = patience
+    return try WatchdogLinux.spawn(request)
+}
+
 extension Pidfd {
     /// Ends a child of a test, and reaps it.
     func killAndReap() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import TestSupport
 import Testing
 import WatchdogBase
 import WatchdogLinux
@@ -20,7 +21,7 @@ struct MethodTests {
         ]
         let place = ControlPath(station.path)
         try station.serving {
-            let client = try ControlClient(place)
+            let client = try ControlClient(place, patience: patience)
             #expect(try client.info().version == "1.2.3")
             #expect(try client.info().interfaces == [service, own])
             #expect(try client.definition(of: own) == ControlInterface.definition)
@@ -69,7 +70,7 @@ struct MethodTests {
         let station = try Station()
         let place = ControlPath(station.path)
         try station.serving {
-            let client = try ControlClient(place)
+            let client = try ControlClient(place, patience: patience)
             #expect(try client.foreground(AppRequest("web")).state == "background")
             _ = try client.background(AppRequest("web", waits: true))
             _ = try client.suspend(AppRequest("web"))
@@ -108,7 +109,7 @@ struct MethodTests {
             station.handler.failure = error
             let place = ControlPath(station.path)
             let came = try station.serving {
-                let client = try ControlClient(place)
+                let client = try ControlClient(place, patience: patience)
                 return #expect(throws: ControlClientError.self) { try client.restart(AppRequest("web")) }
             }
             #expect(came?.controlError == error)
@@ -123,7 +124,7 @@ struct MethodTests {
         let place = ControlPath(station.path)
         let names = ["wokrer", "Database", "x", "wbe", String(repeating: "w", count: 30_000)]
         let came = try station.serving {
-            let client = try ControlClient(place)
+            let client = try ControlClient(place, patience: patience)
             return names.map { name in
                 #expect(throws: ControlClientError.self) { try client.launch(AppRequest(name)) }?.description ?? ""
             }
@@ -145,7 +146,7 @@ struct MethodTests {
         ]
         let place = ControlPath(station.path)
         let errors = try station.serving {
-            let client = try ControlClient(place)
+            let client = try ControlClient(place, patience: patience)
             return try ["bad", ""].map { name in
                 try #require(
                     #expect(throws: ControlClientError.self) { try client.describe(DescribeRequest(name)) })
@@ -279,7 +280,7 @@ struct MethodTests {
         let names = (0..<1000).map { "app-\(10_000 + $0)" }
         let station = try Station(FakeHandler(names))
         let place = ControlPath(station.path)
-        let list = try station.serving { try ControlClient(place).list() }
+        let list = try station.serving { try ControlClient(place, patience: patience).list() }
         #expect(list.apps.map(\.name) == names)
         let caller = try RawCaller(station)
         caller.call("\(own).List")
@@ -304,7 +305,8 @@ struct MethodTests {
         let descriptor = OwnedDescriptor(taking: try connect("\(folder.path)/control"))
         let call = Array(#"{"method":"\#(own).List"}"#.utf8) + [0]
         #expect(send(descriptor.number, call, call.count, 0) == call.count)
-        while server.statistics.errors == 0 { _ = try loop.runOnce(limit: .seconds(1)) }
+        let end = Instant.now() + patience
+        while server.statistics.errors == 0, Instant.now() < end { _ = try loop.runOnce(limit: .seconds(1)) }
         #expect(server.statistics.errors == 1)
     }
 }

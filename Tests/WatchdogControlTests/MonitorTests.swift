@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import TestSupport
 import Testing
 import WatchdogBase
 import WatchdogLinux
@@ -66,7 +67,8 @@ struct MonitorTests {
         let place = ControlPath(station.path)
         let error = try station.serving {
             #expect(throws: ControlClientError.self) {
-                try ControlClient(place).monitor(MonitorRequest(apps: ["api", "wbe"])) { _ in false }
+                let client = try ControlClient(place, patience: patience)
+                try client.monitor(MonitorRequest(apps: ["api", "wbe"])) { _ in false }
             }
         }
         #expect(error?.controlError == .noSuchApp("wbe", suggestion: "web"))
@@ -172,7 +174,7 @@ struct MonitorTests {
         for number in 1...5 { station.server.publish(event(number)) }
         let told = try station.serving {
             var replies: [MonitorReply] = []
-            try ControlClient(place).monitor(MonitorRequest(apps: ["web"], history: 3)) { reply in
+            try ControlClient(place, patience: patience).monitor(MonitorRequest(apps: ["web"], history: 3)) { reply in
                 replies.append(reply)
                 return replies.count < 4
             }
@@ -191,7 +193,7 @@ struct MonitorTests {
         let tick = try station.loop.afterEvents { if server.statistics.calls > 0 { soon.arm(at: station.loop.now) } }
         let error = try station.serving {
             #expect(throws: ControlClientError.self) {
-                try ControlClient(place).monitor { _ in true }
+                try ControlClient(place, patience: patience).monitor { _ in true }
             }
         }
         #expect(error?.description == "watchdogd is shutting down")

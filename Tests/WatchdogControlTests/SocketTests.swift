@@ -198,7 +198,9 @@ struct SocketTests {
         let caller = OwnedDescriptor(taking: try connect(path))
         let call = Array(#"{"method":"\#(own).Reload"}"#.utf8) + [0]
         send(caller.number, call, call.count, 0)
-        while handler.calls.isEmpty { _ = try loop.runOnce(limit: .seconds(1)) }
+        let end = Instant.now() + patience
+        while handler.calls.isEmpty, Instant.now() < end { _ = try loop.runOnce(limit: .seconds(1)) }
+        #expect(handler.calls == ["reload"])
         server.stop()
         socket.remove()
         #expect(mode(path) == nil)
