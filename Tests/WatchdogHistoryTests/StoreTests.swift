@@ -266,7 +266,12 @@ struct StoreTests {
         let written = Mutex<[String: Int]>([:])
         let threads = try ["left", "right"].map { name in
             try WorkerThread.start {
-                guard let store = try? HistoryStore(path: path) else { return }
+                var opened: HistoryStore?
+                _ = eventually {
+                    opened = try? HistoryStore(path: path)
+                    return opened != nil
+                }
+                guard let store = opened else { return }
                 for batch in 0..<50 {
                     let launches = (0..<10).map { KeptLaunch.sample(name, at: .seconds(batch * 10 + $0)) }
                     // On a busy machine the other one may hold the lock whenever this one looks.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Dispatch
 import Glibc
 import Synchronization
 import TestSupport
@@ -24,11 +25,14 @@ struct WriterTests {
         }
     }
 
+    /// The epoch of the tests is a fixed day, which may be long ago.
+    private static let unlimited = HistoryStore.Limits(age: .seconds(100 * 365 * 86_400))
+
     @Test("What is recorded is written when the thread has ended")
     func writes() throws {
         let scratch = Scratch()
         let told = Told()
-        let writer = try HistoryWriter(path: scratch.file, host: "alpha") { told.tell($0) }
+        let writer = try HistoryWriter(path: scratch.file, limits: Self.unlimited, host: "alpha") { told.tell($0) }
         for second in 0..<3_000 { writer.record(.launch(.sample(at: .seconds(second)))) }
         writer.settle(within: patience)
         #expect(try HistoryReader(path: scratch.file).launches(of: nil, by: .app).total?.count == 3_000)
@@ -52,38 +56,30 @@ struct WriterTests {
         #expect(told.problems.first?.hasPrefix("launches are not recorded: cannot create /proc/nowhere: ") == true)
     }
 
-    @Test("What does not fit in the queue is counted and said")
+    @Test("What does not fit in the queue is counted and said, and its caller does not wait for room")
     func queue() throws {
-        _ = try longestCall()
-    }
-
-    @Test("A full queue does not make the caller wait")
-    func wait() throws {
-        // The store waits this long for the lock.
-        #expect(try longestCall() < .seconds(2))
-    }
-
-    /// Fills the queue while the store is locked, and returns how long the slowest call took.
-    private func longestCall() throws -> Duration {
         let scratch = Scratch()
         let told = Told()
-        _ = try HistoryStore(path: scratch.file)
-        // Another process holds the lock for longer than it takes to fill the queue.
-        let other = try Connection(scratch.file, flags: 2, patience: .zero)
-        try other.execute("BEGIN IMMEDIATE")
-        let writer = try HistoryWriter(path: scratch.file, host: "alpha", capacity: 10) { told.tell($0) }
-        var longest = Duration.zero
-        for second in 0..<100 {
-            let begin = Instant.now()
-            writer.record(.launch(.sample(at: .seconds(second))))
-            longest = max(longest, .now() - begin)
+        do {
+            let file = try OwnedDescriptor(opening: scratch.file, flags: O_RDWR | O_CREAT)
+            let noise = [UInt8](repeating: 0x5A, count: 64 << 10)
+            #expect(write(file.number, noise, noise.count) == noise.count)
         }
-        try other.execute("COMMIT")
+        // The thread stands still while it says that the store is damaged, which is before it takes the first entry.
+        let gate = DispatchSemaphore(value: 0)
+        let writer = try HistoryWriter(
+            path: scratch.file, limits: Self.unlimited, host: "alpha", capacity: 10
+        ) { news in
+            if told.all.isEmpty { _ = gate.wait(timeout: .now() + patience / .seconds(1)) }
+            told.tell(news)
+        }
+        for second in 0..<100 { #expect(writer.record(.launch(.sample(at: .seconds(second)))) == (second < 10)) }
+        gate.signal()
         #expect(writer.shutDown(within: patience))
-        let kept = try HistoryReader(path: scratch.file).launches(of: nil, by: .app).total?.count ?? 0
-        #expect(kept < 100)
-        #expect(told.problems.contains { $0.hasSuffix(": \(100 - kept)") })
-        return longest
+        #expect(try HistoryReader(path: scratch.file).launches(of: nil, by: .app).total?.count == 10)
+        #expect(told.problems.count == 2)
+        #expect(told.problems.first?.contains(".damaged-1") == true)
+        #expect(told.problems.last?.hasSuffix(": 90") == true)
     }
 
     @Test("The launch that completes the eighth moment of a slower version is news, the one before is not")
@@ -98,9 +94,7 @@ struct WriterTests {
             }
             try store.add((0..<8).map { launch($0, "aa", 1) } + (10..<10 + moments).map { launch($0, "bb", factor) })
             let told = Told()
-            // The epoch of the tests is a fixed day, which may be long ago.
-            let limits = HistoryStore.Limits(age: .seconds(100 * 365 * 86_400))
-            let writer = try HistoryWriter(path: scratch.file, limits: limits, host: "alpha") { told.tell($0) }
+            let writer = try HistoryWriter(path: scratch.file, limits: Self.unlimited, host: "alpha") { told.tell($0) }
             // It begins the next moment.
             writer.record(launch(30, "bb", 1))
             writer.settle(within: patience)
