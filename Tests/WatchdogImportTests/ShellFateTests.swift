@@ -151,7 +151,9 @@ struct ShellFateTests {
         ]
         try compare(
             scripts + own, starting: "runsv $i >/dev/null 2>&1 & echo $! >$i/supervisor",
-            ending: "cp $i/supervise/pid $i/shell; kill $(cat $i/supervisor) $(cat $i/program)")
+            // It notes the process after it has started it.
+            ending: "until [ -s $i/supervise/pid ]; do sleep 0.01; done; cp $i/supervise/pid $i/shell; "
+                + "kill $(cat $i/supervisor) $(cat $i/program)")
     }
 
     /// Runs each script as a supervisor does, and compares its process with that of its program.
