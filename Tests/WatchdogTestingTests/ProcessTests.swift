@@ -300,7 +300,7 @@ struct ProcessTests {
 
 @Suite("Traits", .reapsChildren)
 struct TraitTests {
-    @Test("A launch allowance of the trait kills", .launch(within: .milliseconds(500)))
+    @Test("A launch allowance of the trait kills", .launch(within: .seconds(2)))
     func launch() async throws {
         let app = try await SupervisedApp.launch(.product("SlowLaunch", "--seconds", "600"))
         try await app.expectKill(.ateBadFood, during: .sceneCreate)

@@ -11,14 +11,15 @@ import Testing
 struct SettingsTests {
     @Test("With reportsOnly, an app outlives an exhausted allowance, which has a crash log")
     func reportsOnly() async throws {
-        var settings = LaunchSettings(update: .seconds(2), terminate: .seconds(60))
+        var settings = LaunchSettings(update: .seconds(2))
         settings.reportsOnly = true
         let app = try await SupervisedApp.launch("HealthyApp", settings)
         try await app.ready()
-        try await app.inject("main-hang 4s")
+        // It hangs for as long as it takes: on a busy machine, the allowance is extended.
+        try await app.inject("main-hang 60s")
         try await app.wait(for: "reported") { $0.incidents.isEmpty ? nil : () }
-        let end = try await app.terminate()
-        #expect(end.cause == .terminated)
+        let end = try await app.kill()
+        #expect(end.cause == .killedOnRequest)
         #expect(end.incidents.map(\.isEnforced) == [false])
         #expect(end.incidents.first?.event == .sceneUpdate)
         #expect(try end.report.mainThread.contains("HangOnDemand.block(for:)"))
@@ -40,13 +41,13 @@ struct SettingsTests {
     @Test("timeScale shortens allowances, the default of 20 s for the launch included")
     func timeScale() async throws {
         let app = try await SupervisedApp.launch(
-            .product("SlowLaunch", "--seconds", "600"), LaunchSettings(timeScale: 0.02))
+            .product("SlowLaunch", "--seconds", "600"), LaunchSettings(timeScale: 0.1))
         let kill = try await app.expectKill(.ateBadFood, during: .sceneCreate)
         let path = try kill.report.path
         let report = try String(contentsOfFile: path, encoding: .utf8)
         // The scene has what executing the program has left of it.
         let allowance = report.firstMatch(of: /time allowance of ([0-9.]+) seconds/).flatMap { Double($0.1) }
-        #expect(try #require(allowance) <= 0.4)
+        #expect(try #require(allowance) <= 2)
     }
 
     @Test("timeScale leaves the precision alone: the ping interval that watchdogd multiplies is the given one")

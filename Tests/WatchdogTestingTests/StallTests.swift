@@ -15,10 +15,11 @@ import Testing
 struct RedStallTests {
     @Test("A body that blocks the main actor for longer than the limit", .mainLoopStall(limit: .seconds(1)))
     @MainActor func longer() {
-        blockingForTheTest(6)
-        // On a starved machine, the process that takes the stack runs for longer.
+        // Until the process that takes the stack has begun and ended, however late that is.
         let end = ContinuousClock.now + patience
-        while ChildProcess.anyRuns, ContinuousClock.now < end { blockingForTheTest(1) }
+        while !ChildProcess.anyRuns, ContinuousClock.now < end { blockingForTheTest(0.1) }
+        while ChildProcess.anyRuns, ContinuousClock.now < end { blockingForTheTest(0.1) }
+        blockingForTheTest(2)
     }
 
     @Test("A body that blocks the main actor for less than the limit", .mainLoopStall(limit: .seconds(60)))
@@ -98,7 +99,7 @@ struct StallTests {
     }
 
     /// Blocks the main actor for at least so long, until the condition holds.
-    @MainActor private func block(for seconds: UInt32, until condition: () -> Bool = { true }) {
+    @MainActor private func block(for seconds: Double, until condition: () -> Bool = { true }) {
         let end = ContinuousClock.now + patience
         blockingForTheTest(seconds)
         while !condition(), ContinuousClock.now < end { blockingForTheTest(1) }
@@ -106,6 +107,6 @@ struct StallTests {
 }
 
 @inline(never)
-private func blockingForTheTest(_ seconds: UInt32) {
-    usleep(seconds * 1_000_000)
+private func blockingForTheTest(_ seconds: Double) {
+    usleep(UInt32(seconds * 1_000_000))
 }
