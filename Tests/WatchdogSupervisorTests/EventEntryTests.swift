@@ -96,6 +96,43 @@ struct EventEntryTests {
             ])
     }
 
+    @Test(
+        "an unexpected end is told once, by the verdict on it",
+        arguments: [
+            (
+                .exited(code: 1), .failed, "Exited unexpectedly with code 1", "exited unexpectedly with code 1",
+                "nobody had asked it to exit"
+            ),
+            (
+                .exited(code: 139), .failed, "Exited unexpectedly with code 139, as if SIGSEGV had ended it",
+                "exited unexpectedly with code 139, as if SIGSEGV had ended it",
+                "nobody had asked it to exit, as if SIGSEGV had ended it"
+            ),
+            (
+                .signaled(signal: 11, coreDumped: true), .crashed, "Crashed: SIGSEGV at 0x4 in parse",
+                "crashed: SIGSEGV at 0x4 in parse (core dumped)", "Crashed: SIGSEGV at 0x4 in parse"
+            ),
+            (
+                .signaled(signal: 9, coreDumped: false), .killed, "Killed by SIGKILL, which watchdogd did not send",
+                "killed by SIGKILL, which watchdogd did not send", "Killed by SIGKILL, which watchdogd did not send"
+            ),
+            (
+                .unknown, .unknown, "Ended; exit status unknown", "ended; exit status unknown",
+                "Ended; exit status unknown"
+            ),
+        ] as [(WatchdogBase.ExitStatus, Verdict.Kind, String, String, String)])
+    func crash(
+        status: WatchdogBase.ExitStatus, kind: Verdict.Kind, verdict: String, told: String, announced: String
+    ) throws {
+        let outcome = Outcome(cause: .exited, status: status, isDeathVerified: true)
+        let crash = try #require(Crash(outcome, reporting: .all))
+        let report = ReportOutcome(verdict: Verdict(kind: kind, line: verdict, brief: ""), path: "/r/App.ips")
+        let narration = Narration(name: "App", verbosity: .normal)
+        #expect(narration.lines(of: crash, pid: 42, report) == "App[42] \(told)\n  /r/App.ips")
+        // Who follows the events has heard how it ended when it did.
+        #expect(crash.announcement(of: report) == announced)
+    }
+
     @Test("a report of up to 1 MiB is attached as it is; of a larger one there is the size", arguments: [-1, 0, 1])
     func data(excess: Int) throws {
         let incident = try hang(.kill).incident

@@ -156,9 +156,12 @@ extension ControlText {
     private static func incident(_ incident: IncidentSummary, _ style: Style) -> String {
         let when = "\(style.time.date(incident.time)) (\(style.time.distance(incident.time)))"
         let blanks = String(repeating: " ", count: labelWidth + 2)
-        var text = wrapped("Incident", "\(when) \(incident.summary.shown)", style)
-        for detail in [incident.verdict, incident.report] {
-            if let detail { text += wrap(blanks + detail.shown, indent: labelWidth + 2, style) }
+        // The verdict on an end says how it ended.
+        let isEnd = [.crash, .exit].contains(incident.kind)
+        let sentences = [isEnd && incident.verdict != nil ? nil : incident.summary, incident.verdict].compactMap(\.self)
+        var text = wrapped("Incident", "\(when) \(sentences.first?.shown ?? "")", style)
+        for detail in sentences.dropFirst() + [incident.report].compactMap(\.self) {
+            text += wrap(blanks + detail.shown, indent: labelWidth + 2, style)
         }
         return text
     }

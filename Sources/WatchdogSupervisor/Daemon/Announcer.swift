@@ -120,7 +120,7 @@ final class Announcer {
         carriesReport: Bool
     ) {
         let narration = Narration(name: app, verbosity: verbosity)
-        tell(.reported, of: app, report.line, pid: subject.pid, report: report.path)
+        tell(.reported, of: app, event.announcement(of: report), pid: subject.pid, report: report.path)
         let lines = isTold(event) ? narration.lines(of: event, pid: subject.pid, report) : nil
         var entry: JournalEntry { JournalEntry(event, report, about: subject, carriesReport: carriesReport) }
         if event is Incident { tell(lines, entry, .info, &incidentRoom) } else { tell(lines, entry) }

@@ -125,8 +125,8 @@ extension Narration {
             case (nil, _) where report.printed != nil: "the crash log is printed above"
             case (nil, _): "\(event.absenceOfReport): \(report.failure ?? "unknown reason")"
             }
-        let lines = [report.culprit, report.verdict.line, place].compactMap(\.self)
-        return (["\(name)[\(pid ?? 0)] \(event.words(in: self))"] + lines).joined(separator: "\n  ")
+        let lines = event.sentences(in: self, report) + [place]
+        return "\(name)[\(pid ?? 0)] \(lines.joined(separator: "\n  "))"
     }
 
     /// What follows from an incident, before its report is written.

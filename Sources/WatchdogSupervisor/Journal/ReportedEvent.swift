@@ -3,6 +3,7 @@
 import WatchdogBase
 import WatchdogLinux
 import WatchdogPolicy
+import WatchdogVerdict
 
 /// The subject of a report; it is announced when the report was written or failed.
 protocol ReportedEvent {
@@ -16,6 +17,12 @@ protocol ReportedEvent {
     /// As in "HangMain[42] *answered again after 3 s*".
     func words(in narration: Narration) -> String
 
+    /// What happened, who does not move, and the verdict; nothing is said twice.
+    func sentences(in narration: Narration, _ report: ReportOutcome) -> [String]
+
+    /// What is told when the report is written, to those who have heard of the event itself.
+    func announcement(of report: ReportOutcome) -> String
+
     /// Adds the journal fields beyond those of the report.
     func addFields(to entry: inout JournalEntry)
 }
@@ -23,6 +30,12 @@ protocol ReportedEvent {
 extension ReportedEvent {
     var isToldWhenQuiet: Bool { true }
     var absenceOfReport: String { "no report could be written" }
+
+    func sentences(in narration: Narration, _ report: ReportOutcome) -> [String] {
+        [words(in: narration), report.culprit, report.verdict.line].compactMap(\.self)
+    }
+
+    func announcement(of report: ReportOutcome) -> String { report.line }
 }
 
 extension Incident: ReportedEvent {
@@ -59,6 +72,19 @@ extension Crash: ReportedEvent {
     var absenceOfReport: String { "no report" }
 
     func words(in narration: Narration) -> String { status.words }
+
+    /// The verdict on an end says how it ended.
+    func sentences(in narration: Narration, _ report: ReportOutcome) -> [String] {
+        let verdict = report.verdict.line
+        let core = if case .signaled(_, true) = status { " (core dumped)" } else { "" }
+        return [verdict.prefix(1).lowercased() + verdict.dropFirst() + core]
+    }
+
+    func announcement(of report: ReportOutcome) -> String {
+        let known = "Exited unexpectedly with code "
+        guard case .exited(let code) = status, report.line.hasPrefix("\(known)\(code)") else { return report.line }
+        return "nobody had asked it to exit" + report.line.dropFirst("\(known)\(code)".count)
+    }
 
     func addFields(to entry: inout JournalEntry) { entry.add(status) }
 }
