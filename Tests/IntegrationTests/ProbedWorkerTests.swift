@@ -36,8 +36,8 @@ extension EndToEnd {
             ]
         }
 
-        /// A master with a worker that shares its socket, answers one request, and hangs.
-        private static func server(_ hang: Hang, _ port: String) -> [String] {
+        /// A master with a worker that shares its socket, answers some requests, and hangs.
+        private static func server(_ hang: Hang, _ port: String, answers: Int = 1) -> [String] {
             python(
                 """
                 import os, signal, socket
@@ -49,32 +49,80 @@ extension EndToEnd {
                 def stop(): os.kill(os.getpid(), signal.SIGSTOP)
                 listening = socket.create_server(("127.0.0.1", int(sys.argv[1])), backlog=16)
                 def serve():
-                    connection = listening.accept()[0]
-                    connection.recv(4096)
-                    connection.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: 0\\r\\n\\r\\n")
-                    connection.close()
+                    for _ in range(int(sys.argv[4])):
+                        connection = listening.accept()[0]
+                        connection.recv(4096)
+                        connection.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: 0\\r\\n\\r\\n")
+                        connection.close()
                     if sys.argv[3] == "yes": connection = listening.accept()[0]
                     globals()[sys.argv[2]]()
                 if os.fork() == 0:
                     serve()
                     os._exit(0)
                 os.wait()
-                """, port, hang.function, hang.accepts ? "yes" : "no")
+                """, port, hang.function, hang.accepts ? "yes" : "no", "\(answers)")
         }
 
-        @Test("Headline, cause, fault and stack name the worker", arguments: hangs)
-        func named(hang: Hang) throws {
+        /// A port that was free a moment ago.
+        private static func freePort() throws -> String {
             let finder = try Program(
                 python("import socket; s = socket.create_server(('127.0.0.1', 0)); say(s.getsockname()[1])"))
             let port = try finder.line()
             try finder.end()
+            return port
+        }
+
+        @Test("Headline, cause, fault and stack name the worker", arguments: hangs)
+        func named(hang: Hang) throws {
+            let port = try Self.freePort()
             let ending = try supervise(
                 [
                     "--readiness", "probe", "--probe", "http://127.0.0.1:\(port)/", "--probe-interval", "400ms",
                     "--probe-timeout", "400ms", "--update", "1s", "--name", "web", "--probe-threshold",
                     hang.accepts ? "1" : "2",
                 ], Self.server(hang, port))
-            let report = try #require(ending.reports.first)
+            try expectWorker(hang, in: try #require(ending.reports.first))
+        }
+
+        @Test("A launch that no probe ends is judged by the worker", arguments: hangs)
+        func launch(hang: Hang) throws {
+            let port = try Self.freePort()
+            let ending = try supervise(
+                [
+                    "--readiness", "probe", "--probe", "http://127.0.0.1:\(port)/", "--probe-interval", "200ms",
+                    "--probe-timeout", "30s", "--launch", "4s", "--name", "web",
+                ], Self.server(hang, port, answers: 0))
+            #expect(ending.summary?.incidents.map(\.event) == ["process-launch"])
+            try expectWorker(hang, in: try #require(ending.reports.first))
+        }
+
+        /// Asks the server for a line, as a shell's health check does.
+        private static func question(_ port: String) -> String {
+            "exec:exec bash -c 'exec 3<>/dev/tcp/127.0.0.1/\(port); echo >&3; read -u 3 answer'"
+        }
+
+        @Test("A probe by a command is judged by the worker that the command waits for", arguments: hangs)
+        func command(hang: Hang) throws {
+            let port = try Self.freePort()
+            let ending = try supervise(
+                [
+                    "--readiness", "probe", "--probe", Self.question(port), "--probe-interval", "400ms",
+                    "--probe-timeout", "3s", "--update", "1s", "--name", "web", "--probe-threshold", "1",
+                ], Self.server(hang, port))
+            try expectWorker(hang, in: try #require(ending.reports.first))
+        }
+
+        @Test("So is a launch that a command ends", arguments: hangs.filter { $0.function == "read_feed" })
+        func readinessCommand(hang: Hang) throws {
+            let port = try Self.freePort()
+            let ending = try supervise(
+                ["--readiness", Self.question(port), "--launch", "4s", "--name", "web"],
+                Self.server(hang, port, answers: 0))
+            #expect(ending.summary?.incidents.map(\.event) == ["process-launch"])
+            try expectWorker(hang, in: try #require(ending.reports.first))
+        }
+
+        private func expectWorker(_ hang: Hang, in report: Report) throws {
             let linux = try #require(report.body.linux)
             let server = try #require(linux.server, "\(linux.notes)")
             let worker = report.body.pid

@@ -146,6 +146,89 @@ final class ServerSearchTests {
         #expect(look.server(of: connection, main: other.pid, preferring: nil) == nil)
     }
 
+    private func search(
+        _ server: TrailSubject, askedBy command: TrailSubject, until condition: (ServingProcess?, [Int32]) -> Bool
+    ) -> (found: ServingProcess?, workers: [Int32]) {
+        var last: ServingProcess?
+        var workers: [Int32] = []
+        _ = eventually {
+            workers = Procfs.children(of: server.pid)
+            let look = WaitLook(budget: .seconds(10)) { [server.pid] + workers }
+            last = look.server(askedBy: command.pid, main: server.pid, preferring: nil)
+            return condition(last, workers)
+        }
+        return (last, workers)
+    }
+
+    @Test(
+        "A command leads to the worker from which it, or a child of it, awaits a reply", arguments: [false, true],
+        [false, true])
+    func asked(overTCP: Bool, byChild: Bool) throws {
+        let address = overTCP ? "tcp:\(folder)/port" : "\(folder)/socket"
+        let server = try server("c, _ = s.accept(); c.recv(1); r, w = os.pipe(); os.read(r, 1)", address: address)
+        let command = try TrailSubject(
+            byChild ? "if os.fork() == 0: ask(sys.argv[1])\nos.wait()" : "ask(sys.argv[1])", address)
+        let (found, workers) = search(server, askedBy: command) { found, workers in
+            found?.hasAccepted == true && found?.id == workers.first
+        }
+        #expect(found?.id == workers.first && found?.hasAccepted == true)
+    }
+
+    @Test("A command leads to the worker that is kept from accepting, and not to its master", arguments: [false, true])
+    func askedInVain(overTCP: Bool) throws {
+        let address = overTCP ? "tcp:\(folder)/port" : "\(folder)/socket"
+        let server = try server("os.kill(os.getpid(), signal.SIGSTOP)", address: address)
+        let command = try TrailSubject("ask(sys.argv[1])", address)
+        let (found, workers) = search(server, askedBy: command) { found, workers in
+            // Until the master waits, it may be meant, too.
+            found != nil && found?.id == workers.first
+        }
+        #expect(found?.id == workers.first && found?.hasAccepted == false)
+    }
+
+    @Test("A command that waits for somebody else, or for nobody, leads nowhere")
+    func askedOthers() throws {
+        let server = try server("r, w = os.pipe(); os.read(r, 1)")
+        let other = try TrailSubject("s = listen(sys.argv[1]); c, _ = s.accept(); pause()", "\(folder)/other")
+        let command = try TrailSubject("ask(sys.argv[1])", "\(folder)/other")
+        var trail = WaitTrail()
+        #expect(
+            eventually {
+                trail = WaitLook(budget: .seconds(10)) { [] }.trail(process: command.pid, thread: command.pid)
+                return trail.hops.first?.process == other.pid && trail.hops.first?.link == .reply
+            })
+        try #require(eventually { access("\(folder)/ready", F_OK) == 0 })
+        let look = WaitLook(budget: .seconds(10)) { [server.pid] + Procfs.children(of: server.pid) }
+        #expect(look.server(askedBy: command.pid, main: server.pid, preferring: nil) == nil)
+        #expect(look.server(askedBy: other.pid, main: server.pid, preferring: nil) == nil)
+    }
+
+    @Test("The answer about a command survives the way from the examiner; a process with its ID later is not meant")
+    func askedMessage() throws {
+        let server = try server("c, _ = s.accept(); c.recv(1); r, w = os.pipe(); os.read(r, 1)")
+        let command = try TrailSubject("ask(sys.argv[1])", "\(folder)/socket")
+        let (found, _) = search(server, askedBy: command) { found, workers in
+            found?.hasAccepted == true && found?.id == workers.first
+        }
+        let main = try #require(ProcessStat.read(server.pid))
+        let asker = try #require(ProcessStat.read(command.pid))
+        let process = ExaminedProcess(id: server.pid, startTime: main.startTime, cgroup: nil)
+        func answer(startTime: UInt64) -> ServingProcess?? {
+            let examination = Examination.server(
+                of: process, askedBy: ExaminedProcess(id: command.pid, startTime: startTime, cgroup: nil),
+                preferring: nil)
+            return examination.answer(in: ExaminationAnswer.make(to: examination.request))
+        }
+        var last: ServingProcess?
+        // Without a cgroup, only processes with later IDs are searched, and IDs begin anew at some point.
+        _ = eventually {
+            last = answer(startTime: asker.startTime) ?? nil
+            return last != nil || (found?.id ?? 0) < server.pid
+        }
+        #expect(last == found || (found?.id ?? 0) < server.pid)
+        #expect(answer(startTime: asker.startTime + 1) == nil)
+    }
+
     @Test("The answer survives the way from the examiner")
     func message() throws {
         let server = try server("os.kill(os.getpid(), signal.SIGSTOP)")

@@ -25,6 +25,7 @@ enum ExaminationAnswer {
             case .waitsWithinApp: addWaits(of: process, thread: request.number(), isWithinApp: true, to: &answer)
             case .trail: addTrail(of: process, thread: request.number(), to: &answer)
             case .server: addServer(of: process, &request, to: &answer)
+            case .askedServer: addAskedServer(of: process, &request, to: &answer)
             case .variable: addVariable(request.text(), of: process, to: &answer)
             case .journalStream: addJournalStream(of: process, to: &answer)
             case .locks: addLocks(in: request.text(), to: &answer)
@@ -70,6 +71,22 @@ enum ExaminationAnswer {
         let connection = UnansweredConnection(accepted: accepted == 0 ? nil : accepted, address: address)
         let look = WaitLook(budget: WaitLook.trailBudget, isInCgroup: process.cgroup != nil) { process.family }
         let found = look.server(of: connection, main: process.id, preferring: Int32(bitPattern: preferred))
+        answer.append(found == nil ? 0 : 1)
+        found?.write(to: &answer)
+        return true
+    }
+
+    private static func addAskedServer(
+        of process: ExaminedProcess, _ request: inout ExaminerFields, to answer: inout ExaminerFields
+    ) -> Bool {
+        guard let command: Int32 = request.number(), let startTime: UInt64 = request.number(),
+            let preferred: UInt32 = request.number()
+        else { return false }
+        let asker = ExaminedProcess(id: command, startTime: startTime, cgroup: nil)
+        guard asker.exists else { return false }
+        let look = WaitLook(budget: WaitLook.trailBudget, isInCgroup: process.cgroup != nil) { process.family }
+        let found = look.server(askedBy: command, main: process.id, preferring: Int32(bitPattern: preferred))
+        guard asker.exists else { return false }
         answer.append(found == nil ? 0 : 1)
         found?.write(to: &answer)
         return true

@@ -78,7 +78,7 @@ public struct BlockedThread: Hashable, Sendable {
 }
 
 enum ExaminationKind: String {
-    case waits, waitsWithinApp, trail, server, variable, journalStream, locks
+    case waits, waitsWithinApp, trail, server, askedServer, variable, journalStream, locks
 }
 
 extension Examination where Answer == BlockedThread {
@@ -121,6 +121,22 @@ extension Examination where Answer == ServingProcess? {
         }
         let fields = [connection.accepted ?? 0, UInt32(bitPattern: preferred ?? 0)].map(String.init)
         return (fields + [connection.address.description]).reduce(examination) { Examination($0, adding: $1) }
+    }
+
+    /// Which process of an app should answer a command that probes it; the answer is nil if that is not known.
+    ///
+    /// - Parameters:
+    ///   - process: the main process of the app.
+    ///   - command: the first process of the command.
+    ///   - preferred: who is meant if several may be.
+    public static func server(
+        of process: ExaminedProcess, askedBy command: ExaminedProcess, preferring preferred: Int32?
+    ) -> Examination {
+        let examination = Examination(.askedServer, process) { fields in
+            fields.list(limit: 1) { ServingProcess(reading: &$0) }.map(\.first)
+        }
+        let fields = ["\(command.id)", "\(command.startTime)", "\(UInt32(bitPattern: preferred ?? 0))"]
+        return fields.reduce(examination) { Examination($0, adding: $1) }
     }
 }
 

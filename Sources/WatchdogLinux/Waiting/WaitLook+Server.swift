@@ -33,6 +33,69 @@ extension WaitLook {
         return ServingProcess(id: found.stat.id, startTime: found.stat.startTime, hasAccepted: false)
     }
 
+    /// The process of the app that should answer a command that probes it: the one whose reply the command, or a process that it
+    /// has started, waits for over a connection, or else the one that listens and is kept from accepting it.
+    ///
+    /// - Parameters:
+    ///   - command: the first process of the command.
+    ///   - main: the app's main process.
+    ///   - preferred: who is meant if several may be; nil for the one with the lowest ID.
+    /// - Returns: nil if no process of the app is known to be meant.
+    public func server(askedBy command: Int32, main: Int32, preferring preferred: Int32?) -> ServingProcess? {
+        guard let rights = TraceRights(command) else { return nil }
+        let look = readingMemory(of: rights.users[1])
+        let members = relatives(of: main)
+        let ids = Set(members.map(\.id))
+        let files = OpenFiles()
+        for process in Self.descendants(of: command) {
+            for thread in Procfs.threads(of: process).prefix(Self.threadsOfCommand) {
+                guard !budget.isSpent else { return nil }
+                let place = Place(process: process, thread: thread)
+                guard let exit = look.exit(from: place, files), ids.contains(exit.process) else { continue }
+                return server(at: exit, among: members, preferring: preferred)
+            }
+        }
+        return nil
+    }
+
+    /// How many processes of a command are looked at.
+    private static let processesOfCommand = 32
+    /// How many threads of each.
+    private static let threadsOfCommand = 16
+
+    /// A process and those that it has started, each behind its parent.
+    private static func descendants(of first: Int32) -> [Int32] {
+        var found = [first]
+        var next = 0
+        while next < found.count, found.count < processesOfCommand {
+            found += Procfs.children(of: found[next])
+            next += 1
+        }
+        return Array(found.prefix(processesOfCommand))
+    }
+
+    private func server(at exit: Exit, among members: [ProcessStat], preferring preferred: Int32?) -> ServingProcess? {
+        guard [.reply, .room, .acceptance].contains(exit.link) else { return nil }
+        let hasAccepted = exit.link != .acceptance
+        var sockets: Set<UInt64> = []
+        if case .socket(let inode)? = exit.file {
+            sockets = [inode]
+        } else if !hasAccepted {
+            // A Unix socket leads to who called listen(2), which may have left the socket to others.
+            sockets = Set(DescriptorTable.sockets(of: exit.process).filter(Self.isListening).map { UInt64($0) })
+        }
+        let holders = holders(of: sockets, among: members)
+        guard let found = likeliest(holders, with: hasAccepted ? exit.file : nil, preferring: preferred),
+            hasAccepted || found.isHeldUp
+        else { return nil }
+        return ServingProcess(id: found.stat.id, startTime: found.stat.startTime, hasAccepted: hasAccepted)
+    }
+
+    private static func isListening(_ inode: UInt32) -> Bool {
+        var socket = wd_unix_socket()
+        return wd_unix_socket_query(inode, &socket) == 0 && socket.is_listening
+    }
+
     private struct Candidate {
         let stat: ProcessStat
         /// How surely it is the one that does not answer.

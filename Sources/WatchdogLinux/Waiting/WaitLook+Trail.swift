@@ -5,7 +5,7 @@ import Glibc
 
 extension WaitLook {
     /// Where a wait leaves its process.
-    fileprivate struct Exit: Hashable {
+    struct Exit: Hashable {
         let link: WaitTrail.Link
         let process: Int32
         /// Nil if any thread of the process may be meant.
@@ -69,7 +69,7 @@ extension WaitLook {
     // MARK: - From one process to the next
 
     /// Where a thread's wait, or that of the thread of its process that it waits for, leaves the process.
-    private func exit(from start: Place, _ files: OpenFiles) -> Exit? {
+    func exit(from start: Place, _ files: OpenFiles) -> Exit? {
         var place = start
         var seen: Set<Place> = [start]
         while !budget.isSpent {

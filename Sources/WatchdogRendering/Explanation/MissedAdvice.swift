@@ -51,7 +51,7 @@ struct MissedAdvice {
             paragraph = FindingAdvice.sentence(for: .goroutinesWait) ?? ""
             return
         }
-        if missed.kind == .probe, missed.failure == nil, linux.server != nil {
+        if missed.failure == nil, linux.server != nil {
             reason = "its main thread waits in its loop; what it was asked may be stuck elsewhere, or forgotten"
             paragraph =
                 "The worker has the request and waits in its loop: nothing on its stack is the cause. See what the request "

@@ -27,6 +27,12 @@ final class CommandProcess {
     /// Nil while the command is being started.
     var pid: Int32? { session?.process.pid }
 
+    /// The command while it runs; nil before and afterward.
+    var examined: ExaminedProcess? {
+        guard source != nil, let session, let startTime = session.startTime else { return nil }
+        return ExaminedProcess(id: session.process.pid, startTime: startTime, cgroup: nil)
+    }
+
     /// Starts a command.
     ///
     /// - Parameters:

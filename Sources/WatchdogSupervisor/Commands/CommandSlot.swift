@@ -23,6 +23,8 @@ final class CommandSlot {
 
     /// The running command; nil if there is none.
     var pid: Int32? { process?.pid }
+    /// The running command, to be examined; nil if there is none.
+    var examined: ExaminedProcess? { process?.examined }
     /// What the next watchdogd needs to find it.
     var kept: KeptCommand? { process.flatMap { $0.pid == nil ? nil : $0.kept } }
 

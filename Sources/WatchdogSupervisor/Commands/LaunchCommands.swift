@@ -18,6 +18,8 @@ final class LaunchCommands {
     private let cgroups: CommandCgroups
     private let emit: (LaunchEvent) -> Void
     private let command: CommandSlot
+    /// Who should answer the readiness command.
+    private let commandLook: CommandLook
     private let probe: CommandSlot
     /// The search for a listening socket.
     private var search: BlockingWork.Ticket?
@@ -36,6 +38,7 @@ final class LaunchCommands {
         cgroups = CommandCgroups(host, launch.wrappedValue.launchID)
         command = CommandSlot(host, .command, cgroups, emit: emit)
         probe = CommandSlot(host, .probe, cgroups, emit: emit)
+        commandLook = CommandLook(host, at: command, evidence)
         liveness = LivenessProber(host, launch, probe, evidence, emit: emit)
         reload = ReloadCommand(host, below: cgroup, cgroups)
     }
@@ -64,6 +67,7 @@ final class LaunchCommands {
 
     /// Kills all commands except that of a reload.
     func stop() {
+        commandLook.end(isAnswered: false)
         command.cancel()
         if let search { host.work.cancel(search) }
         liveness.cancel()
@@ -83,10 +87,15 @@ final class LaunchCommands {
                 emit(.machine(.probed(isReady: isListening ?? false)))
             }
         case .command(let text):
-            command.run(SpawnRequest(shell: text, asIn: launch), for: Self.readinessLimit) { [emit] result in
+            commandLook.begin(within: min(Self.readinessLimit, launch.spec.allowances.launch / 2))
+            let request = SpawnRequest(shell: text, asIn: launch)
+            command.run(request, for: Self.readinessLimit) { [commandLook, emit] result in
                 switch result {
-                case .success(let status): emit(.machine(.probed(isReady: status == .exited(code: 0))))
+                case .success(let status):
+                    commandLook.end(isAnswered: status == .exited(code: 0))
+                    emit(.machine(.probed(isReady: status == .exited(code: 0))))
                 case .failure(let error):
+                    commandLook.end(isAnswered: false)
                     StandardError.mention("the readiness command cannot be run: \(error)")
                     emit(.machine(.probed(isReady: false)))
                 }

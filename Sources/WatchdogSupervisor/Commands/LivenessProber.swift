@@ -18,6 +18,9 @@ final class LivenessProber {
     private var connection: ConnectionProbe?
     /// The number of the check whether the connection is still not answered.
     private var look: Int?
+    private let commandLook: CommandLook
+    /// Whether a probe was answered; until then, the launch may end before half of a probe's timeout has passed.
+    private var hasAnswered = false
 
     init(
         _ host: Host, _ launch: Shared<LaunchConfiguration>, _ slot: CommandSlot, _ evidence: LaunchEvidence,
@@ -28,6 +31,7 @@ final class LivenessProber {
         self.slot = slot
         self.evidence = evidence
         self.emit = emit
+        commandLook = CommandLook(host, at: slot, evidence)
     }
 
     /// Starts a probe; reports `livenessProbed`, possibly before this returns.
@@ -38,7 +42,12 @@ final class LivenessProber {
             isOver = true
             connection = nil
             host.pacer.cancel(look)
-            evidence.forgetServer()
+            if result == .answered { hasAnswered = true }
+            if case .command = launch.livenessTarget {
+                commandLook.end(isAnswered: result == .answered)
+            } else {
+                evidence.forgetServer()
+            }
             emit(.machine(.livenessProbed(id: id, result)))
         }
         let started = begin(end)
@@ -60,16 +69,23 @@ final class LivenessProber {
         host.pacer.cancel(look)
         connection?.cancel()
         connection = nil
+        commandLook.end(isAnswered: false)
         slot.cancel()
+    }
+
+    /// How long a probe has for its answer.
+    private var timeout: Duration? {
+        guard let timeout = launch.spec.livenessProbe?.timeout else { return nil }
+        return hasAnswered ? timeout : min(timeout, launch.spec.allowances.launch / 2)
     }
 
     private func connect(
         to address: NetworkAddress, _ exchange: ConnectionProbe.Exchange, _ end: @escaping (ProbeResult) -> Void
     ) -> ConnectionProbe {
         let address = ListenAddress(address)
-        if let limit = launch.spec.livenessProbe?.timeout {
+        if let timeout {
             // A connection tells who has accepted it only while it exists.
-            look = host.pacer.schedule(after: limit / 2) { [unowned self] in
+            look = host.pacer.schedule(after: timeout / 2) { [unowned self] in
                 evidence.findServer(
                     of: UnansweredConnection(accepted: connection?.acceptedSocket, address: address))
             }
@@ -99,6 +115,7 @@ final class LivenessProber {
             let null = try host.system.openNull()
             request.descriptors = (0...2).map { .init(null.number, as: $0) }
             defer { withExtendedLifetime(null) {} }
+            if let timeout { commandLook.begin(within: timeout) }
             slot.run(request, for: nil) { result in
                 switch result {
                 case .success(let status): end(Self.result(of: status ?? .unknown))

@@ -17,6 +17,10 @@ final class LaunchEvidence {
     let main: ThreadEvidence
     /// The process that should answer the probe that has not been answered, if that is not the one of the main thread.
     private(set) var server: ServerEvidence?
+    /// Whether the search since ``beginSearch()`` has found one.
+    private(set) var hasFoundServer = false
+    /// Answers to earlier searches do not count.
+    private var search = 0
     private var memoryKillNotes = MemoryKillNotes()
     /// The program's working directory at the last check.
     private(set) var workingDirectory: String?
@@ -45,17 +49,46 @@ final class LaunchEvidence {
 
     /// Searches for the process that should answer a connection, and follows it until ``forgetServer()``.
     func findServer(of connection: UnansweredConnection) {
-        guard let pid = main.pid, let startTime = main.startTime, let examiner = host.examiner else { return }
-        let process = ExaminedProcess(id: pid, startTime: startTime, cgroup: cgroup?.path)
-        examiner.ask(.server(of: process, for: connection, preferring: server?.pid), of: tenant) { [weak self] found in
-            self?.follow(found ?? nil)
+        find({ .server(of: $0, for: connection, preferring: $1) }) { [weak self] in self?.follow($0) }
+    }
+
+    /// Searches for the process that should answer a command that probes the app, and follows it until ``forgetServer()``.
+    func findServer(askedBy command: ExaminedProcess) {
+        find({ .server(of: $0, askedBy: command, preferring: $1) }) { [weak self] found in
+            // It may not have got so far as to ask anybody; who was meant before counts until its end.
+            if let found { self?.follow(found) }
         }
     }
 
+    private func find(
+        _ examination: (ExaminedProcess, _ preferred: Int32?) -> Examination<ServingProcess?>,
+        then follow: @escaping (ServingProcess?) -> Void
+    ) {
+        guard let pid = main.pid, let startTime = main.startTime, let examiner = host.examiner else { return }
+        let process = ExaminedProcess(id: pid, startTime: startTime, cgroup: cgroup?.path)
+        let search = search
+        examiner.ask(examination(process, server?.pid), of: tenant) { [weak self] found in
+            if self?.search == search { follow(found ?? nil) }
+        }
+    }
+
+    /// Notes that another command probes the app: who should have answered the one before counts until this one has shown more.
+    func beginSearch() {
+        search += 1
+        hasFoundServer = false
+    }
+
+    /// Notes that the command has ended, or is to be ended, without an answer.
+    func endSearch() { if hasFoundServer { search += 1 } else { forgetServer() } }
+
     /// Forgets who should have answered, once there is an answer.
-    func forgetServer() { server = nil }
+    func forgetServer() {
+        search += 1
+        server = nil
+    }
 
     private func follow(_ found: ServingProcess?) {
+        hasFoundServer = found != nil
         guard let found, found.id != main.pid else { return forgetServer() }
         if let server, server.pid == found.id, server.thread.startTime == found.startTime {
             server.hasAccepted = found.hasAccepted

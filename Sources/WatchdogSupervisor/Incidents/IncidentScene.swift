@@ -28,7 +28,15 @@ struct IncidentScene {
 
     /// Who should have answered the probes that an incident is about; nil if that is the judged process, or not known.
     func server(of incident: Incident) -> ServerEvidence? {
-        guard case .probesFailed = incident.cause, let server = evidence.server, server.thread.hasObservation,
+        let isProbed =
+            switch incident.cause {
+            case .probesFailed: true
+            case .exhausted:
+                // The launch ends with the answer to a probe.
+                incident.event == .processLaunch && [.probe, .command].contains(launch.spec.readiness)
+            default: false
+            }
+        guard isProbed, let server = evidence.server, server.thread.hasObservation,
             server.pid != tree.main?.pid, server.pid != tree.judged?.pid
         else { return nil }
         return server
