@@ -2,6 +2,7 @@
 
 import Glibc
 import Testing
+import WatchdogControl
 import WatchdogLinux
 import WatchdogReport
 import WatchdogReportStore
@@ -62,6 +63,42 @@ extension EndToEnd {
             #expect(notes(report).contains { $0.hasPrefix("The names were added at ") }, "\(notes(report))")
             #expect(ending.errors.contains { $0.contains("locked: names were added to ") }, "\(ending.errors)")
             #expect(names(in: bed.scratch["reports"]).count == 1)
+        }
+
+        @Test("the next daemon adds the names that the one before has not found")
+        func next() throws {
+            let bed = try Bed(failing: "[ -e MARKS/busy ] && exit 70")
+            try bed.scratch.write("", to: "marks/busy")
+            let wrapper = ["sh", "-c", "shift; exec \(bed.watchdogd) \"$@\"", "sh"]
+            let app = """
+                [App]
+                ExecStart=\(bed.program)
+                [Watchdog]
+                Readiness=notify
+                Launch=1s
+                [Restart]
+                Policy=never
+                """
+            let first = try Service(["locked": app], wrapper: wrapper, scratch: bed.scratch)
+            let store = ReportStore(directory: bed.scratch["reports"])
+            #expect(eventually { (try? store.list().isEmpty) == false })
+            try first.wait(for: "locked") { $0.pid == nil && $0.lastIncident?.report != nil }
+            #expect(try first.end() == 0)
+            let stored = try #require(try store.list().first)
+            let early = try store.read(stored)
+            #expect(symbols(early).isEmpty && notes(early).contains { $0.hasPrefix("Names are missing. ") })
+            unlink(bed.scratch["marks/busy"])
+            first.remove("locked")
+            let second = try Service(wrapper: wrapper, scratch: bed.scratch)
+            #expect(
+                eventually {
+                    (try? store.read(stored)).map { symbols($0).contains("block_for_ever") } == true
+                })
+            let late = try store.read(stored)
+            #expect(notes(late).contains { $0.hasPrefix("The names were added at ") }, "\(notes(late))")
+            #expect(late.body.incident == early.body.incident)
+            try second.program.line("locked: names were added to ", on: .errors)
+            #expect(try second.end() == 0)
         }
 
         @Test("the daemon's report has all addresses at once, and names as soon as the helper works")

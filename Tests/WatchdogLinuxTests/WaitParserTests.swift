@@ -177,6 +177,12 @@ struct WaitParserTests {
         }
     }
 
+    @Test("a path of this machine is not served, and one that cannot be judged may be")
+    func mountTable() {
+        #expect(!MountTable.isServed("/proc/self/status"))
+        #expect(MountTable.isServed("/proc/../etc/passwd") && MountTable.isServed("proc/self/status"))
+    }
+
     // MARK: - Memory
 
     /// Memory around a futex word; offsets from the word.

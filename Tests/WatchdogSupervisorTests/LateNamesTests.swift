@@ -163,6 +163,40 @@ struct LateNamesTests {
         }
     }
 
+    @Test("a new daemon takes up the newest reports without names, and not those that nobody tries to name any more")
+    func left() throws {
+        try withTemporaryDirectory { directory in
+            let store = ReportStore(directory: "\(directory)/reports")
+            try store.prepare()
+            func later(by hours: Int64) -> WallTime { WallTime(seconds: WallTime.now().seconds + hours * 3_600) }
+            func write(_ note: String?, hoursAgo: Int64 = 0) throws -> String {
+                var facts = Self.facts(42)
+                facts.notes += [note].compactMap(\.self)
+                facts.captureTime = later(by: -hoursAgo)
+                return try store.write(Report(of: facts, on: .current(), capture: nil))
+            }
+            let older = try write(UnnamedReport.note, hoursAgo: 2)
+            _ = try write(nil, hoursAgo: 1)
+            let newer = try write(UnnamedReport.note)
+            let now = WallTime.now()
+            #expect(LeftReport.find(in: store, at: now).map(\.path) == [newer, older])
+            #expect(LeftReport.find(in: store, at: later(by: 23)).count == 2)
+            #expect(LeftReport.find(in: store, at: later(by: 25)).isEmpty)
+            let job = try #require(LeftReport.find(in: store, at: now).first)
+            let report = try store.read(try store.find(newer))
+            let after = try #require(job.report(replacing: report, at: now, isWhole: false))
+            let notes = after.body.linux?.notes ?? []
+            #expect(!notes.contains(UnnamedReport.note))
+            #expect(notes.contains { $0.hasPrefix("Names are still missing at ") })
+            // Somebody has named it meanwhile.
+            #expect(job.report(replacing: after, at: now, isWhole: true) == nil)
+            try store.replace(try store.find(newer), with: after)
+            #expect(LeftReport.find(in: store, at: now).map(\.path) == [older])
+            for _ in 0..<LeftReport.countLimit { _ = try write(nil) }
+            #expect(LeftReport.find(in: store, at: now).isEmpty)
+        }
+    }
+
     @Test("a report with all names is never written again")
     func whole() throws {
         try write(failures: 0, delays: [.zero]) { _, outcome, writer, _, _ in

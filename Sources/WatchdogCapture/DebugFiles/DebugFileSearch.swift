@@ -60,6 +60,20 @@ public struct DebugFileSearch {
         return found
     }
 
+    /// Searches for images where the process had them; they count if they have symbols.
+    ///
+    /// The paths may be anybody's words. Root opens only what nobody else can put there, and nothing that another process or
+    /// machine serves: that may never answer.
+    public mutating func findPrograms(_ wanted: [DebugFile.Wanted]) {
+        for image in wanted where found[image.buildID] == nil && Self.isPlain(image.path) {
+            let folder = image.path.split(separator: "/").dropLast().joined(separator: "/")
+            guard !MountTable.isServed(image.path), geteuid() != 0 || GuardedPath.isTrusted(folder: "/\(folder)"),
+                let file = examine(image.path, for: image)
+            else { continue }
+            found[image.buildID] = file
+        }
+    }
+
     /// Why the file found as an image's debug file cannot be used; nil if no file was found.
     public func impostor(of image: DebugFile.Wanted) -> String? { impostors[image.buildID] }
 

@@ -89,6 +89,7 @@ final class Daemon {
     /// launches what else is enabled.
     func begin(with listing: ConfigurationListing, _ inheritance: Inheritance) {
         configuration.begin(with: listing)
+        host.reportWriter.takeUpLeftNames()
         resume(inheritance, known: Set(listing.apps.map(\.name.description)))
     }
 

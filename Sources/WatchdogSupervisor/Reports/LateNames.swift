@@ -36,18 +36,20 @@ final class LateNames: Sendable {
     private let symbolicator: Symbolicator
     private let mailbox: Mailbox<Host.Message>
     private let queue = DispatchQueue(label: "org.watchdogd.late-names", qos: .background)
-    private let tries: Mutex<NamingTries<UnnamedReport>>
+    private let tries: Mutex<NamingTries<any NamingJob>>
+    private let leftDelay: Duration
     /// How many outcomes the loop has not heard of.
     private let untold = Mutex(0)
 
     init(
         _ store: ReportStore, _ symbolicator: Symbolicator, _ mailbox: Mailbox<Host.Message>,
-        delays: [Duration] = NamingTries<UnnamedReport>.delays
+        delays: [Duration] = NamingTries<any NamingJob>.delays
     ) {
         self.store = store
         self.symbolicator = symbolicator.patient
         self.mailbox = mailbox
         tries = Mutex(NamingTries(delays: delays))
+        leftDelay = delays.first ?? .zero
     }
 
     /// Whether no report waits, and the loop has heard of all.
@@ -65,9 +67,20 @@ final class LateNames: Sendable {
     /// Tries to name a report later, for which there is a reservation.
     ///
     /// - Parameter writing: the queue on which reports of its kind are written, so that nobody else changes it meanwhile.
-    func add(_ report: UnnamedReport, _ cost: StackBacklog.Cost, writing: DispatchQueue) {
+    func add(_ report: any NamingJob, _ cost: StackBacklog.Cost, writing: DispatchQueue) {
         tries.withLock { $0.add(report, cost, at: .now()) }
         schedule(writing)
+    }
+
+    /// Takes up the newest reports that an earlier watchdogd has left without names, a moment after the start.
+    func takeUpLeft(writing: DispatchQueue) {
+        queue.asyncAfter(deadline: .now() + .nanoseconds(Int(clamping: leftDelay.nanoseconds))) { [self] in
+            // They hold nothing but their names.
+            let cost = StackBacklog.Cost()
+            for report in LeftReport.find(in: store, at: .now()) where reserve(cost) {
+                add(report, cost, writing: writing)
+            }
+        }
     }
 
     /// Tries all that wait once more at once, and then no more.
@@ -98,10 +111,9 @@ final class LateNames: Sendable {
         schedule(writing)
     }
 
-    private func rewrite(_ job: UnnamedReport, isWhole: Bool) -> NamedReport {
+    private func rewrite(_ job: any NamingJob, isWhole: Bool) -> NamedReport {
         var outcome = NamedReport(
-            app: job.app, appName: job.facts.appName, pid: job.facts.pid, incident: job.incident, id: job.facts.id,
-            path: job.path)
+            app: job.app, appName: job.appName, pid: job.pid, incident: job.incident, id: job.id, path: job.path)
         guard let name = job.path.split(separator: "/").last, let stored = try? store.find(String(name)),
             // Someone may have removed or edited it, or put a link in its place.
             stored.isInStore, let old = try? store.read(stored),

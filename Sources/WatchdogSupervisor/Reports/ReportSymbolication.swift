@@ -24,6 +24,9 @@ public struct ReportSymbolication {
     /// The directories that the caller named; they must exist.
     private let named: [String]
     private let usesDebuginfod: Bool
+    private let symbolicator: Symbolicator
+    /// Whether the program and its libraries themselves are used, if they have symbols.
+    private let usesPrograms: Bool
 
     /// Prepares a symbolication.
     ///
@@ -33,6 +36,16 @@ public struct ReportSymbolication {
     public init(directories: [String], usesDebuginfod: Bool) {
         named = directories
         self.usesDebuginfod = usesDebuginfod
+        symbolicator = Symbolicator()
+        usesPrograms = false
+    }
+
+    /// Prepares a symbolication with what this machine has.
+    init(with symbolicator: Symbolicator) {
+        named = []
+        usesDebuginfod = false
+        self.symbolicator = symbolicator
+        usesPrograms = true
     }
 
     /// Finds the debug files and symbolicates the frames.
@@ -52,7 +65,6 @@ public struct ReportSymbolication {
         guard !images.isEmpty else {
             return Result(report: report, outcome: .init(), account: ["all frames have names and lines already"])
         }
-        let symbolicator = Symbolicator()
         var files: [Int: DebugFile] = [:]
         var missing: [String] = []
         progress("searching for debug files", nil)
@@ -114,6 +126,7 @@ public struct ReportSymbolication {
                 image.buildID.map { (image.index, DebugFile.Wanted(buildID: $0, name: image.name, path: image.path)) }
             })
         var search = DebugFileSearch(in: directories)
+        if usesPrograms { search.findPrograms(images.compactMap { wanted[$0.index] }) }
         let found = search.find(images.compactMap { wanted[$0.index] })
         let client = usesDebuginfod ? Debuginfod(symbolicator, environment: .inherited) : nil
         for (done, image) in images.enumerated()

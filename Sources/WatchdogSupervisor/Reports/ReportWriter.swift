@@ -48,7 +48,7 @@ final class ReportWriter: Sendable {
     init(
         store: ReportStore, symbolicator: Symbolicator, mailbox: Mailbox<Host.Message>, limitsRepeats: Bool,
         prints: Bool = false, readingPatience: Duration = .seconds(3),
-        namingDelays: [Duration] = NamingTries<UnnamedReport>.delays
+        namingDelays: [Duration] = NamingTries<any NamingJob>.delays
     ) {
         self.store = store
         self.prints = prints
@@ -166,6 +166,9 @@ final class ReportWriter: Sendable {
 
     /// Notes that the loop has received ``Host/Message/named(_:)``.
     func namesWereTold() { lateNames.wasTold() }
+
+    /// Looks for the names that an earlier watchdogd has not found.
+    func takeUpLeftNames() { lateNames.takeUpLeft(writing: queue) }
 
     /// Tries to find missing names once more at once, and then no more.
     func hurryNames() { lateNames.hurry(writing: queue) }

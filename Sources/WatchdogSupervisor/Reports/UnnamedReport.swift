@@ -14,10 +14,10 @@ import WatchdogVerdict
 /// The stacks are unwound anew: what was read of them without files of the app is a guess.
 ///
 /// Isolation: any thread, one at a time.
-final class UnnamedReport: Sendable {
+final class UnnamedReport: NamingJob {
     /// What the report says until it has the names.
     static let note =
-        "Names are missing. watchdogd tries for some minutes to add them to this report; "
+        "Names are missing. watchdogd tries for some minutes to add them to this report, and again if it is started anew; "
         + "later, 'watchdogd report symbolicate' may find them."
     /// How long one try may take.
     private static let time = Duration.seconds(120)
@@ -26,6 +26,9 @@ final class UnnamedReport: Sendable {
     let incident: IncidentKey
     let facts: IncidentFacts
     let path: String
+    var appName: String { facts.appName }
+    var pid: Int { facts.pid }
+    var id: IncidentID { facts.id }
     private let host: HostFacts
     private let stacks: UnnamedStacks
     /// The notes of the report as it was written; other notes mean that somebody has changed it.
@@ -96,12 +99,7 @@ final class UnnamedReport: Sendable {
             facts.others = others.processes(of: 0, besides: facts.pid)
             facts.strangers = others.processes(of: 1, besides: facts.pid)
         }
-        let moment = time.text(fractionDigits: 0)
-        facts.notes.append(
-            isWhole
-                ? "The names were added at \(moment), after the report was written."
-                : "Names are still missing at \(moment), and watchdogd does not try again; "
-                    + "'watchdogd report symbolicate' may find them.")
+        facts.notes.append(Self.conclusion(at: time, isWhole: isWhole))
         var report = Report(of: facts, on: host, capture: captured)
         report.name(culpritOf: Explanation(of: report))
         report.takeRepeats(of: stored)
