@@ -94,8 +94,9 @@ extension EndToEnd {
         ]
 
         @Test(
-            "gdb, lldb and eu-stack show the functions of both threads, and of a program at a fixed address",
-            arguments: [[String](), ["-no-pie"]])
+            "gdb, lldb and eu-stack show the functions of both threads, of a program at a fixed address, and of a deep stack",
+            // A capture copies 256 KiB of a stack, and the outermost 32 KiB.
+            arguments: [[String](), ["-no-pie"], ["-UFILLER", "-DFILLER=90000"]])
         func debuggers(_ compilation: [String]) throws {
             let (ending, program) = try hang(compiled: compilation)
             let file = ending.scratch["hang.core"]
@@ -115,6 +116,22 @@ extension EndToEnd {
                 let depth = shown.output.ranges(of: "wait_for_lock").count
                 #expect(depth == 3, "\(debugger.name): \(shown.output)")
             }
+        }
+
+        @Test("If parts of a stack are missing, the report says how much, and both ends are kept")
+        func gap() throws {
+            let (ending, program) = try hang(compiled: ["-UFILLER", "-DFILLER=400000"])
+            let notes = ending.reports.first?.body.linux?.notes ?? []
+            let process = ending.reports.first?.body.pid ?? 0
+            let words = "Debuggers do not get to the outer ends of kept stacks of which parts were not kept: "
+            #expect(
+                notes.contains { $0.hasPrefix(words) && $0.hasSuffix(" KiB of thread \(process).") }, "\(notes)")
+            let file = ending.scratch["hang.core"]
+            #expect(try core(["--output", file, "latest"], of: ending).code == 0)
+            guard isInstalled("gdb") else { return }
+            // The return address of main is in what is kept of the outer end: the stack begins below the arguments.
+            let shown = try run(["gdb", "-nx", "-q", "-batch", "-ex", "backtrace", program, file])
+            #expect(shown.output.contains("wait_for_lock"), "\(shown.output)\n\(shown.errors)")
         }
 
         @Test("They are as secret as memory: mode 0600, and what report core writes, too")

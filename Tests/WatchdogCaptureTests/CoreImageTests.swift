@@ -43,7 +43,7 @@ struct CoreImageTests {
         let subject = try Subject("threads", "2")
         let snapshot = try Snapshot.take(of: subject.process, .patient)
         let contents = try snapshot.contents()
-        let coreFile = try opened(try snapshot.core())
+        let coreFile = try opened(try snapshot.core().bytes)
         defer { withExtendedLifetime(coreFile.file) {} }
         let core = coreFile.core
         #expect(core.process?.id == subject.process)
@@ -75,12 +75,30 @@ struct CoreImageTests {
         }
     }
 
+    @Test("has both ends of a deep stack, and tells what lies between them", arguments: [0, 10_000])
+    func ends(gap: Int) throws {
+        let (start, length) = (UInt64(0x7000_0000_0f80), 8_000)
+        let outer = start + UInt64(length + gap)
+        var builder = SnapshotBuilder()
+        builder.process("PID=100\nPPID=2\nCOMM=app\nEXE=/usr/bin/app\nMETHOD=ptrace\nARCH=x86-64\n")
+        builder.thread(100, source: SnapshotThread.RegisterSource.ptrace.rawValue)
+        builder.memory(4, address: start, owner: 100, bytes: [UInt8](repeating: 1, count: length))
+        builder.memory(12, address: outer, owner: 100, bytes: [UInt8](repeating: 2, count: 4_096))
+        let image = try CoreImage(try SnapshotReader.parse(builder.bytes), files: [])
+        let coreFile = try opened(image.bytes)
+        defer { withExtendedLifetime(coreFile.file) {} }
+        #expect(coreFile.core.memory(at: start, count: length) == [UInt8](repeating: 1, count: length))
+        #expect(coreFile.core.memory(at: outer, count: 4_096) == [UInt8](repeating: 2, count: 4_096))
+        #expect(image.missing.map(\.bytes) == (gap == 0 ? [] : [gap]))
+        #expect(image.missing.allSatisfy { $0.thread == 100 })
+    }
+
     @Test("has the first page of each mapped file, with its build ID, and the loader's list of them")
     func files() throws {
         let subject = try Subject("threads", "1")
         let snapshot = try Snapshot.take(of: subject.process, .patient)
         let contents = try snapshot.contents()
-        let coreFile = try opened(try snapshot.core())
+        let coreFile = try opened(try snapshot.core().bytes)
         defer { withExtendedLifetime(coreFile.file) {} }
         let core = coreFile.core
         let modules = contents.modules
@@ -118,8 +136,8 @@ struct CoreImageTests {
         let subject = try Subject(program, ["read", "argument-7c1e"], environment: ["PASSWORD=secret-7c1e"])
         try subject.waitUntilReady()
         let snapshot = try Snapshot.take(of: subject.process, .patient)
-        let core = try snapshot.core()
-        #expect(try snapshot.core() == core)
+        let core = try snapshot.core().bytes
+        #expect(try snapshot.core().bytes == core)
         let text = String(decoding: core, as: UTF8.self)
         #expect(!text.contains("secret-7c1e") && !text.contains("argument-7c1e"))
     }
@@ -131,7 +149,7 @@ struct CoreImageTests {
         let snapshot = try Snapshot.take(of: subject.process)
         #expect(snapshot.method == .procfsRegisters)
         let contents = try snapshot.contents()
-        let coreFile = try opened(try snapshot.core())
+        let coreFile = try opened(try snapshot.core().bytes)
         defer { withExtendedLifetime(coreFile.file) {} }
         let core = coreFile.core
         let main = try #require(core.threads.first)

@@ -13,15 +13,17 @@ extension Snapshot {
     /// snapshot and files give the same bytes. What does not fit into ``coreLimit`` is left out: the outer ends of stacks,
     /// the main thread's last.
     ///
+    /// - Returns: the file, and how many bytes of which threads' stacks are not in it, so that a debugger does not get beyond them.
     /// - Throws: ``CoreError`` if there is nothing to write.
-    public func core() throws(CoreError) -> [UInt8] {
+    public func core() throws(CoreError) -> (bytes: [UInt8], missing: [(thread: Int32, bytes: Int)]) {
         let parsed: SnapshotContents
         do {
             parsed = try contents()
         } catch {
             throw CoreError("the snapshot cannot be read: \(error)")
         }
-        return try CoreImage(parsed, files: modules).bytes
+        let image = try CoreImage(parsed, files: modules)
+        return (image.bytes, image.missing)
     }
 }
 
@@ -47,6 +49,8 @@ struct CoreImage {
     /// The program's index among the modules.
     private let program: Int?
     private var memory = CoreMemory()
+    /// How much of stacks is not there.
+    private(set) var missing: [(thread: Int32, bytes: Int)] = []
     private let notes: [UInt8]
 
     /// - Parameter files: the descriptors of the mapped files, as the snapshot numbers them.
@@ -186,15 +190,27 @@ struct CoreImage {
         for (index, thread) in threads.enumerated() {
             let share = index == 0 ? room : max(Self.stackLeast, room / (threads.count - index))
             var left = min(room, share)
-            for stack in [thread.stack, thread.interruptedStack].compactMap(\.self) {
+            let inner = [thread.stack, thread.interruptedStack].compactMap(\.self)
+            var lacking = Self.gap(between: inner.last, and: thread.outerStack)
+            for stack in inner + [thread.outerStack].compactMap(\.self) {
                 let before = memory.byteCount
                 let offset = Int(stack.address - CoreMemory.page(of: stack.address))
                 let whole = left / CoreMemory.pageSize * CoreMemory.pageSize
-                memory.put(stack.bytes.prefix(max(0, whole - offset)), at: stack.address)
+                let kept = stack.bytes.prefix(max(0, whole - offset))
+                memory.put(kept, at: stack.address)
+                lacking += stack.bytes.count - kept.count
                 left -= memory.byteCount - before
                 room -= memory.byteCount - before
             }
+            if lacking > 0 { missing.append((thread.id, lacking)) }
         }
+    }
+
+    /// How many bytes of a stack were not captured between its inner part and its outer end.
+    private static func gap(between inner: SnapshotMemory?, and outer: SnapshotMemory?) -> Int {
+        guard let inner, let outer else { return 0 }
+        let end = inner.address &+ UInt64(inner.bytes.count)
+        return outer.address > end ? Int(clamping: outer.address - end) : 0
     }
 
     // MARK: - The file

@@ -8,6 +8,15 @@ import WatchdogReportStore
 public enum ReportCore {
     /// The most bytes of their file.
     public static let limit = Snapshot.coreLimit
+
+    /// What a report says of stacks that are not kept whole; nil if all are.
+    static func note(on missing: [(thread: Int32, bytes: Int)]) -> String? {
+        guard !missing.isEmpty else { return nil }
+        let parts = missing.prefix(3).map { "\(max(1, $0.bytes >> 10)) KiB of thread \($0.thread)" }
+        let rest = missing.count > 3 ? " and of \(missing.count - 3) more" : ""
+        return "Debuggers do not get to the outer ends of kept stacks of which parts were not kept: "
+            + parts.joined(separator: ", ") + "\(rest)."
+    }
 }
 
 extension ReportStore {

@@ -256,8 +256,9 @@ final class ReportWriter: Sendable {
         }
         var core: StoredCore?
         if let stacks, store.keepsStacks(of: facts.appName) {
+            let notes = facts.notes.count
             core = set(aside: stacks, of: report, &facts)
-            if core == nil {
+            if facts.notes.count > notes {
                 report = Report(of: facts, on: host, capture: captured)
                 report.name(culpritOf: explanation)
                 encoded = try? ReportCoding.encode(report)
@@ -279,7 +280,10 @@ final class ReportWriter: Sendable {
     /// Writes the stacks to the disk; if that fails, the facts say so.
     private func set(aside stacks: Snapshot, of report: Report, _ facts: inout IncidentFacts) -> StoredCore? {
         do {
-            return try store.set(aside: try stacks.core(), of: report)
+            let (bytes, missing) = try stacks.core()
+            let core = try store.set(aside: bytes, of: report)
+            if let note = ReportCore.note(on: missing) { facts.notes.append(note) }
+            return core
         } catch {
             facts.notes.append("The stacks were not kept: \(error).")
             return nil
