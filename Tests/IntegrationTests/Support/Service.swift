@@ -101,6 +101,10 @@ final class Service: ServedDaemon {
 
     /// Runs a command that talks to it.
     func command(_ arguments: String...) throws -> (code: Int32?, output: String, errors: String) {
+        try command(arguments)
+    }
+
+    func command(_ arguments: [String]) throws -> (code: Int32?, output: String, errors: String) {
         let program = try Program([product("watchdogd")] + arguments + ["--control", scratch["control"]])
         let code = try program.end().code
         return (code, program.text(.output), program.text(.errors))
