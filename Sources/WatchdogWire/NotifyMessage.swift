@@ -18,6 +18,8 @@ public struct NotifyMessage: Hashable, Sendable {
 
     /// The program has started, or has finished reloading.
     public var isReady = false
+    /// The program has shown its first frame; watchdogd's own key.
+    public var isFirstFrame = false
     /// The program does what it was started for; watchdogd's own key.
     public var isUseful = false
     /// The program is reloading its configuration.
@@ -82,6 +84,7 @@ extension NotifyMessage {
         for field in reader.fields {
             switch field.key {
             case "READY": field.raise(&isReady, orCount: &malformed)
+            case "FIRST_FRAME": field.raise(&isFirstFrame, orCount: &malformed)
             case "USEFUL": field.raise(&isUseful, orCount: &malformed)
             case "RELOADING": field.raise(&isReloading, orCount: &malformed)
             case "STOPPING": field.raise(&isStopping, orCount: &malformed)
@@ -121,6 +124,7 @@ extension NotifyMessage {
     public var datagram: [UInt8] {
         var writer = FieldWriter()
         writer.flag("READY", isReady)
+        writer.flag("FIRST_FRAME", isFirstFrame)
         writer.flag("USEFUL", isUseful)
         writer.flag("RELOADING", isReloading)
         writer.flag("STOPPING", isStopping)

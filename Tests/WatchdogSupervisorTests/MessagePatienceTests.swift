@@ -96,6 +96,7 @@ struct MessagePatienceTests {
             ("READY=1", false), ("WATCHDOG=1\nREADY=1", false), ("STOPPING=1", false), ("RELOADING=1", false),
             ("MAINPID=1", false), ("WATCHDOG=trigger", false), ("BARRIER=1", false), ("WATCHDOG_USEC=1", false),
             ("EXTEND_TIMEOUT_USEC=1", false), ("ERRNO=1", false), ("EXIT_STATUS=1", false), ("USEFUL=1", false),
+            ("FIRST_FRAME=1", false),
         ])
     func routine(message: String, isRoutine: Bool) {
         #expect(NotifyMessage(decoding: message.utf8).isRoutine == isRoutine)

@@ -20,6 +20,7 @@ struct NotifyMessageTests {
     func everyKey() {
         let text = """
             READY=1
+            FIRST_FRAME=1
             USEFUL=1
             RELOADING=1
             STOPPING=1
@@ -37,6 +38,7 @@ struct NotifyMessageTests {
             """
         let expected = message {
             $0.isReady = true
+            $0.isFirstFrame = true
             $0.isUseful = true
             $0.isReloading = true
             $0.isStopping = true

@@ -49,15 +49,19 @@ final class LaunchMessages {
             let isOwn = message.senderUser == geteuid() || message.senderUser == 0 || geteuid() == 0
             // The age is by the wall clock, which somebody may have set meanwhile.
             let age = message.age > .zero && message.age < .seconds(1) ? message.age : .zero
-            if isOwn { signals += Self.signals(in: message.bytes).map { ($0, .now() - age) } }
+            guard isOwn else { continue }
+            let said = NotifyMessage(decoding: message.bytes)
+            let flags = (said.isReady, said.isFirstFrame, said.isUseful)
+            signals += Self.signals(flags).map { ($0, .now() - age) }
         }
         for _ in 0..<256 {
             guard let channel, case .message(let message)? = try? channel.receive() else { break }
-            signals += Self.signals(in: message.bytes).map { ($0, .now()) }
+            let said = ClientMessage(decoding: message.bytes)
+            let flags = (said.isReady, said.isFirstFrame, said.isUseful)
+            signals += Self.signals(flags).map { ($0, .now()) }
         }
         return signals
     }
-
     /// Whether the channel's other end is closed, so that waiting for it is pointless.
     func dropClosedChannel() {
         guard let channel else { return }
@@ -65,12 +69,11 @@ final class LaunchMessages {
         if poll(&entry, 1, 0) == 1, entry.revents & Int16(POLLHUP) != 0 { self.channel = nil }
     }
 
-    private static func signals(in bytes: [UInt8]) -> [LaunchGoal] {
-        let message = ClientMessage(decoding: bytes)
+    private static func signals(_ flags: (ready: Bool, firstFrame: Bool, useful: Bool)) -> [LaunchGoal] {
         var signals: [LaunchGoal] = []
-        if message.isReady { signals.append(.ready) }
-        if message.isFirstFrame { signals.append(.firstFrame) }
-        if message.isUseful { signals.append(.useful) }
+        if flags.ready { signals.append(.ready) }
+        if flags.firstFrame { signals.append(.firstFrame) }
+        if flags.useful { signals.append(.useful) }
         return signals
     }
 }

@@ -61,10 +61,7 @@ struct LaunchTrace: Hashable, Sendable {
 
     /// - Parameter isReady: whether the launch is over, so that a task can begin only while another is open.
     mutating func note(_ message: ClientMessage, at now: Instant, isReady: Bool = false) {
-        if message.isFirstFrame, firstFrame == nil {
-            firstFrame = now
-            firstFrameAccount = startup.log?.account(at: now)
-        }
+        if message.isFirstFrame { noteFirstFrame(at: now) }
         if message.isUseful { noteUse(at: now) }
         for name in message.launchTasksBegun { begin(name, at: now, isReady: isReady) }
         for name in message.launchTasksEnded { end(name, at: now) }
@@ -85,6 +82,12 @@ struct LaunchTrace: Hashable, Sendable {
 
     /// Whether the app marked anything.
     var hasMarks: Bool { firstFrame != nil || useful != nil || !intervals.isEmpty || !tasks.isEmpty }
+
+    mutating func noteFirstFrame(at now: Instant) {
+        guard firstFrame == nil else { return }
+        firstFrame = now
+        firstFrameAccount = startup.log?.account(at: now)
+    }
 
     mutating func noteUse(at now: Instant) {
         if useful == nil { useful = now }

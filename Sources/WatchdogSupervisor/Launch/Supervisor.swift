@@ -363,6 +363,10 @@ final class Supervisor {
             account.dropped += 1
             return events
         }
+        if message.isFirstFrame {
+            if machine.launchDuration == nil, trace.firstFrame == nil { trace.note(shell.readStartup()) }
+            trace.noteFirstFrame(at: sent)
+        }
         if message.isUseful { trace.noteUse(at: sent) }
         if let status = message.status { account.status = status }
         if let errno = message.errno { account.errno = errno }
