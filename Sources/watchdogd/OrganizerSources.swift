@@ -141,6 +141,7 @@ extension OrganizerEvent {
                     time: launch.time.seconds, version: launch.version.name, host: launch.host,
                     duration: launch.duration)
                 : .other(time: launch.time.seconds)
+        case .completion(let completion): self = .other(time: completion.time.seconds)
         case .hang(let hang):
             self = .hang(time: hang.time.seconds, version: hang.version.name, duration: hang.duration)
         case .termination(let end):

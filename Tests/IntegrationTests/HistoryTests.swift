@@ -31,6 +31,7 @@ extension EndToEnd {
 
             let groups: [Group]
             let phases: [Phase]
+            let moments: [Phase]
             let firstVersion: Version?
             let lastVersion: Version?
         }
@@ -118,6 +119,32 @@ extension EndToEnd {
             #expect(unknown.errors.contains("did you mean x\\x1b[31m?"), "\(unknown.errors)")
             #expect(!unknown.errors.contains("\u{1b}"))
             #expect(try run(["launches", "--history", ""]).code == 64)
+        }
+
+        @Test("A first frame and a use after READY=1 are expected, kept and exported; the notify socket is good enough")
+        func lateUse() throws {
+            let scratch = try Scratch()
+            let history = scratch["history.db"]
+            let script = """
+                import os, socket, time
+                s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+                s.connect(os.environ["NOTIFY_SOCKET"].replace("@", "\0", 1))
+                for word in (b"READY=1", b"FIRST_FRAME=1", b"USEFUL=1"):
+                    s.send(word)
+                    time.sleep(0.1)
+                """
+            let result = try run([
+                "run", "--history", history, "--name", "app", "--expect", "first-frame within 60s", "--expect",
+                "useful within 60s", "--", "/usr/bin/python3", "-c", script,
+            ])
+            #expect(result.code == 0, "\(result.errors)")
+            let reply = try launches(of: "app", by: "version", in: scratch)
+            #expect(reply.moments.map(\.name) == ["first-frame", "useful"])
+            #expect(reply.moments.map(\.count) == [1, 1])
+            let ready = try #require(reply.groups.first?.p50USec)
+            for moment in reply.moments { #expect(moment.p50USec ?? 0 > ready, "\(moment.name)") }
+            let export = try run(["report", "export", "--format", "metrickit-metrics", "--history", history])
+            #expect(export.output.contains("\"histogrammedExtendedLaunch\""))
         }
 
         @Test("Ends and launches are exported as MetricKit's metrics")

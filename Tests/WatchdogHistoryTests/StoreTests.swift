@@ -154,6 +154,8 @@ struct StoreTests {
             "UPDATE day_phases SET buckets = x'07ff0f\(String(repeating: "05ffffffffff1f", count: 400))'",
             "UPDATE day_phases SET buckets = 5, day = \(Int64.max)",
             "UPDATE day SET buckets = x'\(String(repeating: "05ffffffffff1f", count: 40))'",
+            "UPDATE day_moments SET buckets = x'\(String(repeating: "05ffffffffff1f", count: 40))', moment = 'useful'",
+            "UPDATE launch SET exec = \(Int64.max), extended = \(Int64.min)",
         ] {
             let scratch = Scratch()
             do {

@@ -89,6 +89,8 @@ public struct KeptTermination: Equatable, Sendable {
 public enum HistoryEntry: Equatable, Sendable {
     /// A launch or resume.
     case launch(KeptLaunch)
+    /// What became known of a launch whose record is written; no reader returns it.
+    case completion(LaunchCompletion)
     /// A hang.
     case hang(KeptHang)
     /// The end of a process.
@@ -106,6 +108,7 @@ public enum HistoryEntry: Equatable, Sendable {
         case .termination(var termination):
             termination.version = termination.version.resolved(by: packages)
             return .termination(termination)
+        case .completion: return self
         }
     }
 }

@@ -48,6 +48,25 @@ public struct KeptLaunch: Equatable, Sendable {
         case ready
         /// The app became useful.
         case useful
+        /// The last task that extends the launch was over, and the app was ready.
+        case extended
+    }
+
+    /// Work that the app made part of its launch.
+    public struct Task: Hashable, Sendable {
+        /// The task's name.
+        public var name: String
+        /// When it began, counted from the request.
+        public var begin: Duration
+        /// When it ended; nil if it did not before the launch was over.
+        public var end: Duration?
+
+        /// Creates a task.
+        public init(name: String, begin: Duration, end: Duration? = nil) {
+            self.name = name
+            self.begin = begin
+            self.end = end
+        }
     }
 
     /// The app's name.
@@ -70,6 +89,8 @@ public struct KeptLaunch: Equatable, Sendable {
     public var host: String
     /// The known moments, counted from the request.
     public var moments: [Moment: Duration]
+    /// The tasks that extend the launch, in the order in which they began.
+    public var tasks: [Task]
     /// How long each phase took that has ended; empty if they are not known.
     public var phases: [LaunchPhaseName: Duration]
     /// The CPU time of the main process until the launch was over; nil if unknown.
@@ -91,8 +112,9 @@ public struct KeptLaunch: Equatable, Sendable {
     public init(
         app: String, time: WallTime, kind: Kind = .launch, outcome: Outcome = .ready, cause: String = "start",
         source: String? = nil, temperature: Temperature = .unknown, version: ProgramVersion = ProgramVersion(),
-        host: String = "", moments: [Moment: Duration] = [:], phases: [LaunchPhaseName: Duration] = [:],
-        cpuTime: Duration? = nil, majorFaults: Int? = nil, bytesRead: Int? = nil
+        host: String = "", moments: [Moment: Duration] = [:], tasks: [Task] = [],
+        phases: [LaunchPhaseName: Duration] = [:], cpuTime: Duration? = nil, majorFaults: Int? = nil,
+        bytesRead: Int? = nil
     ) {
         self.app = app
         self.time = time
@@ -104,9 +126,24 @@ public struct KeptLaunch: Equatable, Sendable {
         self.version = version
         self.host = host
         self.moments = moments
+        self.tasks = tasks
         self.phases = phases
         self.cpuTime = cpuTime
         self.majorFaults = majorFaults
         self.bytesRead = bytesRead
+    }
+
+    /// Adds what became known since; nothing that is known is replaced.
+    public mutating func complete(with completion: LaunchCompletion) {
+        guard let exec = moments[.exec] else { return }
+        for (moment, time) in completion.moments where moments[moment] == nil { moments[moment] = exec + time }
+        if !completion.tasks.isEmpty { tasks = completion.tasks.map { $0.later(by: exec) } }
+    }
+}
+
+extension KeptLaunch.Task {
+    /// The same task, counted from an earlier moment.
+    func later(by offset: Duration) -> KeptLaunch.Task {
+        KeptLaunch.Task(name: name, begin: begin + offset, end: end.map { $0 + offset })
     }
 }

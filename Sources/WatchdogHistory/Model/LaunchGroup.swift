@@ -70,6 +70,34 @@ public struct PhaseSummary: Equatable, Sendable {
     }
 }
 
+/// How long launches took until a moment that not every app has.
+public struct MomentSummary: Equatable, Sendable {
+    /// Which.
+    public var moment: KeptLaunch.Moment
+    /// The times from the request, in all launches in which the moment came, also those that never became ready.
+    public var durations: DurationBuckets
+
+    /// Creates a summary.
+    public init(moment: KeptLaunch.Moment, durations: DurationBuckets) {
+        self.moment = moment
+        self.durations = durations
+    }
+}
+
+extension KeptLaunch.Moment {
+    /// The moments that are summarized: those that not every app has, in the order in which they usually come.
+    static let summarized: [KeptLaunch.Moment] = [.firstFrame, .useful, .extended]
+
+    /// The name for people, after `from the request to`.
+    var title: String {
+        switch self {
+        case .firstFrame: "first frame"
+        case .extended: "the end of its launch tasks"
+        case .exec, .hello, .ready, .useful: rawValue
+        }
+    }
+}
+
 /// The launches of one app, or of all apps.
 public struct LaunchSummaryTable: Equatable, Sendable {
     /// The app; nil for all.
@@ -80,6 +108,8 @@ public struct LaunchSummaryTable: Equatable, Sendable {
     public var groups: [LaunchGroup]
     /// The phases of all the launches, in their order; empty without an app, or if none is known.
     public var phases: [PhaseSummary]
+    /// The times until moments that not every app has; empty without an app, or if none is known.
+    public var moments: [MomentSummary]
     /// The version of the first launch; nil without an app or without launches.
     public var firstVersion: ProgramVersion?
     /// The version of the last launch.
@@ -88,12 +118,13 @@ public struct LaunchSummaryTable: Equatable, Sendable {
     /// Creates a table.
     public init(
         app: String?, key: LaunchGroup.Key, groups: [LaunchGroup], phases: [PhaseSummary] = [],
-        firstVersion: ProgramVersion? = nil, lastVersion: ProgramVersion? = nil
+        moments: [MomentSummary] = [], firstVersion: ProgramVersion? = nil, lastVersion: ProgramVersion? = nil
     ) {
         self.app = app
         self.key = key
         self.groups = groups
         self.phases = phases
+        self.moments = moments
         self.firstVersion = firstVersion
         self.lastVersion = lastVersion
     }

@@ -85,6 +85,7 @@ extension HistoryReader {
             app: app, key: key, groups: groups.values.sorted(by: key == .version ? byTime : bySize))
         if let app {
             table.phases = try phases(of: app, from: start)
+            table.moments = try moments(of: app, from: start)
             table.firstVersion = try version(of: app, since: start.time, "ASC")
             table.lastVersion = try version(of: app, since: start.time, "DESC")
         }

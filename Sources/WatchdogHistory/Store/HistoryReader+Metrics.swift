@@ -32,13 +32,17 @@ extension HistoryReader {
                 body(&days[place, default: MetricKitMetrics.Day(app: place.app, day: day)], row)
             }
         }
-        try each("launch", "kind, ready, first_frame, useful, build_id, package, package_version, source") { day, row in
+        let extended = try HistorySchema.hasMoments(connection) ? "extended" : "NULL"
+        let columns = "kind, ready, first_frame, useful, build_id, package, package_version, source, \(extended)"
+        try each("launch", columns) { day, row in
             if row.text(2) == KeptLaunch.Kind.resume.rawValue {
                 if let ready = row.duration(3) { day.resumes.add(ready) }
             } else {
                 let ready = row.text(9) == KeptLaunch.assumed ? nil : row.duration(3)
                 if let draw = row.duration(4) ?? ready { day.firstDraws.add(draw) }
-                if let useful = row.duration(5) { day.useful.add(useful) }
+                // Its tasks may end before its first frame.
+                let extended = row.duration(10).map { max($0, row.duration(4) ?? .zero) }
+                if let extended = extended ?? row.duration(5) { day.extendedLaunches.add(extended) }
             }
             let version = ProgramVersion(buildID: row.text(6), package: row.text(7), packageVersion: row.text(8))
             if day.version != ProgramVersion(), day.version != version { day.hasSeveralVersions = true }

@@ -44,6 +44,15 @@ enum HistorySchema {
             app INTEGER NOT NULL, day INTEGER NOT NULL, buckets BLOB NOT NULL, PRIMARY KEY (app, day));
         """,
         "ALTER TABLE day ADD COLUMN assumed INTEGER NOT NULL DEFAULT 0;",
+        """
+        ALTER TABLE launch ADD COLUMN extended INTEGER;
+        CREATE TABLE launch_task (
+            launch INTEGER NOT NULL, name TEXT NOT NULL, began INTEGER NOT NULL, ended INTEGER,
+            PRIMARY KEY (launch, name)) WITHOUT ROWID;
+        CREATE TABLE day_moments (
+            app INTEGER NOT NULL, day INTEGER NOT NULL, moment TEXT NOT NULL, buckets BLOB NOT NULL,
+            PRIMARY KEY (app, day, moment)) WITHOUT ROWID;
+        """,
     ]
 
     /// Whether the file has phases of launches: a reader may find an older one, which only a writer upgrades.
@@ -54,6 +63,11 @@ enum HistorySchema {
     /// Whether the file counts launches that were only assumed to be complete.
     static func hasAssumed(_ connection: Connection) throws(HistoryError) -> Bool {
         try connection.integer("PRAGMA user_version") ?? 0 >= 3
+    }
+
+    /// Whether the file has launch tasks, and counts the moments of launches.
+    static func hasMoments(_ connection: Connection) throws(HistoryError) -> Bool {
+        try connection.integer("PRAGMA user_version") ?? 0 >= 4
     }
 
     /// Throws if the file holds something else, or what a later watchdogd wrote.

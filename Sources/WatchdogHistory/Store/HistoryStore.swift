@@ -30,6 +30,7 @@ public final class HistoryStore {
     private let limits: Limits
     private let connection: Connection
     private var phases = PhaseCounts()
+    private var moments = MomentCounts()
     private var names: [String: Int64] = [:]
     private var versions: [Int64: [ProgramVersion: Int64]] = [:]
     /// Identifiers of names and versions that are kept in memory; more are looked up again.
@@ -115,12 +116,14 @@ public final class HistoryStore {
             try connection.transaction { () throws(HistoryError) in
                 for entry in entries { try add(entry) }
                 try phases.flush(to: connection)
+                try moments.flush(to: connection)
             }
         } catch {
             // What was inserted for them is gone too.
             names = [:]
             versions = [:]
             phases = PhaseCounts()
+            moments = MomentCounts()
             throw error
         }
     }
@@ -130,6 +133,8 @@ public final class HistoryStore {
         if versions.values.reduce(0, { $0 + $1.count }) > Self.cacheLimit { versions = [:] }
         switch entry {
         case .launch(let launch): try add(launch)
+        case .completion(let completion):
+            try LaunchRow.find(completion, in: connection)?.complete(with: completion, in: connection, &moments)
         case .hang(let hang):
             let app = try identifier(of: hang.app, in: "app")
             try connection.run(
@@ -171,8 +176,10 @@ public final class HistoryStore {
                 Value(launch.majorFaults), Value(launch.bytesRead),
                 PhaseBytes.bytes(launch.phases).map { .bytes($0) } ?? .null,
             ] + moments.map { Value(launch.moments[$0]) })
+        if !launch.tasks.isEmpty { try LaunchRow.write(launch.tasks, of: connection.lastRow, to: connection) }
         try count(launch, app, version, host)
         phases.add(launch, of: app)
+        self.moments.add(launch.moments, of: app, on: launch.time.day)
     }
 
     /// Adds a launch to the counts of its day, which answer questions without reading every launch.
@@ -306,11 +313,17 @@ public final class HistoryStore {
 
     private func remove(before time: Int64) throws(HistoryError) {
         try connection.transaction { () throws(HistoryError) in
+            // First, because a row's number may be used again.
+            try connection.run(
+                "DELETE FROM launch_task WHERE launch IN (SELECT id FROM launch WHERE time < ?)", [.integer(time)])
             for table in ["launch", "hang", "termination"] {
                 try connection.run("DELETE FROM \(table) WHERE time < ?", [.integer(time)])
             }
             try connection.run("DELETE FROM day WHERE last_time < ?", [.integer(time)])
-            try connection.run("DELETE FROM day_phases WHERE day < ?", [.integer(WallTime(microseconds: time).day)])
+            for table in ["day_phases", "day_moments"] {
+                try connection.run(
+                    "DELETE FROM \(table) WHERE day < ?", [.integer(WallTime(microseconds: time).day)])
+            }
             try connection.run(
                 """
                 DELETE FROM version WHERE first_time < ? AND id NOT IN (SELECT version FROM launch UNION \

@@ -38,24 +38,33 @@ public struct LaunchesReply: Encodable, Sendable {
         }
     }
 
-    private struct Phase: Encodable {
+    /// A phase, or the time until a moment.
+    private struct Part: Encodable {
         let name: String
         let count: Int
         let p50USec: Int64?
         let p90USec: Int64?
 
-        init(_ summary: PhaseSummary) {
-            name = summary.phase.rawValue
-            count = summary.durations.count
-            p50USec = summary.durations.quantile(0.5)?.wholeMicroseconds
-            p90USec = summary.durations.quantile(0.9)?.wholeMicroseconds
+        init(_ summary: PhaseSummary) { self.init(summary.phase.rawValue, summary.durations) }
+
+        /// Like phases, moments have hyphens.
+        init(_ summary: MomentSummary) {
+            self.init(summary.moment.rawValue.replacing("_", with: "-"), summary.durations)
+        }
+
+        private init(_ name: String, _ durations: DurationBuckets) {
+            self.name = name
+            count = durations.count
+            p50USec = durations.quantile(0.5)?.wholeMicroseconds
+            p90USec = durations.quantile(0.9)?.wholeMicroseconds
         }
     }
 
     private let app: String?
     private let by: String
     private let groups: [Group]
-    private let phases: [Phase]?
+    private let phases: [Part]?
+    private let moments: [Part]?
     private let firstVersion: ProgramVersion?
     private let lastVersion: ProgramVersion?
 
@@ -64,7 +73,8 @@ public struct LaunchesReply: Encodable, Sendable {
         app = table.app
         by = table.key.rawValue
         groups = table.groups.map(Group.init)
-        phases = table.app == nil ? nil : table.phases.map(Phase.init)
+        phases = table.app == nil ? nil : table.phases.map { Part($0) }
+        moments = table.app == nil ? nil : table.moments.map { Part($0) }
         firstVersion = table.firstVersion
         lastVersion = table.lastVersion
     }

@@ -34,7 +34,10 @@ public struct LaunchesText: Sendable {
             lines += first == last ? ["version \(last)"] : ["first version: \(first)", "last version:  \(last)"]
         }
         lines += [""] + rows(table)
-        if !table.phases.isEmpty { lines += [""] + rows(table.phases) }
+        let phases = table.phases.map { ($0.phase.fullTitle, $0.durations) }
+        if !phases.isEmpty { lines += [""] + rows("phase", phases) }
+        let moments = table.moments.map { ($0.moment.title, $0.durations) }
+        if !moments.isEmpty { lines += [""] + rows("from the request to", moments) }
         let histogram = self.histogram(total.durations)
         if !histogram.isEmpty { lines += [""] + histogram }
         let text = lines.map { String($0.reversed().drop { $0 == " " }.reversed()) }.joined(separator: "\n") + "\n"
@@ -83,12 +86,12 @@ public struct LaunchesText: Sendable {
         return lines
     }
 
-    private func rows(_ phases: [PhaseSummary]) -> [String] {
-        let width = phases.map(\.phase.fullTitle.count).max() ?? 0
-        return [line("phase", ["count", "p50", "p90"], [], width)]
-            + phases.map { summary in
-                let spans = [0.5, 0.9].map { summary.durations.quantile($0)?.shown ?? "-" }
-                return line(summary.phase.fullTitle, ["\(summary.durations.count)"] + spans, [], width)
+    private func rows(_ title: String, _ parts: [(title: String, durations: DurationBuckets)]) -> [String] {
+        let width = max(title.count, parts.map(\.title.count).max() ?? 0)
+        return [line(title, ["count", "p50", "p90"], [], width)]
+            + parts.map { part in
+                let spans = [0.5, 0.9].map { part.durations.quantile($0)?.shown ?? "-" }
+                return line(part.title, ["\(part.durations.count)"] + spans, [], width)
             }
     }
 

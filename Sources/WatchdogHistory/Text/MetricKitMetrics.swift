@@ -5,7 +5,9 @@ import WatchdogBase
 /// One day of an app in the form of MetricKit's metrics, for collectors that accept them.
 ///
 /// The keys are those of `MXMetricPayload`'s JSON: `MXAppLaunchMetric`, `MXAppResponsivenessMetric` and
-/// `MXAppExitMetric`. The time to first draw is the time until the app was ready where it reports no first frame.
+/// `MXAppExitMetric`. The time to first draw is the time until the app was ready where it reports no first frame. An
+/// extended launch lasts until the first frame has been drawn and all launch tasks have ended; that of an app without
+/// launch tasks lasts until it is useful.
 public struct MetricKitMetrics: Encodable, Equatable, Sendable {
     /// The source of the payload.
     struct Day {
@@ -15,7 +17,7 @@ public struct MetricKitMetrics: Encodable, Equatable, Sendable {
         var version = ProgramVersion()
         var hasSeveralVersions = false
         var firstDraws = DurationBuckets()
-        var useful = DurationBuckets()
+        var extendedLaunches = DurationBuckets()
         var resumes = DurationBuckets()
         var hangs = DurationBuckets()
         var foregroundExits: [KeptTermination.Reason: Int] = [:]
@@ -140,7 +142,8 @@ public struct MetricKitMetrics: Encodable, Equatable, Sendable {
         metaData = MetaData(appBuildVersion: day.version.buildID, bundleIdentifier: day.app)
         applicationLaunchMetrics = Launches(
             histogrammedTimeToFirstDrawKey: Histogram(day.firstDraws),
-            histogrammedExtendedLaunch: Histogram(day.useful), histogrammedResumeTime: Histogram(day.resumes))
+            histogrammedExtendedLaunch: Histogram(day.extendedLaunches),
+            histogrammedResumeTime: Histogram(day.resumes))
         applicationResponsivenessMetrics = Responsiveness(histogrammedAppHangTime: Histogram(day.hangs))
         applicationExitMetrics = Exits(
             foregroundExitData: ForegroundExits(day.foregroundExits),

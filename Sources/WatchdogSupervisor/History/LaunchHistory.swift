@@ -51,12 +51,12 @@ final class LaunchHistory {
 
     /// Notes what a launch reports.
     func noticed(_ notice: Notice, of launch: AppLaunch, in lane: Int) {
+        perform(launch.notes.step(notice), for: launch, in: lane)
         switch notice {
         case .launched(let pid), .adopted(let pid):
             launch.notes.version = ProgramVersion().named(launch.shell.configuration.version)
             launch.notes.folder = ProgramFacts.folder(of: pid)
             readFacts(of: launch, in: lane)
-        case .ready(let source, _): ready(launch, by: source, in: lane)
         case .hung(let duration):
             keep(.hang(hang(of: launch, duration, event: .sceneUpdate, isFatal: false)))
         case .transgressed(let incident) where incident.event == .sceneUpdate && incident.cause == .exhausted:
@@ -69,9 +69,8 @@ final class LaunchHistory {
 
     /// Reads what a launch of the previous watchdogd runs.
     func follow(_ launch: AppLaunch, in lane: Int) {
-        launch.notes.isRecorded = launch.supervisor.machine.launchDuration != nil
-        // The previous watchdogd has kept the end.
-        launch.notes.isOver = launch.outcome != nil
+        // The previous watchdogd has kept what is over.
+        launch.notes.follow(launch.supervisor.machine)
         guard let pid = launch.pid, !launch.notes.isOver else { return }
         launch.notes.folder = ProgramFacts.folder(of: pid)
         readFacts(of: launch, in: lane)
@@ -80,12 +79,12 @@ final class LaunchHistory {
 
     /// Keeps the end of a launch, and the launch itself if it never became ready.
     func ended(_ launch: AppLaunch, _ outcome: Outcome, isCausedByMemory: Bool) {
-        guard !launch.notes.isOver else { return }
-        launch.notes.isOver = true
+        guard let step = launch.notes.end() else { return }
         defer { launch.notes.folder = nil }
-        if !launch.notes.isRecorded {
-            launch.notes.isRecorded = true
+        if case .ended = step {
             keep(.launch(record(of: launch, outcome: KeptLaunch.Outcome(outcome))))
+        } else {
+            perform(step, for: launch)
         }
         guard let reason = KeptTermination.Reason(outcome, isCausedByMemory: isCausedByMemory) else { return }
         var event: String?
@@ -102,9 +101,21 @@ final class LaunchHistory {
 
     private func keep(_ entry: HistoryEntry) { writer.record(entry) }
 
+    private func perform(_ step: LaunchNotes.Step?, for launch: AppLaunch, in lane: Int = 0) {
+        switch step {
+        case .ready(let source): ready(launch, by: source, in: lane)
+        case .complete(let moments):
+            guard let completion = LaunchSubject(launch, host: hostName).completion(moments) else { return }
+            if let number = launch.notes.pending, pending[number] != nil {
+                pending[number]?.complete(with: completion)
+            } else {
+                keep(.completion(completion))
+            }
+        case .ended, nil: break
+        }
+    }
+
     private func ready(_ launch: AppLaunch, by source: ReadinessSource, in lane: Int) {
-        guard !launch.notes.isRecorded else { return }
-        launch.notes.isRecorded = true
         var record = record(of: launch, outcome: .ready)
         record.source = source.rawValue
         // It would be the rest of the allowance.
@@ -113,6 +124,7 @@ final class LaunchHistory {
         record.cpuTime = launch.pid.flatMap { ProcessCPU.time($0) }
         number += 1
         pending[number] = record
+        launch.notes.pending = number
         // A thousand idle apps take no descriptor for what is read once.
         defer { launch.notes.folder = nil }
         readFacts(of: launch, in: lane) { [self, number] facts in
@@ -131,22 +143,7 @@ final class LaunchHistory {
     }
 
     private func record(of launch: AppLaunch, outcome: KeptLaunch.Outcome) -> KeptLaunch {
-        let machine = launch.supervisor.machine
-        let trace = launch.supervisor.trace
-        let request = launch.shell.tree.launched
-        var moments: [KeptLaunch.Moment: Duration] = [:]
-        if let request, let launchedAt = machine.launchedAt {
-            let time = { (instant: Instant?) in instant.map { max(.zero, $0 - request.instant) } }
-            moments[.exec] = time(launchedAt)
-            moments[.hello] = time(trace.hello)
-            moments[.firstFrame] = time(trace.firstFrame)
-            moments[.useful] = time(trace.useful)
-            moments[.ready] = time(machine.launchDuration.map { launchedAt + $0 })
-        }
-        return KeptLaunch(
-            app: launch.shell.configuration.name, time: request?.time ?? .now(), outcome: outcome,
-            cause: launch.notes.cause, version: launch.notes.version, host: hostName, moments: moments,
-            phases: launch.phases)
+        LaunchSubject(launch, host: hostName).record(outcome: outcome, launch.notes)
     }
 
     private func resumed(_ launch: AppLaunch, after duration: Duration) {
@@ -155,7 +152,7 @@ final class LaunchHistory {
         record.cause = "resume"
         record.time = .now()
         record.moments = [.ready: duration]
-        record.phases = [:]
+        (record.phases, record.tasks) = ([:], [])
         keep(.launch(record))
     }
 

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import WatchdogBase
+
+/// What became known of a launch after its record was written: an app may be useful long after it is ready.
+///
+/// The app, the host and the time of the request identify the record. All other times are counted from the execution of the
+/// program, because a watchdogd that has taken over knows nothing earlier.
+public struct LaunchCompletion: Equatable, Sendable {
+    /// The app's name.
+    public var app: String
+    /// When the launch was requested.
+    public var time: WallTime
+    /// The machine's name.
+    public var host: String
+    /// The moments that became known.
+    public var moments: [KeptLaunch.Moment: Duration]
+    /// All tasks that extend the launch; empty if nothing became known of them.
+    public var tasks: [KeptLaunch.Task]
+
+    /// Creates a completion.
+    public init(
+        app: String, time: WallTime, host: String = "", moments: [KeptLaunch.Moment: Duration] = [:],
+        tasks: [KeptLaunch.Task] = []
+    ) {
+        self.app = app
+        self.time = time
+        self.host = host
+        self.moments = moments
+        self.tasks = tasks
+    }
+}
