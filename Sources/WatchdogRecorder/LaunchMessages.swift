@@ -55,14 +55,14 @@ final class LaunchMessages {
         for _ in 0..<1000 {
             guard let message = try? notify.receive() else { break }
             guard isOwn(message.senderProcess, process) else { continue }
-            events += take(message, requested, now)
+            events += take(ClientMessage(NotifyMessage(decoding: message.bytes)), of: message, requested, now)
         }
         for _ in 0..<1000 where isChannelOpen {
             guard case .message(let message)? = try? channel.receive() else {
                 isChannelOpen = stillOpen()
                 break
             }
-            events += take(message, requested, now)
+            events += take(ClientMessage(decoding: message.bytes), of: message, requested, now)
         }
         return events.map { (event: $0.0, time: $0.1) }
     }
@@ -84,10 +84,9 @@ final class LaunchMessages {
     }
 
     private func take(
-        _ message: SocketMessage, _ requested: Instant, _ now: Instant
+        _ client: ClientMessage, of message: SocketMessage, _ requested: Instant, _ now: Instant
     ) -> [(LaunchEndJudge.Event, Instant)] {
         let time = max(now - min(max(message.age, .zero), .seconds(1)), requested)
-        let client = ClientMessage(decoding: message.bytes)
         var events: [(LaunchEndJudge.Event, Instant)] = []
         func add(_ event: LaunchEndJudge.Event, _ kind: LaunchMark.Kind, _ name: String? = nil) {
             events.append((event, time))
@@ -101,6 +100,7 @@ final class LaunchMessages {
             mark(
                 .signpost, moment,
                 signpost.phase == .event ? signpost.name : "\(signpost.name) \(signpost.phase.rawValue)")
+            events.append((.signpost, time))
         }
         if client.isFirstFrame { add(.firstFrame, .firstFrame) }
         if client.isReady { add(.ready, .ready) }
@@ -110,5 +110,13 @@ final class LaunchMessages {
 
     private func mark(_ kind: LaunchMark.Kind, _ time: Instant, _ name: String?) {
         if marks.count < Self.limit { marks.append((kind, time, name)) }
+    }
+}
+
+extension ClientMessage {
+    /// What a program may say of its launch on the notify socket.
+    fileprivate init(_ message: NotifyMessage) {
+        self.init()
+        (isReady, isFirstFrame, isUseful) = (message.isReady, message.isFirstFrame, message.isUseful)
     }
 }

@@ -18,8 +18,9 @@ struct RecordLaunchCommand: ParsableCommand {
         discussion: """
             Shows the phases of the launch, from the request through the dynamic linker and constructors to main and \
             the first sign that the program is up: READY=1 or its first frame, else a listening socket, else its main \
-            thread's first wait for events, else its exit. Root sees most: what every thread waited for and who woke \
-            it. Terminates the program after its launch unless --keep is given. Exits with 0 if the launch completed, \
+            thread's first wait for events, else its exit. After READY=1 or a first frame it records until USEFUL=1, \
+            or until the program has said nothing for 500 ms and no launch task is open; --until ends it at once. Root \
+            sees most: what every thread waited for and who woke it. Terminates the program after its launch unless --keep is given. Exits with 0 if the launch completed, \
             with the program's own code if it exited first, and with 75 if the time limit passed.
             """
     )

@@ -4,6 +4,7 @@ import Glibc
 import ReportFixtures
 import Testing
 import WatchdogLinux
+import WatchdogRecording
 
 extension EndToEnd {
     @Suite("watchdogd record")
@@ -25,6 +26,27 @@ extension EndToEnd {
                 // Not as a zombie either.
                 #expect((ProcessStat.read(pid) != nil) == isLeft)
                 if isLeft { kill(pid, SIGKILL) }
+            }
+        }
+
+        @Test("sees that a program is useful after it is ready, and does not wait for one that never is")
+        func useful() throws {
+            for words in [["READY=1", "USEFUL=1"], ["READY=1"]] {
+                let scratch = try Scratch()
+                let script = """
+                    import os, socket, time
+                    s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+                    s.connect(os.environ["NOTIFY_SOCKET"].replace("@", "\0", 1))
+                    for word in \(words): s.send(word.encode())
+                    time.sleep(3600)
+                    """
+                let path = scratch["app.launch"]
+                let answer = try record(["--output", path, "--", "/usr/bin/python3", "-c", script])
+                #expect(answer.code == 0, "\(answer.errors)")
+                let recording = try RecordingCoding.decode(try #require(contents(of: path)))
+                #expect(recording.end.kind == .ready)
+                #expect(recording.phases.contains { $0.kind == .untilUseful } == (words.count == 2))
+                #expect(recording.marks.contains { $0.kind == .useful } == (words.count == 2))
             }
         }
 

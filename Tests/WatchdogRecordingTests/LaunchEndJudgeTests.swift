@@ -14,13 +14,76 @@ struct LaunchEndJudgeTests {
 
     private func after(_ milliseconds: Int) -> Instant { requested + .milliseconds(milliseconds) }
 
-    @Test("READY=1 and the first frame end it at once", arguments: [LaunchEndJudge.Event.ready, .firstFrame])
+    @Test(
+        "READY=1 and the first frame are its end; it is recorded until the program has been quiet, and not longer",
+        arguments: [LaunchEndJudge.Event.ready, .firstFrame])
     func ownWord(event: LaunchEndJudge.Event) {
         var judge = judge()
         judge.handle(event, at: after(5))
-        #expect(judge.isDone)
         #expect(judge.end?.kind == (event == .ready ? .ready : .firstFrame))
+        judge.handle(.passed, at: after(504))
+        #expect(!judge.isDone)
+        #expect(judge.nextDeadline == after(505))
+        judge.handle(.passed, at: after(505))
+        #expect(judge.isDone && judge.nextDeadline == nil)
         #expect(judge.end?.time == after(5))
+    }
+
+    @Test("USEFUL=1 is seen while the program is not quiet, and ends the recording at once", arguments: [504, 505])
+    func usefulLater(milliseconds: Int) {
+        var judge = judge()
+        judge.handle(.ready, at: after(5))
+        judge.handle(.passed, at: after(milliseconds))
+        let isSeen = !judge.isDone
+        judge.handle(.useful, at: after(milliseconds))
+        #expect(isSeen == (milliseconds == 504))
+        #expect(judge.isDone && judge.end?.kind == .ready && judge.end?.time == after(5))
+    }
+
+    @Test("A program that was useful before it was ready is not waited for")
+    func usefulBefore() {
+        var judge = judge()
+        judge.handle(.useful, at: after(3))
+        #expect(!judge.isDone && judge.end == nil)
+        judge.handle(.ready, at: after(5))
+        #expect(judge.isDone && judge.end?.kind == .ready)
+    }
+
+    @Test(
+        "Whatever the program says begins its quiet anew; what is seen of it does not",
+        arguments: [
+            (.firstFrame, true), (.signpost, true), (.taskBegun, true), (.hello, true), (.listening, false),
+            (.idle(since: Instant(nanoseconds: 1)), false),
+        ] as [(LaunchEndJudge.Event, Bool)])
+    func words(event: LaunchEndJudge.Event, isWord: Bool) {
+        var judge = judge()
+        judge.handle(.ready, at: after(5))
+        judge.handle(event, at: after(400))
+        if event == .taskBegun { judge.handle(.taskEnded, at: after(400)) }
+        judge.handle(.passed, at: after(505))
+        #expect(judge.isDone != isWord)
+        judge.handle(.passed, at: after(899))
+        #expect(judge.isDone != isWord)
+        judge.handle(.passed, at: after(900))
+        #expect(judge.isDone && judge.end?.time == after(5))
+    }
+
+    @Test("The quiet ends with the time limit, and with the program", arguments: [true, false])
+    func quietEnds(byExit: Bool) {
+        var judge = judge(limit: .milliseconds(300))
+        judge.handle(.ready, at: after(5))
+        judge.handle(.passed, at: after(299))
+        #expect(!judge.isDone)
+        judge.handle(byExit ? .exited(code: 0) : .passed, at: after(byExit ? 299 : 300))
+        #expect(judge.isDone && judge.end?.kind == .ready)
+    }
+
+    @Test("A program that says nothing itself is not waited for after its end")
+    func silent() {
+        var judge = judge()
+        judge.handle(.listening, at: after(5))
+        judge.handle(.idle(since: after(7)), at: after(107))
+        #expect(judge.isDone && judge.end?.kind == .listen)
     }
 
     @Test("READY=1 within the grace is better than a listening socket")
@@ -98,8 +161,23 @@ struct LaunchEndJudgeTests {
         judge.handle(.taskBegun, at: after(1))
         judge.handle(.ready, at: after(5))
         #expect(!judge.isDone && judge.end?.time == after(5))
-        judge.handle(.taskEnded, at: after(9))
+        judge.handle(.passed, at: after(2_000))
+        #expect(!judge.isDone)
+        judge.handle(.taskEnded, at: after(2_009))
+        judge.handle(.passed, at: after(2_508))
+        #expect(!judge.isDone)
+        judge.handle(.passed, at: after(2_509))
         #expect(judge.isDone && judge.end?.kind == .ready && judge.end?.time == after(5))
+    }
+
+    @Test("With a goal, an open task keeps the recording going, and its end ends it")
+    func tasksOfGoal() {
+        var judge = judge(.ready)
+        judge.handle(.taskBegun, at: after(1))
+        judge.handle(.ready, at: after(5))
+        #expect(!judge.isDone)
+        judge.handle(.taskEnded, at: after(9))
+        #expect(judge.isDone)
     }
 
     @Test("An exit ends the recording even while a task is open")
