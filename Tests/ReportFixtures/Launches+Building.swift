@@ -121,7 +121,7 @@ extension Launches {
             random ^= random << 17
             return Double(random % 10_000) / 10_000
         }
-        let details = ["futex", "epoll_wait", "read /var/lib/crowd/data", "recvfrom TCP 10.0.0.7:5432", "disk I/O"]
+        let details = ["futex", "epoll_wait", "read", "recvfrom", "read, uninterruptible"]
         let step = seconds * 1_000 / Double(spansPerThread)
         let lanes = (0..<threads).map { index -> ThreadLane in
             let begin = index == 0 ? 0 : next() * seconds * 100

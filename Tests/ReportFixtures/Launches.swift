@@ -3,7 +3,8 @@
 import WatchdogBase
 package import WatchdogRecording
 
-/// Recordings of launches as real programs make them.
+/// Recordings of launches, with nothing in them that the recorder cannot see on their rung: of a block the name of the
+/// call, how it slept and who ended it on rung A, and only the name on rung B.
 package enum Launches {
     /// An app whose logger's constructor is slow, and whose main thread waits for a thread of low priority.
     package static var starSearcher: LaunchRecording {
@@ -15,7 +16,7 @@ package enum Launches {
             main.run(1.2).blocked(21.4, in: "fsync, uninterruptible", by: .interrupt).runnable(0.4)
         }
         main.run(62, on: 1).preempted(9.5).run(240, on: 1)
-        main.blocked(91, in: "connect TCP 93.184.216.34:443", by: .interrupt).runnable(0.6)
+        main.blocked(91, in: "connect", by: .interrupt).runnable(0.6)
         let loader = Waker.thread(id: 12_253, name: "star loader", nice: 19, isOwn: true)
         main.run(180).blocked(754, in: "futex", by: loader)
         let woken = main.now
@@ -102,7 +103,7 @@ package enum Launches {
         let main = LaneScript(thread: 801, process: 801, name: "python3")
         main.run(30.5, on: nil)
         for index in 0..<20 {
-            main.blockedOrRunnable(0.9, in: index % 3 == 0 ? "disk I/O" : "newfstatat").run(6.3, on: nil)
+            main.blockedOrRunnable(0.9, in: index % 3 == 0 ? "read" : "newfstatat").run(6.3, on: nil)
         }
         var recording = Self.recording(
             of: "/usr/bin/python3.11", [main.lane], rung: .b,
@@ -133,11 +134,11 @@ package enum Launches {
     package static var killed: LaunchRecording {
         let main = LaneScript(thread: 77, process: 77, name: "quickpick")
         main.run(41)
-        main.blocked(8_112, in: "read /home/ada/friends.json", by: .interrupt).runnable(0.2)
-        main.run(180).blocked(9_740, in: "recvfrom TCP 127.0.0.1:8080", by: .interrupt).run(12)
-        main.blocked(1_914, in: "recvfrom TCP 127.0.0.1:8080")
+        main.blocked(8_112, in: "read, uninterruptible", by: .interrupt).runnable(0.2)
+        main.run(180).blocked(9_740, in: "recvfrom", by: .interrupt).run(12)
+        main.blocked(1_914, in: "recvfrom")
         var recording = Self.recording(
-            of: "/usr/bin/quickpick", [main.lane], rung: .b,
+            of: "/usr/bin/quickpick", [main.lane], rung: .a,
             phases: [
                 (.request, 0.4), (.exec, 0.6), (.linkerStart, 1), (.mapping, 2.1), (.relocation, 5),
                 (.libraryConstructors, 6), (.ownConstructors, 6.1), (.main, 20), (.application, 20_000),

@@ -28,10 +28,9 @@ struct LaunchAdviceTests {
     @Test(
         "5 % of the launch in one kind of wait is worth a sentence, less is not",
         arguments: [
-            ("fsync catalog.db", LaunchAdvice.Kind.files), ("disk I/O", .files), ("read /etc/passwd", .files),
-            ("read, uninterruptible", .files),
-            ("connect TCP 10.0.0.1:80", .network), ("poll TCP 10.0.0.1:80", .network), ("recvfrom", .network),
-            ("wait4 4711", .child), ("clock_nanosleep", .sleep),
+            ("fsync", LaunchAdvice.Kind.files), ("fsync, uninterruptible", .files), ("newfstatat", .files),
+            ("read, uninterruptible", .files), ("connect", .network), ("recvfrom", .network), ("wait4", .child),
+            ("clock_nanosleep", .sleep),
         ])
     func waits(detail: String, kind: LaunchAdvice.Kind) throws {
         #expect(kinds(launch(blocked: 50, in: detail, by: .interrupt)) == [kind])
@@ -49,7 +48,7 @@ struct LaunchAdviceTests {
     @Test(
         "A block that another thread of the program ended is a wait for that thread, whatever the call",
         arguments: [
-            "recvfrom", "recvmsg", "connect TCP 127.0.0.1:80", "read /var/lib/x", "mmap, uninterruptible", "futex",
+            "recvfrom", "recvmsg", "connect", "read, uninterruptible", "mmap, uninterruptible", "futex",
         ])
     func ownThread(detail: String) throws {
         var recording = launch(blocked: 400, in: detail, by: .thread(id: 11, name: "loader", nice: 0, isOwn: true))
@@ -59,12 +58,12 @@ struct LaunchAdviceTests {
         #expect(sentence.contains("waited 400 ms (40 %) for 11 \"loader\", which meanwhile ran 398 ms"))
     }
 
-    @Test("A socket leads to the network only if an address or a packet shows it")
+    @Test("A socket leads to the network only if a packet shows it")
     func sockets() throws {
         let server = Waker.thread(id: 99, name: "server", nice: 0, isOwn: false)
         for (detail, waker, kind) in [
             ("recvfrom", nil, LaunchAdvice.Kind.sockets), ("recvfrom", server, .sockets), ("connect", server, .sockets),
-            ("recvfrom", .interrupt, .network), ("recvfrom TCP 10.0.0.1:80", nil, .network),
+            ("recvfrom", .interrupt, .network),
         ] as [(String, Waker?, LaunchAdvice.Kind)] {
             let recording = launch(blocked: 50, in: detail, by: waker)
             #expect(kinds(recording) == [kind])
@@ -76,7 +75,7 @@ struct LaunchAdviceTests {
     @Test("Waits in an event loop, for a pipe or a lock without a known waker are nobody's fault")
     func innocentWaits() {
         for detail in [
-            "epoll_wait", "read pipe:[4]", "read", "futex", "connect unix /run/x", "uninterruptible",
+            "epoll_wait", "read", "futex", "poll", "mmap, uninterruptible", "uninterruptible",
             "stopped by the recorder", nil,
         ] {
             #expect(kinds(launch(blocked: 900, in: detail, by: .interrupt)) == [])

@@ -204,7 +204,7 @@ struct LaunchPageTests {
             #expect(try press("0").range == "0 µs to 2.30 s")
             let block = try press("n").said
             #expect(block.hasPrefix("main 12251: blocked 754 ms in futex, woken by 12253 \"star loader\" (nice 19)"))
-            #expect(try press("n").said.hasPrefix("main 12251: blocked 91 ms in connect TCP"))
+            #expect(try press("n").said.hasPrefix("main 12251: blocked 91 ms in connect"))
             #expect(try press("ArrowRight").said.hasPrefix("main 12251: runnable 600 µs"))
             #expect(try press("ArrowDown").said.hasPrefix("\"star loader\" 12253: "))
             #expect(try press("Escape").said == "")

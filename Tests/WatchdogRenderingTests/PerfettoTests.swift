@@ -16,7 +16,9 @@ struct PerfettoTests {
     func events() {
         let first = LaneScript(thread: 10, process: 10, name: "app")
         first.run(2, on: 1).preempted(1).run(1, on: 1)
-        first.blocked(3, in: "disk I/O", by: .thread(id: 11, name: "b", nice: nil, isOwn: true)).runnable(1).run(
+        first.blocked(3, in: "read, uninterruptible", by: .thread(id: 11, name: "b", nice: nil, isOwn: true)).runnable(
+            1
+        ).run(
             1, on: 0)
         first.exit()
         let second = LaneScript(thread: 11, process: 10, name: "b", begin: 2)

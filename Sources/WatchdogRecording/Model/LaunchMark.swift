@@ -9,8 +9,6 @@ public struct LaunchMark: Equatable, Sendable {
         case listen
         /// The main thread waited for events for the first time for longer than the recording's limit.
         case idle
-        /// The first output, accept4(2) or epoll_wait(2).
-        case output, accept, eventLoop
         case extendedBegin, extendedEnd
         case exec, exit
         /// A signpost of the app's, or a text of its own.

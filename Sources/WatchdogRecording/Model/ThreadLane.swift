@@ -77,7 +77,7 @@ public struct LaneSpan: Equatable, Sendable {
     public var begin: Duration
     /// When it ends, counted from the request.
     public var end: Duration
-    /// What it is blocked in: a system call's name, "disk I/O", and where known on what.
+    /// What it is blocked in: a system call's name, followed by `, uninterruptible` where that is known.
     public var detail: String?
     /// Who ended the blocking.
     public var waker: Waker?

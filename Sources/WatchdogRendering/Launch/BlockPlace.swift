@@ -2,8 +2,7 @@
 
 import WatchdogRecording
 
-/// On what kind of thing a thread was blocked, from the name of the system call, what is known of its arguments, and what
-/// ended the block.
+/// On what kind of thing a thread was blocked, from the name of the system call, how it slept, and what ended the block.
 enum BlockPlace: Equatable {
     case files
     case network
@@ -19,7 +18,7 @@ enum BlockPlace: Equatable {
     private static let socketCalls: Set<Substring> = [
         "connect", "accept", "accept4", "recvfrom", "recvmsg", "recvmmsg", "sendto", "sendmsg", "sendmmsg",
     ]
-    /// Calls for files of any kind: what they were for tells where the thread was blocked.
+    /// Calls for files of any kind: only how they slept tells what they were for.
     private static let anyFileCalls: Set<Substring> = ["read", "readv", "write", "writev", "sendfile", "splice"]
     private static let fileCalls: Set<Substring> = [
         "pread64", "preadv", "preadv2", "pwrite64", "pwritev", "pwritev2", "fsync", "fdatasync",
@@ -35,20 +34,12 @@ enum BlockPlace: Equatable {
             self = .other
             return
         }
-        let rest = detail.dropFirst(call.count)
-        func mentions(_ words: String...) -> Bool { words.contains { rest.contains($0) } }
-        if detail.hasPrefix("disk I/O") {
-            self = .files
-        } else if mentions("TCP", "UDP") {
-            self = .network
-        } else if mentions("pipe", "unix", "socket", "terminal", "tty", "pts") {
-            self = .other
-        } else if Self.socketCalls.contains(call) {
+        if Self.socketCalls.contains(call) {
             // A packet wakes by an interrupt, from this machine too; the other end of a local socket wakes as a thread.
             self = block.waker == .interrupt ? .network : .socket
         } else if Self.fileCalls.contains(call)
             // Pipes and sockets do not sleep uninterruptibly.
-            || Self.anyFileCalls.contains(call) && mentions("/", "uninterruptible")
+            || Self.anyFileCalls.contains(call) && detail.hasSuffix("uninterruptible")
         {
             self = .files
         } else if ["wait4", "waitid", "waitpid"].contains(call) {

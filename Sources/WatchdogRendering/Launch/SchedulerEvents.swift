@@ -72,7 +72,7 @@ struct SchedulerEvents {
     }
 
     private static func isUninterruptible(_ detail: String?) -> Bool {
-        detail.map { $0.hasPrefix("disk I/O") || $0.hasSuffix("uninterruptible") } ?? false
+        detail?.hasSuffix("uninterruptible") ?? false
     }
 
     private static func waking(_ thread: Int32, _ waker: Waker) -> Event {
