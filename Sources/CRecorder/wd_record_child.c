@@ -50,7 +50,8 @@ int wd_record_child_hold(const char *path, char **arguments, char *const *enviro
     int gate[2], status[2];
     if (pipe2(gate, O_CLOEXEC) < 0) return -1;
     if (pipe2(status, O_CLOEXEC) < 0) goto without_status;
-    pid_t pid = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+    /* With its pidfd, or not at all: without one, nobody could reap it. */
+    pid_t pid = (pid_t)syscall(SYS_clone, CLONE_PIDFD | SIGCHLD, 0, &child->pidfd, 0, 0);
     if (pid < 0) goto without_child;
     if (pid == 0) {
         syscall(SYS_close, gate[1]);
@@ -58,15 +59,6 @@ int wd_record_child_hold(const char *path, char **arguments, char *const *enviro
     }
     close(gate[0]);
     close(status[1]);
-    /* Not reaped yet, so the number still means this child. */
-    child->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-    if (child->pidfd < 0) {
-        int error = errno;
-        close(gate[1]);
-        close(status[0]);
-        errno = error;
-        return -1;
-    }
     child->pid = pid;
     child->gate = gate[1];
     child->status = status[0];

@@ -175,6 +175,9 @@ final class EventSet {
         }
     }
 
+    /// How long the end of this process waits for closes that wait for the kernel alone.
+    private static let closingLimit = Duration.seconds(60)
+
     /// Stops recording; a child closes the tracepoints, and is reaped when it has.
     func close() {
         for event in descriptors { wd_record_event_disable(event) }
@@ -187,7 +190,10 @@ final class EventSet {
         } else {
             var pid: pid_t = 0
             let child = wd_record_close_elsewhere(descriptors, descriptors.count, &pid)
-            if child >= 0 { Pidfd(pid: pid, descriptor: OwnedDescriptor(taking: child)).reapWhenItExits() }
+            if child >= 0 {
+                Pidfd(pid: pid, descriptor: OwnedDescriptor(taking: child))
+                    .reapWhenItExits(waitingAtExit: Self.closingLimit)
+            }
         }
         (rings, descriptors, expensive, breakpoints) = ([], [], [], [])
     }

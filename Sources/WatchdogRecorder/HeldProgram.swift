@@ -33,6 +33,16 @@ final class HeldProgram {
         gate = OwnedDescriptor(taking: child.gate)
     }
 
+    /// One that was never released ends with this object.
+    deinit { if gate != nil { abandon() } }
+
+    /// Kills the child, which has not executed the program, and has it reaped.
+    func abandon() {
+        gate = nil
+        try? pidfd.send(SIGKILL)
+        pidfd.reapWhenItExits()
+    }
+
     /// Lets it execute the program.
     func release() {
         var byte: UInt8 = 1

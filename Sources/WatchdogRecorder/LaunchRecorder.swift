@@ -147,7 +147,7 @@ public final class LaunchRecorder {
         var entry = pollfd(fd: held.status.number, events: Int16(POLLIN), revents: 0)
         guard poll(&entry, 1, 0) == 1 else { return }
         if let failure = held.failure() {
-            _ = tracer.releaseRunning()
+            held.abandon()
             throw .cannotExecute(request, failure)
         }
         isExecuted = true

@@ -71,6 +71,8 @@ struct ConformanceCommand: ParsableCommand {
     }
 
     func run() throws {
+        // The machine's first process may be one that reaps nothing.
+        defer { Subreaper.endChildren() }
         let files = TestResultFiles(junit: junit, tap: tap)
         try Failure.running { () throws(RunError) in try files.check() }
         do {

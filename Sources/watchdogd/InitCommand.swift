@@ -70,6 +70,8 @@ struct InitCommand: ParsableCommand {
     }
 
     func run() throws {
+        // The machine's first process may be one that reaps nothing.
+        defer { Subreaper.endChildren() }
         if let output, access(output, F_OK) == 0 {
             StandardError.say("\(output) exists already; nothing was tried or written")
             throw ExitCode(73)

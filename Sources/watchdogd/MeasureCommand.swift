@@ -63,6 +63,8 @@ struct MeasureCommand: ParsableCommand {
     }
 
     func run() throws {
+        // The machine's first process may be one that reaps nothing.
+        defer { Subreaper.endChildren() }
         do {
             let baseline = try checks.readBaseline()
             try checks.checkOutputs([checks.saveBaseline, junit])

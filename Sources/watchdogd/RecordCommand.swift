@@ -93,7 +93,7 @@ struct RecordLaunchCommand: ParsableCommand {
                     executable: executable, command: command, goal: until, timeLimit: timeLimit, rung: rung,
                     timesConstructors: constructors, keepsProgram: keep))
             // The machine's first process may be one that reaps nothing.
-            _ = Subreaper.reapOrphans(except: [])
+            if keep { _ = Subreaper.reapOrphans(except: []) } else { Subreaper.endChildren() }
             LongCall.show("naming the functions") { launch.nameFunctions() }
             let file = try RecordingCoding.encode(launch.recording)
             if let output { try AtomicFile.write(file, to: output) }

@@ -61,7 +61,7 @@ struct ProcessSourcesTests {
     func held() throws {
         #expect(kill(process.pid, SIGSTOP) == 0)
         try #require(eventually { ProcessStat.read(process.pid)?.state == .stopped })
-        sources.end(by: .now() + .milliseconds(20), orKilledWithin: patience)
+        sources.end(by: .now() + .milliseconds(20))
         #expect(hasEnded(process.pid))
     }
 
@@ -98,7 +98,7 @@ struct ProcessSourcesTests {
         try #require(eventually { stuck().count == 1 })
         let left = try #require(stuck().first)
         closer.end()
-        sources.end(by: .now() + .milliseconds(20), orKilledWithin: patience)
+        sources.end(by: .now() + .milliseconds(20))
         #expect(hasEnded(process.pid))
         #expect(!hasEnded(left), "it closes the file")
         fileSystem.end()

@@ -34,4 +34,43 @@ struct ReapingTests {
         process.reapWhenItExits()
         #expect(!process.isPresent)
     }
+
+    @Test("A killed one is waited for as long as it can run, and left once it cannot")
+    func starved() throws {
+        let process = try spawn(shell("exec sleep 31415")).process
+        #expect(!process.reapKilled(whileStuck: .zero) { _ in false })
+        #expect(process.isPresent)
+        var looks = 0
+        let isReaped = process.reapKilled(whileStuck: .zero) { _ in
+            looks += 1
+            // As if it had its first CPU now.
+            if looks == 3 { try? process.send(SIGKILL) }
+            return true
+        }
+        #expect(isReaped && looks >= 3)
+        #expect(!process.isPresent)
+    }
+
+    @Test("One whose first thread has exited can run as long as another thread can")
+    func firstThread() throws {
+        let spinning = try spawn(
+            SpawnRequest(
+                executable: "/usr/bin/python3",
+                arguments: [
+                    "python3", "-c",
+                    """
+                    import ctypes, threading
+                    def spin():
+                        while True: pass
+                    threading.Thread(target=spin).start()
+                    ctypes.CDLL(None).pthread_exit(None)
+                    """,
+                ])
+        ).process
+        #expect(eventually { ProcessStat.read(spinning.pid)?.state == .zombie })
+        #expect(eventually { Procfs.hasRunnableThread(spinning.pid) })
+        try spinning.send(SIGKILL)
+        #expect(spinning.reapKilled(whileStuck: patience))
+        #expect(!Procfs.hasRunnableThread(spinning.pid))
+    }
 }

@@ -40,11 +40,9 @@ public struct ProcessSources: Sendable {
     /// server never answers, is left. Call ``Closer/end()`` before, and this when nobody uses the sources anymore.
     public func end() { end(by: .now() + Self.patience) }
 
-    func end(by limit: Instant, orKilledWithin grace: Duration = Pidfd.usualGrace) {
+    func end(by limit: Instant) {
         // Whoever still has a reference to a link has the end of it: so both end at the same time.
         for link in [examiner?.descriptor, closer?.link].compactMap(\.self) { shutdown(link.number, Int32(SHUT_RDWR)) }
-        for process in [examiner?.process, closer?.process].compactMap(\.self) {
-            process.end(by: limit, orKilledWithin: grace)
-        }
+        for process in [examiner?.process, closer?.process].compactMap(\.self) { process.end(by: limit) }
     }
 }

@@ -86,26 +86,6 @@ public struct Pidfd: Sendable {
         }
     }
 
-    /// How long a killed process may take to exit before it is left.
-    static let usualGrace = Duration.milliseconds(100)
-
-    /// Waits until a child has exited, kills it if it has not by then, and reaps it.
-    ///
-    /// One that the kernel does not let go is left.
-    ///
-    /// - Parameter grace: how long a killed process may take; it exits within milliseconds if it has a CPU.
-    /// - Returns: false if it is left.
-    @discardableResult
-    func end(by limit: Instant, orKilledWithin grace: Duration = usualGrace) -> Bool {
-        if !waitUntilExited(by: limit) {
-            try? send(SIGKILL)
-            guard waitUntilExited(by: .now() + grace) else { return false }
-        }
-        // An error: somebody else has reaped it.
-        _ = wd_reap_pidfd(descriptor.number, false)
-        return true
-    }
-
     /// Reaps the process if it has exited; nil while it is alive.
     ///
     /// Never waits. A process that is not a child, such as an adopted one, cannot be reaped; its status is available
@@ -123,16 +103,6 @@ public struct Pidfd: Sendable {
         // Until its parent has reaped the process, only /proc has the status; afterward, only the pidfd.
         let status = statusOfReaped ?? statusOfZombie ?? statusOfReaped
         return ProcessExit(status: status ?? .unknown, usage: nil)
-    }
-
-    /// Reaps a child as soon as it exits, on a thread of its own; returns at once.
-    ///
-    /// For a child whose end nobody waits for: it is gone some time after it has exited, however long that takes.
-    /// Somebody else may reap it first.
-    public func reapWhenItExits() {
-        // Most have exited by now. -1: somebody else has reaped it.
-        guard wd_reap_pidfd(descriptor.number, false) == 0 else { return }
-        try? WorkerThread.start { [self] in _ = wd_reap_pidfd(descriptor.number, true) }.detach()
     }
 
     private var statusOfReaped: ExitStatus? {

@@ -53,6 +53,26 @@ public enum Subreaper {
         return orphans
     }
 
+    /// Kills and reaps all children of this process, and those that become its children meanwhile; for a process that is
+    /// about to exit, and has no programs that shall go on.
+    ///
+    /// Children whose end a thread waits for are left to it. One that cannot run for a second is left.
+    public static func endChildren() {
+        var left: Set<Int32> = []
+        // Who forks faster than this kills is left.
+        for _ in 0..<roundLimit {
+            _ = reapOrphans(except: left)
+            let present = Set(Procfs.children(of: getpid())).subtracting(UnawaitedChildren.processes).subtracting(left)
+            guard !present.isEmpty else { return }
+            for child in present where killChild(child)?.reapKilled(whileStuck: stuckLimit) != true {
+                left.insert(child)
+            }
+        }
+    }
+
+    private static let roundLimit = 1_000
+    private static let stuckLimit = Duration.seconds(1)
+
     /// A child with a pending change: it exited, was stopped or was continued.
     ///
     /// The kernel reports the same child until its change is consumed.

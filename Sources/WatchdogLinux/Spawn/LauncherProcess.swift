@@ -84,14 +84,13 @@ extension LauncherProcess {
         }
     }
 
-    /// Ends the shared launcher, and waits until its thread has reaped it.
+    /// Ends the shared launcher, and waits until it is reaped, by its thread or here.
     ///
     /// It would exit by itself, but as a child of the machine's or the container's first process, which may reap nothing.
     private static func endShared() {
         // exit(3) does not wait for a thread that is just starting one.
         guard let launcher = current.withLockIfAvailable({ $0 }) ?? nil else { return }
-        try? launcher.process.send(SIGKILL)
-        for _ in 0..<100 where launcher.process.isPresent { usleep(1_000) }
+        launcher.end()
     }
 
     private static func onOwnThread() throws(LinuxError) -> LauncherProcess {
