@@ -26,7 +26,10 @@ struct YAMLTests {
             (">\n        a\n        b\n\n        c\n          d\n        e", "a b\nc\n  d\ne\n"),
             (">-\n        a\n\n\n        b", "a\n\nb"),
             ("|-\n        a # b", "a # b"), ("|+\n        a\n\n", "a\n\n\n"), ("a \"b\" 'c'", "a \"b\" 'c'"),
-            ("http://a", "http://a"),
+            ("http://a", "http://a"), ("\"a\n        b\n\n        c\"", "a b\nc"),
+            ("'a\n        it''s' # d", "a it's"), ("\"a\\\n        \\ b\\\n        c\"", "a bc"),
+            ("\"a \\\" # b\" # c", "a \" # b"), ("\"a\n        # b: c\n        - d\"", "a # b: c - d"),
+            ("'a\n\n\n        b'", "a\n\nb"), ("a\n        - b", "a - b"),
         ])
     func texts(yaml: String, value: String) throws {
         #expect(try values("      A: \(yaml)\n") == ["A": value])
@@ -34,7 +37,10 @@ struct YAMLTests {
 
     @Test("An escape that YAML lacks is an error, and a key that a comment hides is none")
     func errors() throws {
-        for text in ["A: \"\\q\"", "A: \"\\x4\""] {
+        for text in [
+            "A: \"\\q\"", "A: \"\\x4\"", "A: \"a\n        b", "A: 'a\n      b'", "A: 'a\n        b' c", "A: 'a'b",
+            "A: [\"a\\\n        b\"]",
+        ] {
             #expect(throws: ImportError.self, "\(text)") { try values("      \(text)\n") }
         }
         let result = try imported(

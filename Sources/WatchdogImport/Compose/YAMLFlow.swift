@@ -26,6 +26,21 @@ enum YAMLQuoted {
         return nil
     }
 
+    /// Whether a line of a text in quotes closes them.
+    static func closes(_ line: Substring, _ quote: Character?) -> Bool {
+        var rest = line
+        while let character = rest.first {
+            rest = rest.dropFirst()
+            if character == "\\", quote == "\"" {
+                rest = rest.dropFirst()
+            } else if character == quote {
+                guard quote == "'", rest.first == "'" else { return true }
+                rest = rest.dropFirst()
+            }
+        }
+        return false
+    }
+
     /// What a backslash and a character stand for: YAML 1.2, 5.7.
     private static func escaped(_ character: Character, _ rest: inout Substring) -> Character? {
         let digits = ["x": 2, "u": 4, "U": 8][character]

@@ -9,6 +9,8 @@ import WatchdogConfiguration
 struct YAMLReader {
     /// Deeper than any compose file.
     private static let maximumDepth = 32
+    /// Nobody writes a longer text in quotes over several lines.
+    private static let maximumQuoted = 64 << 10
     /// Nobody writes a longer list in brackets over several lines.
     private static let maximumFlow = 4 << 10
 
@@ -185,7 +187,10 @@ struct YAMLReader {
             } else if character == "#", previous == " " || previous == "\t" {
                 return nil
             } else if character == ":", next == text.endIndex || text[next] == " " || text[next] == "\t" {
-                return (String(text[..<index].trimmed), withoutComment(String(text[next...].trimmed)))
+                let value = String(text[next...].trimmed)
+                // What looks like a comment may be in the quotes.
+                let isQuoted = value.first == "\"" || value.first == "'"
+                return (String(text[..<index].trimmed), isQuoted ? value : withoutComment(value))
             } else if "[{".contains(character), index == text.startIndex {
                 return nil
             }
@@ -213,14 +218,13 @@ struct YAMLReader {
             let node = try inline(rest, line, indent, depth)
             try define(name, node, line)
             return node
-        case "\"", "'":
-            return YAMLNode(value: .scalar(try scalar(Self.withoutComment(text), line)), line: line)
+        case "\"", "'": return YAMLNode(value: .scalar(try quoted(text, line, indent)), line: line)
         default:
             var folded = Self.withoutComment(text)
             var last = line
             while let next = current, next.indent > indent {
                 let between = raw[last..<(next.number - 1)]
-                guard try Self.split(next.text) == nil, !next.text.isItem, between.allSatisfy(\.trimmed.isEmpty) else {
+                guard try Self.split(next.text) == nil, between.allSatisfy(\.trimmed.isEmpty) else {
                     throw error("the indentation matches no line above", next.number)
                 }
                 // An empty line is a line break.
@@ -255,6 +259,41 @@ struct YAMLReader {
         return text
     }
 
+    /// A text in quotes, with the lines that continue it: YAML 1.2, 7.3.1 and 7.3.2.
+    private mutating func quoted(_ text: String, _ line: Int, _ indent: Int) throws(ImportError) -> String {
+        var whole = text
+        var number = line
+        var breaks = 0
+        var isClosed = YAMLQuoted.closes(text.dropFirst(), text.first)
+        while !isClosed, number < raw.count, whole.utf8.count < Self.maximumQuoted {
+            let next = raw[number].trimmed
+            number += 1
+            guard !next.isEmpty else {
+                breaks += 1
+                continue
+            }
+            guard raw[number - 1].prefix(while: { $0 == " " }).count > indent else {
+                throw error("the indentation matches no line above", number)
+            }
+            // A backslash joins two lines without a blank.
+            let isJoined = text.first == "\"" && whole.reversed().prefix { $0 == "\\" }.count % 2 == 1
+            if isJoined { whole.removeLast() }
+            whole += breaks > 0 ? String(repeating: "\n", count: breaks) : isJoined ? "" : " "
+            whole += next
+            breaks = 0
+            isClosed = YAMLQuoted.closes(next, text.first)
+        }
+        while let next = current, next.number <= number { index += 1 }
+        guard isClosed, let (value, rest) = YAMLQuoted.read(whole[...]) else {
+            throw error("the quote is never closed, or has an escape that YAML lacks", line)
+        }
+        let isComment = rest.first == " " || rest.first == "\t"
+        guard rest.isEmpty || isComment && (rest.trimmed.isEmpty || rest.trimmed.hasPrefix("#")) else {
+            throw error("nothing may follow the closing quote", line)
+        }
+        return value
+    }
+
     private func unsupported(_ what: String, _ line: Int) -> ImportError {
         error("\(what) of YAML are not supported; import what 'docker compose config' prints", line)
     }
@@ -283,6 +322,9 @@ struct YAMLReader {
         while !YAMLFlow.isBalanced(whole) {
             guard let next = current, whole.utf8.count < Self.maximumFlow else {
                 throw error("the bracket that opens here is never closed, or only after 4 KiB", line)
+            }
+            guard !whole.hasSuffix("\\") else {
+                throw unsupported("lines that end in a backslash within brackets", line)
             }
             whole += " " + Self.withoutComment(next.text, isFlow: true)
             index += 1
