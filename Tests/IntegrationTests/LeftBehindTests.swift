@@ -82,6 +82,33 @@ extension EndToEnd {
             }
         }
 
+        @Test(
+            "Nor does a recording, a measurement or a trial, however it ends",
+            arguments: [
+                (["record", "--", "true"], 0), (["record", "--rung", "A", "--", "true"], nil),
+                (["record", "--rung", "B", "--", "true"], nil), (["record", "--rung", "C", "--", "true"], nil),
+                (["record", "--rung", "D", "--", "true"], 0), (["record", "--constructors", "--", "true"], nil),
+                (["record", "--until", "ready", "--time-limit", "300ms", "--", "sleep", "1000"], 75),
+                (["record", "--", "sh", "-c", "setsid sleep 1000 & sleep 1000 & kill -STOP $!"], 0),
+                // Nothing executes it; the other is refused when its process is already there.
+                (["record", "--", "./broken"], 66), (["record", "--rung", "D", "--", "./broken"], 66),
+                (["record", "--constructors", "--", "./marked"], 77),
+                (["measure", "--runs", "1", "--", "true"], 0), (["init", "--within", "1s", "--", "sleep", "1000"], 0),
+                (["init", "--within", "1s", "--", "sh", "-c", "sleep 1000 & kill -STOP $!"], 70),
+                (["conformance", "--launch", "200ms", "--", "true"], 1),
+            ] as [([String], Int32?)])
+        func recording(command: [String], code: Int32?) throws {
+            let scratch = try Scratch()
+            try scratch.write("#!/nonexistent/interpreter\n", to: "broken", mode: 0o755)
+            try scratch.write("#!/bin/sh\n", to: "marked", mode: 0o4755)
+            let answer = try Program(reaper() + [product("watchdogd")] + command, directory: scratch.path)
+            #expect(try answer.end().code == 0)
+            // A rung may not be possible here: 77.
+            let codes = code.map { ["\($0)"] } ?? ["0", "77"]
+            let last = answer.text(.output).split(separator: "\n").suffix(2).map(String.init)
+            #expect(last.last == "none" && codes.contains(last.first ?? ""), "\(last) \(answer.text(.errors))")
+        }
+
         @Test("Nor does the daemon, whether it ends its apps or leaves them", arguments: ["SIGTERM", "SIGUSR1"])
         func daemon(signal: String) throws {
             let scratch = try Scratch()
