@@ -36,12 +36,31 @@ extension EndToEnd {
         }
 
         #if arch(x86_64)
+            /// Calls that have a substitute, or whose results a report can lack.
+            private static let substitutable = [
+                ("close_range", 436), ("openat2", 437), ("pidfd_getfd", 438), ("faccessat2", 439),
+                ("process_madvise", 440), ("memfd_create", 319), ("statx", 332), ("process_vm_readv", 310),
+                ("ptrace", 101), ("mount", 165), ("unshare", 272), ("perf_event_open", 298), ("sched_setattr", 314),
+                ("seccomp", 317), ("getrandom", 318), ("rseq", 334), ("epoll_pwait2", 441),
+                ("landlock_create_ruleset", 444), ("landlock_add_rule", 445), ("landlock_restrict_self", 446),
+                ("cachestat", 451),
+            ]
+
+            /// Calls without which nothing can be supervised.
+            private static let indispensable = [
+                ("pidfd_open", 434), ("pidfd_send_signal", 424), ("waitid", 247), ("timerfd_create", 283),
+                ("eventfd2", 290), ("signalfd4", 289), ("epoll_create1", 291), ("prctl", 157), ("socketpair", 53),
+            ]
+
+            /// Calls that recording has a substitute for: another rung.
+            private static let recorders = [
+                ("fsopen", 430), ("fsconfig", 431), ("fsmount", 432), ("perf_event_open", 298), ("ptrace", 101),
+                ("pidfd_getfd", 438),
+            ]
+
             @Test(
                 "Newer calls have a substitute: the program runs, and a hang is killed with its functions named",
-                arguments: [
-                    ("close_range", 436), ("openat2", 437), ("pidfd_getfd", 438), ("faccessat2", 439),
-                    ("process_madvise", 440), ("memfd_create", 319), ("statx", 332), ("process_vm_readv", 310),
-                ], refusals)
+                arguments: substitutable, refusals)
             func substituted(call: (name: String, number: Int), error: Int32) throws {
                 let run = try Supervision(
                     ["--update", "1s"], python(#"notify("READY=1", "WATCHDOG=1"); hang()"#),
@@ -51,14 +70,31 @@ extension EndToEnd {
                 #expect(ending.reports.count == 1, "\(call.name): \(ending.errors)")
             }
 
+            @Test("A launch is recorded, if need be on another rung", arguments: recorders, refusals)
+            func recorded(call: (name: String, number: Int), error: Int32) throws {
+                let program = try Program(
+                    Self.denying([call.number], with: error) + [
+                        product("watchdogd"), "record", "--", "/bin/echo", "ran",
+                    ])
+                #expect(try program.end().code == 0, "\(call.name): \(program.text(.errors))")
+                #expect(program.text(.output).hasPrefix("ran\n"), "\(program.text(.output))")
+            }
+
             @Test(
                 "A call that watchdogd needs is named in one line with the exit code 71, and nothing is launched",
-                arguments: [
-                    ("pidfd_open", 434), ("pidfd_send_signal", 424), ("waitid", 247), ("timerfd_create", 283),
-                    ("eventfd2", 290), ("signalfd4", 289), ("epoll_create1", 291), ("prctl", 157), ("socketpair", 53),
-                ], refusals)
+                arguments: indispensable, refusals)
             func needed(call: (name: String, number: Int), error: Int32) throws {
                 // The filter itself is installed by prctl(2), and by nothing afterwards.
+                try expectNamed(call, error)
+            }
+
+            @Test("Threads need clone3, or the older call where it does not exist", arguments: refusals)
+            func threads(error: Int32) throws {
+                guard error == ENOSYS else { return try expectNamed(("clone3", 435), error) }
+                try substituted(call: ("clone3", 435), error: error)
+            }
+
+            private func expectNamed(_ call: (name: String, number: Int), _ error: Int32) throws {
                 let program = try Program(
                     Self.denying([call.number], with: error) + [
                         product("watchdogd"), "run", "--reports", "none", "--readiness", "none", "--", "/bin/echo",
@@ -68,6 +104,75 @@ extension EndToEnd {
                 #expect(program.text(.output) == "")
                 let lines = program.text(.errors).split(separator: "\n")
                 #expect(lines.count == 1 && lines.first?.contains("refuses \(call.name)(2): ") == true, "\(lines)")
+            }
+
+            // MARK: - Which calls
+
+            /// The newest call of Linux 3.13: those up to it are in every kernel, and known to every profile.
+            private static let lastOfAll = 313
+
+            /// Older calls that Docker's default profile refuses: docs.docker.com, "Significant syscalls blocked by the
+            /// default profile".
+            private static let blocked: Set<String> = [
+                "acct", "add_key", "bpf", "clock_adjtime", "clock_settime", "create_module", "delete_module",
+                "finit_module", "get_kernel_syms", "get_mempolicy", "init_module", "ioperm", "iopl", "kcmp",
+                "kexec_load", "keyctl", "lookup_dcookie", "mbind", "mount", "move_pages", "nfsservctl",
+                "open_by_handle_at", "perf_event_open", "personality", "pivot_root", "process_vm_readv",
+                "process_vm_writev", "ptrace", "query_module", "quotactl", "reboot", "request_key", "set_mempolicy",
+                "setns", "settimeofday", "swapon", "swapoff", "sysfs", "umount2", "unshare", "uselib", "ustat",
+            ]
+
+            /// The names and numbers of all calls that the kernel's headers know.
+            private static func numbers() throws -> [String: Int] {
+                let header = try Program(shell("echo '#include <asm/unistd.h>' | cc -E -dM -"))
+                try #require(try header.end() == .exited(code: 0), "\(header.text(.errors))")
+                let pairs = header.text(.output).split(separator: "\n").compactMap { line -> (String, Int)? in
+                    let words = line.split(separator: " ")
+                    guard words.count == 3, words[1].hasPrefix("__NR_"), let number = Int(words[2]) else { return nil }
+                    return (String(words[1].dropFirst("__NR_".count)), number)
+                }
+                return Dictionary(pairs, uniquingKeysWith: { $1 })
+            }
+
+            /// The functions of libc that a program uses, some of them named as the calls that they make.
+            private static func imports(of program: String) throws -> Set<String> {
+                let listing = try Program(["nm", "-D", "--undefined-only", program])
+                try #require(try listing.end() == .exited(code: 0), "\(listing.text(.errors))")
+                return Set(
+                    listing.text(.output).split(separator: "\n").compactMap {
+                        $0.split(separator: " ").last?.split(separator: "@").first.map(String.init)
+                    })
+            }
+
+            /// The calls that the C sources make without libc.
+            private static func direct() throws -> Set<String> {
+                let sources = try Program(
+                    shell(
+                        "exec grep -ohE \"$1\" \"$2\"/*/*.[ch]", #"(syscall\(SYS_|(CALL|syscall6)\(__NR_)\w+"#,
+                        "\(subjects)/../../../Sources"))
+                try #require(try sources.end() == .exited(code: 0), "\(sources.text(.errors))")
+                let matches = sources.text(.output).split(separator: "\n")
+                return Set(matches.compactMap { $0.split(separator: #/SYS_|__NR_/#).last.map(String.init) })
+            }
+
+            @Test(
+                "Every call that watchdogd makes and that may be refused is refused above",
+                .enabled(if: isInstalled("cc")))
+            func allCalls() throws {
+                let numbers = try Self.numbers()
+                try #require(numbers["pidfd_open"] == 434, "the kernel's headers")
+                let direct = try Self.direct()
+                #expect(direct.isSuperset(of: ["pidfd_open", "clone3", "close_range", "exit_group"]), "\(direct)")
+                let made = try Self.imports(of: product("watchdogd")).intersection(numbers.keys).union(direct)
+                #expect(made.isSuperset(of: ["timerfd_create", "epoll_create1", "waitid"]), "\(made.sorted())")
+                let refusable = made.filter { numbers[$0].map { $0 > Self.lastOfAll } ?? true }
+                    .union(made.intersection(Self.blocked))
+                let tried = Set((Self.substitutable + Self.indispensable + Self.recorders).map(\.0)).union(["clone3"])
+                #expect(refusable.subtracting(tried) == [], "add them to a list above")
+                // A mistyped number would refuse another call.
+                for (name, number) in Self.substitutable + Self.indispensable + Self.recorders {
+                    #expect(numbers[name].map { $0 == number } ?? true, "\(name)")
+                }
             }
         #endif
 
