@@ -145,6 +145,56 @@ extension EndToEnd {
             withExtendedLifetime((service, successor, bed, again)) {}
         }
 
+        @Test(
+            "cannot gain by having watchdogd killed: its successor starts at once, and counts what cannot be closed",
+            arguments: ["65534", attackingUser])
+        func killedDaemon(of user: String) throws {
+            let scratch = try Scratch()
+            let bed = try DelayBed(scratch)
+            let folder = try bed.mountSilent("flush", at: "silent")
+            var daemons = [
+                try service(
+                    scratch,
+                    [
+                        "stays": "[App]\nExecStart=/bin/sleep 1000\nUser=\(user)\n"
+                            + "[Watchdog]\nReadiness=notify\nLaunch=1h\n"
+                    ])
+            ]
+            var attackers: [Program] = []
+            // They end no sooner than what they wait for.
+            defer { umount2(folder, 1 /* MNT_FORCE: requests fail */) }
+            var stuck: [Int32] = []
+            for round in 0..<3 {
+                let service = daemons[round]
+                if round > 0 {
+                    // One that was adopted may have a socket that nobody reads.
+                    let before = try service.wait(for: "stays") { $0.pid != nil }.pid
+                    let restart = try service.command("restart", "--no-wait", "stays")
+                    try #require(restart.code == 0, "\(restart.errors)")
+                    try service.wait(for: "stays") { $0.pid != nil && $0.pid != before }
+                }
+                let socket = try notifySocket(of: "stays", service)
+                attackers.append(
+                    try startAttacker(scratch, ["pass_files", "1000", socket, "\(folder)/file"], as: user))
+                try attackers[round].line("passed")
+                if round == 0 {
+                    try #require(eventually { stuckClosers().count == 4 }, "the processes of one user")
+                    stuck = stuckClosers()
+                }
+                try expectUnharmed(service)
+                #expect(stuckClosers() == stuck, "no more than before, \(round)")
+                try service.program.send(SIGKILL)
+                try service.program.end()
+                daemons.append(try Service(scratch: scratch, isSystem: true))
+            }
+            try expectUnharmed(daemons[3])
+            #expect(stuckClosers() == stuck)
+            #expect(try daemons[3].end() == 0)
+            umount2(folder, 1 /* MNT_FORCE: requests fail */)
+            #expect(eventually { stuckClosers().isEmpty })
+            withExtendedLifetime((daemons, attackers, bed)) {}
+        }
+
         /// The processes that close what strangers pass, and wait for FUSE: fs/fuse/dev.c.
         private func stuckClosers() -> [Int32] {
             names(in: "/proc").compactMap { Int32($0) }.filter {
