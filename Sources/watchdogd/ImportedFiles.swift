@@ -8,13 +8,17 @@ import WatchdogSupervisor
 
 /// App files that are about to be written, after they were shown.
 struct ImportedFiles {
-    private let files: [(path: String, text: String)]
+    private let files: [(name: String, text: String)]
     private let directory: String
 
     init(_ apps: [ImportedApp], directory: String) {
         self.directory = directory
+        files = apps.map { ($0.fileName, $0.text) }
+    }
+
+    private var paths: [String] {
         let prefix = directory.hasSuffix("/") ? directory : "\(directory)/"
-        files = apps.map { (prefix + $0.fileName, $0.text) }
+        return files.map { prefix + $0.name }
     }
 
     /// Writes all files, or none if one exists or the answer is no.
@@ -23,26 +27,22 @@ struct ImportedFiles {
             StandardError.say("there is no folder \(directory); nothing was written; create it: mkdir -p \(directory)")
             throw ExitCode(73)
         }
-        let existing = files.map(\.path).filter { access($0, F_OK) == 0 }
+        let existing = paths.filter { access($0, F_OK) == 0 }
         if !replaces, let first = existing.first {
             let others = existing.count > 1 ? " and \(existing.count - 1) more" : ""
             StandardError.say("\(first)\(others): exists already; nothing was written; --force replaces it")
             throw ExitCode(73)
         }
         if asks { try ask(existing) }
-        for (path, text) in files {
-            do throws(LinuxError) {
-                if replaces {
-                    try AtomicFile.write(Array(text.utf8), to: path)
-                } else {
-                    try AtomicFile.create(Array(text.utf8), at: path)
-                }
-                StandardError.say("wrote \(path)")
-            } catch {
-                StandardError.say(error.description)
-                throw ExitCode(73)
-            }
+        do throws(LinuxError) {
+            try AtomicFile.write(
+                files.map { ($0.name, Array($0.text.utf8)) }, in: directory, replacing: replaces)
+        } catch {
+            // Somebody else took a name: the files before it are there.
+            StandardError.say(error.errno == .fileExists ? "\(error)" : "\(error); nothing was written")
+            throw ExitCode(73)
         }
+        for path in paths { StandardError.say("wrote \(path)") }
         StandardError.say("stop these programs where they run now before watchdogd launches them")
     }
 

@@ -47,6 +47,36 @@ struct AtomicFileTests {
         }
     }
 
+    @Test(
+        "Several files are written together, or none if there is no room for one",
+        .enabled(if: geteuid() == 0, "mounts a disk"))
+    func several() throws {
+        try withFile { folder, path in
+            guard mount("tmpfs", folder, "tmpfs", 0, "size=16k") == 0 else { return print("skipped: no tmpfs") }
+            defer { umount2(folder, 2) }
+            let page = [UInt8](repeating: 7, count: 4096)
+            // One page is taken, three are left, and the files together need four.
+            try AtomicFile.write([1], to: path)
+            let large = ["a", "state", "b", "c"].map { (name: $0, bytes: page) }
+            for (isReplaced, files) in [(true, large), (false, large.filter { $0.name != "state" } + [("d", page)])] {
+                let error = #expect(throws: LinuxError.self) {
+                    try AtomicFile.write(files, in: folder, replacing: isReplaced)
+                }
+                #expect(error?.errno.rawValue == ENOSPC)
+                #expect(try names(in: folder) == ["state"] && content(path) == [1])
+            }
+            try AtomicFile.write([("a", [2]), ("b", [3])], in: "\(folder)/", replacing: false)
+            try AtomicFile.write([("b", [4])], in: folder, replacing: true)
+            #expect(try names(in: folder) == ["a", "b", "state"])
+            #expect(try ["a", "b", "state"].map { try content("\(folder)/\($0)") } == [[2], [4], [1]])
+            let error = #expect(throws: LinuxError.self) {
+                try AtomicFile.write([("a", [6])], in: folder, replacing: false)
+            }
+            #expect(error?.errno == .fileExists)
+            #expect(try content("\(folder)/a") == [2])
+        }
+    }
+
     @Test("What a killed process of the same id has left does not stop a write")
     func leftover() throws {
         try withFile { folder, path in

@@ -30,23 +30,65 @@ public enum AtomicFile {
         try complete(bytes, in: place, mode: mode) { place.link($0) }
     }
 
-    /// Writes a temporary file, and gives it its name by `name`.
+    /// Writes several files of a folder: all of them, or none if there is no room for one.
+    ///
+    /// - Parameter replaces: whether files that are there are replaced, as ``write(_:to:mode:)`` does; otherwise that is an
+    ///   error.
+    /// - Throws: ``LinuxError`` for the first step that failed. If somebody else took a name meanwhile, the files before it
+    ///   are there; otherwise all are as they were.
+    public static func write(
+        _ files: [(name: String, bytes: [UInt8])], in folder: String, replacing replaces: Bool
+    ) throws(LinuxError) {
+        guard let first = files.first else { return }
+        let place = try FilePlace((folder.hasSuffix("/") ? folder : "\(folder)/") + first.name)
+        var prepared: [PreparedFile] = []
+        var others: [(path: String, bytes: [UInt8])] = []
+        for file in files {
+            let own = place.beside(file.name)
+            if replaces, !isReplaceable(own.path) {
+                others.append((own.path, file.bytes))
+            } else {
+                prepared.append(try PreparedFile(file.bytes, in: own, mode: nil))
+            }
+        }
+        for file in prepared {
+            try file.appear { place, temporary in replaces ? place.rename(temporary) : place.link(temporary) }
+        }
+        for file in others { try write(file.bytes, to: file.path) }
+    }
+
     private static func complete(
         _ bytes: [UInt8], in place: FilePlace, mode: UInt32?, _ name: (_ temporary: String) -> Int32
     ) throws(LinuxError) {
-        let temporary = place.temporaryName
-        do throws(LinuxError) {
-            let file = try place.create(temporary)
+        try PreparedFile(bytes, in: place, mode: mode).appear { _, temporary in name(temporary) }
+    }
+
+    /// A complete file under another name; removed unless it gets its own.
+    private final class PreparedFile {
+        private let place: FilePlace
+        private var temporary: String?
+
+        init(_ bytes: [UInt8], in place: FilePlace, mode: UInt32?) throws(LinuxError) {
+            self.place = place
+            let name = place.temporaryName
+            let file = try place.create(name)
+            temporary = name
             if let mode, fchmod(file.number, mode) != 0 {
                 throw LinuxError("set the mode of \(place.path)", Errno(rawValue: errno))
             }
             try writeAll(bytes, to: file, place.path)
-            guard fsync(file.number) == 0, name(temporary) == 0 else {
+            guard fsync(file.number) == 0 else { throw LinuxError("write \(place.path)", Errno(rawValue: errno)) }
+        }
+
+        deinit { if let temporary { place.remove(temporary) } }
+
+        /// Gives it its own name by a call, which removes or renames the temporary one.
+        func appear(by call: (_ place: FilePlace, _ temporary: String) -> Int32) throws(LinuxError) {
+            guard let temporary else { return }
+            guard call(place, temporary) == 0 else {
                 throw LinuxError("write \(place.path)", Errno(rawValue: errno))
             }
-        } catch {
-            place.remove(temporary)
-            throw error
+            self.temporary = nil
         }
     }
 

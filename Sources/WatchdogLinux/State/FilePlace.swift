@@ -31,6 +31,17 @@ public struct FilePlace: Sendable {
         descriptor = try OwnedDescriptor(opening: parent, flags: wd_open_path | O_DIRECTORY)
     }
 
+    /// Another name in the same folder.
+    func beside(_ name: String) -> FilePlace { FilePlace(name, beside: self) }
+
+    private init(_ name: String, beside other: FilePlace) {
+        let end = other.path.lastIndex(of: "/").map { other.path.index(after: $0) } ?? other.path.startIndex
+        path = other.path[..<end] + name
+        self.name = name
+        isMagic = false
+        descriptor = other.descriptor
+    }
+
     /// The folder, for `openat` and its like, as long as the place exists.
     public var folder: Int32 { descriptor.number }
 
