@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the pages in Markdown consist of, for scripts/docs-check and scripts/docs-test."""
+"""What the pages in Markdown consist of, for scripts/docs-check, docs-test and installed-docs."""
 
 import os
 import re
@@ -97,3 +97,34 @@ def prose(page):
             inside = not inside
         elif not inside:
             yield number, line
+
+
+def anchors(page):
+    """The anchors of a page's headings, as GitHub makes them."""
+    found, seen = set(), {}
+    for _, line in prose(page):
+        match = re.match(r"^#+ (.*)$", line)
+        if not match:
+            continue
+        title = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", match.group(1)).strip().lower()
+        anchor = re.sub(r"[^\w\- ]", "", title).replace(" ", "-")
+        count = seen.get(anchor, 0)
+        seen[anchor] = count + 1
+        found.add(anchor if count == 0 else f"{anchor}-{count}")
+    return found
+
+
+def dead_links(page):
+    """The links of a page that lead to no file, or to no heading of one."""
+    folder = os.path.dirname(page)
+    for number, line in prose(page):
+        targets = re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`]*`", "", line)) + re.findall(r"(?:src|srcset)=\"([^\"]+)\"", line)
+        for target in targets:
+            if re.match(r"[a-z]+:", target):
+                continue
+            path, _, anchor = target.partition("#")
+            path = os.path.normpath(os.path.join(folder, path)) if path else page
+            if not os.path.exists(os.path.join(ROOT, path)):
+                yield f"{page}:{number}: no file {target}"
+            elif anchor and path.endswith(".md") and anchor not in anchors(path):
+                yield f"{page}:{number}: no heading for {target}"
