@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
 public import WatchdogConfiguration
 
 /// Makes app files from other service managers' files.

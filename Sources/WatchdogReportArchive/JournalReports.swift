@@ -64,7 +64,7 @@ final class JournalReports {
                 let sender = admittedSender()
             else { continue }
             if let host, text("_HOSTNAME")?.lowercased() != host.lowercased() { continue }
-            if let app = filter.app, text(ReportEntryField.app)?.lowercased() != app.lowercased() { continue }
+            if let app = filter.app, !Wildcard.selects(text(ReportEntryField.app) ?? "", by: app) { continue }
             if let event = filter.event, event != self.event { continue }
             if let verdict = filter.verdict?.lowercased(), !passes(verdict: verdict) { continue }
             guard visit(Announcement(incident: incident, time: time, sender: sender)) else { return }

@@ -40,7 +40,7 @@ struct ActionOptions: ParsableArguments {
     }
 }
 
-/// The options of a command that acts on one app.
+/// The options of a command whose other arguments leave room for one name or pattern.
 struct OneAppOptions: ParsableArguments {
     @OptionGroup var daemon: ControlOptions
     @OptionGroup var output: OutputOptions
@@ -48,7 +48,8 @@ struct OneAppOptions: ParsableArguments {
     @Flag(inversion: .prefixedNo, help: "Wait until the request is done.")
     var wait = true
 
-    @Argument(help: ArgumentHelp("The app's name.", valueName: "app"), completion: .appNames)
+    @Argument(
+        help: ArgumentHelp("The app's name, or a pattern such as 'web*'.", valueName: "app"), completion: .appNames)
     var name: String
 }
 

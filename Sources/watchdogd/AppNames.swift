@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
-import Glibc
+import WatchdogBase
 import WatchdogControl
 import WatchdogSupervisor
 
@@ -13,17 +13,31 @@ struct AppNames {
     init(_ typed: [String]) { self.typed = typed }
 
     /// Whether a name stands for those that it matches.
-    static func isPattern(_ name: String) -> Bool { name.contains { "*?[".contains($0) } }
+    static func isPattern(_ name: String) -> Bool { Wildcard.isIn(name) }
 
     /// The apps of the daemon, each once; it is asked only if there is a pattern.
     func matches(_ daemon: ControlOptions, _ output: OutputOptions) throws -> [String] {
+        try matches(of: daemon.choice, printsJSON: output.json)
+    }
+
+    /// The same within a time for the answer.
+    func matches(
+        of daemon: DaemonChoice, printsJSON: Bool = false, within patience: Duration = .seconds(10)
+    ) throws -> [String] {
         guard typed.contains(where: Self.isPattern) else { return typed }
-        let apps = try daemon.withClient(output) { client throws(ControlClientError) in try client.list().apps }
+        let apps = try daemon.withClient(printsJSON: printsJSON, within: patience) {
+            client throws(ControlClientError) in try client.list().apps
+        }
+        return try matches(among: apps.map(\.name), listedBy: "watchdogd list")
+    }
+
+    /// The same among known names; a name that is no pattern stands for itself.
+    func matches(among names: [String], listedBy command: String) throws -> [String] {
         var result: [String] = []
         for name in typed {
-            let matches = Self.isPattern(name) ? apps.map(\.name).filter { fnmatch(name, $0, 0) == 0 } : [name]
+            let matches = Self.isPattern(name) ? names.filter { Wildcard.matches($0, name) } : [name]
             guard !matches.isEmpty else {
-                StandardError.say("no app matches '\(name)'; 'watchdogd list' shows them")
+                StandardError.say("no app matches '\(name)'; '\(command)' shows them")
                 throw ExitCode(66)
             }
             result += matches.filter { !result.contains($0) }

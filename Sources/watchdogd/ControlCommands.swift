@@ -62,7 +62,7 @@ struct RestartCommand: ParsableCommand {
 struct CaptureCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "capture",
-        abstract: "Capture the stacks of a running app or process, and let it continue.",
+        abstract: "Capture the stacks of running apps or processes, and let them continue.",
         discussion: """
             For an app, has the daemon write a report, and prints its path; 'watchdogd report show' shows it. For any \
             other process, prints the stacks in the same form without stopping it: threads on a CPU have no stack. \
@@ -83,12 +83,15 @@ struct CaptureCommand: ParsableCommand {
     var reports: String?
 
     @Argument(
-        help: ArgumentHelp("The app's name, a process ID, or a container's name or ID.", valueName: "app"),
-        completion: .appNames)
-    var name: String
+        help: .apps("Names of apps, process IDs, names or IDs of containers"), completion: .appNames)
+    var names: [String]
 
     func validate() throws {
         guard reports != "" else { throw ValidationError("--reports is empty; give it a folder or leave it out") }
+        for name in names { try check(name) }
+    }
+
+    private func check(_ name: String) throws {
         guard !NamedProcess.isContainer(name) else { return }
         guard let process = Int32(name) else {
             guard !stop, reports == nil else {
@@ -101,6 +104,10 @@ struct CaptureCommand: ParsableCommand {
     }
 
     func run() throws {
+        try AppNames.each(AppNames(names).matches(daemon, output), capture)
+    }
+
+    private func capture(_ name: String) throws {
         if let process = try NamedProcess.explicit(name) { return try capture(process) }
         let reply: CaptureReply
         do throws(ControlClientError) {

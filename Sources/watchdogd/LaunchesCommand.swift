@@ -47,6 +47,12 @@ struct HistoryLocation: ParsableArguments {
         }
     }
 
+    /// The apps of the history that names and patterns stand for.
+    func apps(_ names: [String]) throws -> [String] {
+        let known = try read(of: nil) { reader throws(HistoryError) in try reader.apps() }
+        return try AppNames(names).matches(among: known, listedBy: "watchdogd launches")
+    }
+
     private func check(_ app: String, in reader: HistoryReader) throws {
         let apps = try reader.apps()
         guard !apps.contains(app) else { return }
@@ -81,7 +87,7 @@ struct LaunchesCommand: ParsableCommand {
         discussion: """
             Reads the history that 'watchdogd serve' keeps, and prints the number of launches, the number that never \
             became ready, the 50th, 90th and 99th percentiles of their times, how long each phase took, and a histogram. \
-            Without an app, prints one line for each app, and no phases.
+            Without an app, prints one line for each, and no phases.
             """
     )
 
@@ -94,19 +100,30 @@ struct LaunchesCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Group launches by version, host, kind or cause.", valueName: "what"))
     var by: LaunchGrouping?
 
-    @Argument(help: ArgumentHelp("The app's name (default: all apps).", valueName: "app"), completion: .appNames)
-    var app: String?
+    @Argument(help: .apps("Names of apps (default: all apps)"), completion: .appNames)
+    var apps: [String] = []
 
     func run() throws {
+        guard !apps.isEmpty else { return try pager.show(text(of: nil)) }
+        var whole = ""
+        defer { pager.show(whole) }
+        try AppNames.each(location.apps(apps)) { app in
+            let part = try text(of: app)
+            if !whole.isEmpty, !output.json { whole += "\n" }
+            whole += part
+        }
+    }
+
+    private func text(of app: String?) throws -> String {
         let key = by?.key ?? (app == nil ? .app : .version)
         let table = try location.read(of: app) { reader throws(HistoryError) in
             try reader.launches(of: app, since: start.time, by: key)
         }
-        guard !output.json else { return print(ControlText.json(LaunchesReply(table)), terminator: "") }
+        guard !output.json else { return ControlText.json(LaunchesReply(table)) }
         let text = LaunchesText(columns: output.style.columns ?? 200, isUnicode: Locale.isUnicode) {
             .current(at: $0.seconds)
         }
-        pager.show(text.text(table))
+        return text.text(table)
     }
 }
 

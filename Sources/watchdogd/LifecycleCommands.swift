@@ -68,7 +68,7 @@ struct ResumeCommand: ParsableCommand {
 struct EventCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "event",
-        abstract: "Send an app an event to handle on its main loop.",
+        abstract: "Send an app, or each that matches a pattern, an event to handle on its main loop.",
         discussion: "Exits with 0 once the app has handled it."
     )
 
@@ -90,7 +90,11 @@ struct EventCommand: ParsableCommand {
     }
 
     func run() throws {
-        let request = EventRequest(action.name, kind: kind, payload: payload, waits: action.wait, launches: launch)
+        try AppNames.each(AppNames([action.name]).matches(action.daemon, action.output), send)
+    }
+
+    private func send(to app: String) throws {
+        let request = EventRequest(app, kind: kind, payload: payload, waits: action.wait, launches: launch)
         let reply = try action.daemon.withClient(action.output) { client throws(ControlClientError) in
             try client.sendEvent(request)
         }

@@ -15,7 +15,8 @@ struct LogsCommand: ParsableCommand {
         abstract: "Show the output of apps.",
         discussion: """
             Shows the lines of the latest launch of each app, from the journal or from its output file. --follow shows those \
-            of all launches and, with journalctl or tail, new lines until interrupted. --since applies to the journal: \
+            of all launches and, with journalctl or tail, new lines until interrupted; of several apps, each line \
+            begins with the app's name. --since applies to the journal: \
             the lines of an output file have no time.
             """
     )
@@ -66,15 +67,29 @@ struct LogsCommand: ParsableCommand {
 
     func run() throws {
         let apps = try AppNames(names).matches(daemon, output)
-        guard !follow || apps.count == 1 else {
-            throw ValidationError("--follow applies to one app; journalctl --follow shows all of them")
+        guard follow else { return try AppNames.each(apps) { try show($0, underName: apps.count > 1) } }
+        var commands: [(app: String, words: [String])] = []
+        var failure: (any Error)?
+        do {
+            try AppNames.each(apps) { commands.append(($0, try following($0))) }
+        } catch {
+            failure = error
         }
-        try AppNames.each(apps) { try show($0, underName: apps.count > 1) }
+        guard apps.count > 1 else {
+            if let failure { throw failure }
+            return try replace(by: commands[0].words)
+        }
+        // An app that cannot be followed does not keep the others from being followed.
+        var followers = LogFollowers()
+        for command in commands { try followers.start(command.words, for: command.app) }
+        let code = followers.printLines()
+        throw failure ?? ExitCode(code)
     }
 
-    private func show(_ name: String, underName: Bool) throws {
+    /// What the daemon says about an app, and where its output is.
+    private func describe(_ name: String, lines: Int) throws -> (reply: DescribeReply, place: String) {
         let reply = try daemon.withClient(output) { client throws(ControlClientError) in
-            try client.describe(DescribeRequest(name, logLines: follow ? 0 : count))
+            try client.describe(DescribeRequest(name, logLines: lines))
         }
         guard reply.isWithheld != true, !reply.isLogWithheld else {
             StandardError.say("not permitted: only root and the owner of this watchdogd may read the output of apps")
@@ -85,7 +100,11 @@ struct LogsCommand: ParsableCommand {
             StandardError.say("the output of \(name) is in \(place), whose lines have no time; use --lines N")
             throw ExitCode(64)
         }
-        if follow { try go(on: place, of: name) }
+        return (reply, place)
+    }
+
+    private func show(_ name: String, underName: Bool) throws {
+        let (reply, place) = try describe(name, lines: count)
         var log = reply.log
         if let beginning { log.removeAll { $0.time.map { $0 < beginning } ?? true } }
         if output.json {
@@ -125,22 +144,25 @@ struct LogsCommand: ParsableCommand {
         }
     }
 
-    /// Replaces this process with the program that follows the output.
-    private func go(on place: String, of name: String) throws -> Never {
-        let command: [String]
+    /// The program that follows the output of an app.
+    private func following(_ name: String) throws -> [String] {
+        let place = try describe(name, lines: 0).place
         switch place {
         case "journal":
             // journalctl takes seconds since 1970 behind an @.
             let extent = beginning.map { ["--lines=all", "--since=@\($0.microseconds / 1_000_000)"] }
             // Of journalctl's formats for people, this one names the zone.
-            command =
-                ["journalctl", "--follow", "--output=short-full", "--identifier=\(name)"]
+            return ["journalctl", "--follow", "--output=short-full", "--identifier=\(name)"]
                 + (extent ?? ["--lines=\(count)"])
         case "inherit", "null":
             StandardError.say(absence(of: name, place))
             throw ExitCode(69)
-        default: command = ["tail", "--lines=\(count)", "--follow=name", "--retry", "--", place]
+        default: return ["tail", "--lines=\(count)", "--follow=name", "--retry", "--", place]
         }
+    }
+
+    /// Replaces this process with a program.
+    private func replace(by command: [String]) throws {
         var arguments = command.map { strdup($0) } + [nil]
         execvp(command[0], &arguments)
         StandardError.say("cannot run \(command[0]): \(String(cString: strerror(errno)))")

@@ -46,7 +46,9 @@ struct OrganizerCommand: ParsableCommand {
 
     @OptionGroup var start: HistoryStart
 
-    @Option(help: ArgumentHelp("Only this app.", valueName: "app"), completion: .appNames)
+    @Option(
+        help: ArgumentHelp("Only this app, or those that match a pattern such as 'web*'.", valueName: "app"),
+        completion: .appNames)
     var app: String?
 
     @Option(help: ArgumentHelp("List at most this many signatures and hosts for each app.", valueName: "n"))

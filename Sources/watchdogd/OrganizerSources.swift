@@ -70,13 +70,13 @@ struct OrganizerSources {
         guard file >= 0 else { throw Self.failure(path, errno) }
         defer { if !isInput { close(file) } }
         var incidents = IncidentLines()
-        let (host, app) = (location.host?.lowercased(), app?.lowercased())
+        let (host, app) = (location.host?.lowercased(), app)
         let (earliest, isFiltered) = (since?.seconds ?? .min, host != nil || app != nil)
         let count = { (incident: OrganizerIncident) -> Bool in
             if incident.time < earliest { return true }
             if isFiltered {
                 if let host, incident.host.lowercased() != host { return true }
-                if let app, incident.app.lowercased() != app { return true }
+                if let app, !Wildcard.selects(incident.app, by: app) { return true }
             }
             return organizer.add(incident)
         }
@@ -114,7 +114,7 @@ struct OrganizerSources {
         location.history = path
         let host = self.location.host?.lowercased()
         try location.read(of: nil) { reader throws(HistoryError) in
-            for name in try reader.apps() where app.map({ $0.lowercased() == name.lowercased() }) ?? true {
+            for name in try reader.apps() where app.map({ Wildcard.selects(name, by: $0) }) ?? true {
                 let entries = try reader.entries(of: name, since: since)
                 if let host, !entries.contains(where: { $0.isOf(host) }) { continue }
                 organizer.add(entries.map(OrganizerEvent.init).sorted { $0.time < $1.time }, of: name)

@@ -7,11 +7,11 @@ import WatchdogControl
 struct PingCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "ping",
-        abstract: "Check that an app is ready and responding.",
+        abstract: "Check that apps are ready and responding.",
         discussion: """
-            Exits with 0 if the app is ready, its main loop answers, its last probe succeeded and no incident is open; \
+            Exits with 0 if each app is ready, its main loop answers, its last probe succeeded and no incident is open; \
             otherwise with 1. Other codes mean that the check itself failed: 66 no such app, 69 watchdogd is not \
-            running, 75 no answer in time, 77 not permitted. Prints one line. Use it for an orchestrator's startup, \
+            running, 75 no answer in time, 77 not permitted. Prints one line for each app. Use it for an orchestrator's startup, \
             readiness and liveness probes.
             """
     )
@@ -27,14 +27,12 @@ struct PingCommand: ParsableCommand {
 
     @OptionGroup var place: ControlOptions
 
-    @Argument(
-        help: ArgumentHelp("The app's name; optional if there is only one app.", valueName: "app"),
-        completion: .appNames)
-    var name: String?
+    @Argument(help: .apps("Names of apps, optional if there is only one"), completion: .appNames)
+    var names: [String] = []
 
     func validate() throws {
-        guard !daemon || name == nil else {
-            throw ValidationError("--daemon checks watchdogd itself; leave out '\(name ?? "")'")
+        guard !daemon || names.isEmpty else {
+            throw ValidationError("--daemon checks watchdogd itself; leave out '\(names[0])'")
         }
     }
 
@@ -46,7 +44,10 @@ struct PingCommand: ParsableCommand {
             }
             return print("watchdogd \(reply.version) answers, pid \(reply.pid)")
         }
-        try Self.check(name, of: place.choice, within: patience)
+        guard !names.isEmpty else { return try Self.check(nil, of: place.choice, within: patience) }
+        try AppNames.each(AppNames(names).matches(of: place.choice, within: patience)) { name in
+            try Self.check(name, of: place.choice, within: patience)
+        }
     }
 
     /// Checks an app, or the only one if it has no name, and prints the result.

@@ -31,7 +31,9 @@ struct FilterOptions: ParsableArguments {
         "crash", "capture",
     ]
 
-    @Option(help: ArgumentHelp("Show only this app.", valueName: "name"), completion: .appNames)
+    @Option(
+        help: ArgumentHelp("Show only this app, or those that match a pattern such as 'web*'.", valueName: "name"),
+        completion: .appNames)
     var app: String?
 
     @Option(

@@ -27,7 +27,10 @@ struct ReportDeleteCommand: ParsableCommand {
         transform: RunOptions.span)
     var olderThan: Duration?
 
-    @Option(help: ArgumentHelp("With --older-than: only those of this app.", valueName: "name"), completion: .appNames)
+    @Option(
+        help: ArgumentHelp(
+            "With --older-than: only those of this app, or of those that match a pattern.", valueName: "name"),
+        completion: .appNames)
     var app: String?
 
     @Flag(help: "Do not ask.")

@@ -65,7 +65,9 @@ struct ReportExportCommand: ParsableCommand {
     var output = "-"
 
     @Option(
-        help: ArgumentHelp("With ndjson, otlp-json or metrickit-metrics: only this app.", valueName: "app"),
+        help: ArgumentHelp(
+            "With ndjson, otlp-json or metrickit-metrics: only this app, or those that match a pattern.",
+            valueName: "app"),
         completion: .appNames)
     var app: String?
 
@@ -100,9 +102,12 @@ struct ReportExportCommand: ParsableCommand {
         case .lines, .logs:
             return ""
         case .metrics:
+            let apps: [String?] = try app.map { try history.apps([$0]) } ?? [nil]
             return ControlText.json(
-                try history.read(of: app) { reader throws(HistoryError) in
-                    try reader.metrics(of: app, since: start.time)
+                try apps.flatMap { app in
+                    try history.read(of: app) { reader throws(HistoryError) in
+                        try reader.metrics(of: app, since: start.time)
+                    }
                 })
         }
     }

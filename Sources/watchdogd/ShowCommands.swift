@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import WatchdogBase
 import WatchdogControl
+import WatchdogSupervisor
 
 /// `watchdogd list`: all apps in a table.
 struct ListCommand: ParsableCommand {
@@ -12,17 +14,32 @@ struct ListCommand: ParsableCommand {
     @OptionGroup var output: OutputOptions
     @OptionGroup var pager: PagerOption
 
+    @Argument(help: .apps("Names of the only apps to list"), completion: .appNames)
+    var names: [String] = []
+
     func run() throws {
-        pager.show(try Self.text(of: daemon.choice, json: output.json, output.style))
+        pager.show(try Self.text(of: daemon.choice, only: AppNames(names), json: output.json, output.style))
     }
 }
 
 extension ListCommand {
     /// What the command prints.
     static func text(
-        of daemon: DaemonChoice, json: Bool = false, _ style: @autoclosure () -> ControlText.Style
+        of daemon: DaemonChoice, only names: AppNames = AppNames([]), json: Bool = false,
+        _ style: @autoclosure () -> ControlText.Style
     ) throws -> String {
-        let reply = try daemon.withClient(printsJSON: json) { client throws(ControlClientError) in try client.list() }
+        var reply = try daemon.withClient(printsJSON: json) { client throws(ControlClientError) in try client.list() }
+        if !names.typed.isEmpty {
+            let known = reply.apps.map(\.name) + reply.invalidFiles.map(\.name)
+            let chosen = try Set(names.matches(among: known, listedBy: "watchdogd list"))
+            if let unknown = chosen.subtracting(known).sorted().first {
+                let question = Similarity.nearest(to: unknown, among: known).map { "; did you mean \($0)?" } ?? ""
+                StandardError.say("there is no app \(unknown)\(question)")
+                throw ExitCode(66)
+            }
+            reply.apps.removeAll { !chosen.contains($0.name) }
+            reply.invalidFiles.removeAll { !chosen.contains($0.name) }
+        }
         return json ? ControlText.json(reply) : ControlText.list(reply, style: style())
     }
 }

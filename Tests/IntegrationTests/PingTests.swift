@@ -57,6 +57,7 @@ extension EndToEnd {
             try expectPing(at: socket, 0, "shop is ready and answers\n")
             try scratch.write("", to: "silent")
             try expectPing("shop", at: socket, 1, "shop is ready, but not answering for … (no WATCHDOG=1)\n")
+            try expectPing("s*", at: socket, 1, "shop is ready, but not answering for … (no WATCHDOG=1)\n")
             unlink(scratch["silent"])
             try expectPing("shop", at: socket, 0, "shop is ready and answers\n")
             let unknown = try ping("shopp", at: socket)

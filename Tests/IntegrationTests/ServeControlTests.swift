@@ -101,15 +101,29 @@ extension EndToEnd {
             for name in ["web1", "web2", "db"] { try service.wait(for: name) { $0.state == .running } }
             for file in ["1", "2"] { #expect(eventually { scratch.read(file) == "hello\n" }) }
             #expect(try service.command("logs", "web*").output == "web1:\nhello\nweb2:\nhello\n")
+            let list = try service.command("list", "web*")
+            #expect(list.output.contains("web1") && list.output.contains("\n2 apps: ") && !list.output.contains("db"))
+            let unknown = try service.command("list", "wbe1")
+            #expect(unknown.code == 66)
+            #expect(unknown.errors == "watchdogd: there is no app wbe1; did you mean web1?\n")
+            let captures = try service.command("capture", "web?", "db").output.split(separator: "\n")
+            #expect(["web1-", "web2-", "db-"].allSatisfy { name in captures.count { $0.contains("/\(name)") } == 1 })
             let status = try service.command("status", "web*", "nosuch", "db")
             #expect(status.code == 66)
             let heads = status.output.split(separator: "\n").filter { ["web1", "web2", "db"].contains($0) }
             #expect(heads == ["web1", "web2", "db"], "\(status.output)")
             let events = try service.command("events", "--no-follow", "--lines", "100", "web*")
             #expect(events.output.contains("web1") && events.output.contains("web2") && !events.output.contains("db"))
-            let follow = try service.command("logs", "--follow", "web*")
-            #expect(follow.code == 64 && follow.errors.contains("--follow applies to one app"))
-            for command in ["status", "logs", "events", "reload"] {
+            let follower = try Program(
+                [product("watchdogd"), "logs", "--follow", "web*", "--control", service.scratch["control"]])
+            let first = try (0..<2).map { _ in try follower.line(": hello") }
+            #expect(first.sorted() == ["web1: hello", "web2: hello"])
+            let file = try OwnedDescriptor(opening: scratch["2"], flags: O_WRONLY | O_APPEND)
+            #expect(write(file.number, "again\n", 6) == 6)
+            try follower.line("web2: again")
+            try follower.send(SIGTERM)
+            try follower.end()
+            for command in ["status", "logs", "events", "reload", "list", "capture", "ping"] {
                 let none = try service.command(command, "x*")
                 #expect(none.code == 66)
                 #expect(none.errors == "watchdogd: no app matches 'x*'; 'watchdogd list' shows them\n")

@@ -26,6 +26,8 @@ struct ReportFilterTests {
         #expect(names(ReportFilter()).count == 4)
         #expect(names(ReportFilter(app: "hangmain")).count == 4)
         #expect(names(ReportFilter(app: "Hang")) == [])
+        #expect(names(ReportFilter(app: "hang*")).count == 4)
+        #expect(names(ReportFilter(app: "*x")) == [])
         #expect(names(ReportFilter(event: "process-exit")) == ["process-exit"])
         #expect(names(ReportFilter(verdict: "blocked")) == ["process-launch", "scene-update"])
         #expect(names(ReportFilter(verdict: "FUTEX")) == ["process-launch"])

@@ -50,7 +50,7 @@ public struct PrometheusRates {
     /// Asks, and adds the answers to an organizer.
     ///
     /// - Parameters:
-    ///   - app: the only app that counts, in any case; nil for all.
+    ///   - app: the only app that counts, or a pattern, in any case; nil for all.
     ///   - ask: sends one request for a path; returns the HTTP status and the body.
     public func read<Problem: Error>(
         into organizer: Organizer, app: String?, _ ask: (String) throws(Problem) -> (status: Int, body: [UInt8])
@@ -63,7 +63,7 @@ public struct PrometheusRates {
             running: samples(sum(of: Self.running)), hangs: samples(sum(of: Self.hangs)), first: samples(firstTimes),
             launches: samples(sum(of: Self.launches, by: "app, version, le")))
         for rate in rates(answers)
-        where app.map({ $0.lowercased() == rate.app.lowercased() }) ?? true {
+        where app.map({ Wildcard.selects(rate.app, by: $0) }) ?? true {
             organizer.add(rate)
         }
     }

@@ -28,7 +28,7 @@ extension ReportFilter {
     private func suggestion(host: String?, among all: [StoredReport]) -> String? {
         let metadata = all.compactMap(\.metadata)
         for (name, names) in [(host, all.compactMap(\.host)), (app, metadata.map(\.appName))] {
-            guard let name, !names.contains(where: { $0.lowercased() == name.lowercased() }) else { continue }
+            guard let name, !names.contains(where: { Wildcard.selects($0, by: name) }) else { continue }
             if let near = Similarity.nearest(to: name, among: names) { return near }
         }
         guard let word = verdict?.lowercased(), Verdict.Kind(rawValue: word) == nil else { return nil }

@@ -6,7 +6,7 @@ import WatchdogVerdict
 
 /// Selects reports from a list; nil criteria do not apply.
 public struct ReportFilter: Equatable, Sendable {
-    /// The app's name; case does not matter.
+    /// The app's name, or a pattern such as `web*`; case does not matter.
     public var app: String?
     /// What the app was watched for.
     public var event: String?
@@ -37,7 +37,7 @@ public struct ReportFilter: Equatable, Sendable {
     /// A file whose first line cannot be read is matched only by its time.
     package func passes(_ report: StoredReport) -> Bool {
         let metadata = report.metadata
-        if let app, metadata?.appName.lowercased() != app.lowercased() { return false }
+        if let app, !(metadata.map { Wildcard.selects($0.appName, by: app) } ?? false) { return false }
         if let event, metadata?.linux?.event != event { return false }
         if let verdict {
             let words = metadata?.linux?.verdict.lowercased() ?? ""

@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Names with `*`, `?` and `[abc]`: glob(7).
-enum Wildcard {
-    static func isIn(_ text: some StringProtocol) -> Bool { text.contains { "*?[".contains($0) } }
+package enum Wildcard {
+    /// Whether a text is a pattern.
+    package static func isIn(_ text: some StringProtocol) -> Bool { text.contains { "*?[".contains($0) } }
+
+    /// Whether a filter, a name or a pattern, selects a name; case does not matter.
+    package static func selects(_ name: String, by filter: String) -> Bool {
+        let (name, filter) = (name.lowercased(), filter.lowercased())
+        return name == filter || isIn(filter) && matches(name, filter)
+    }
 
     /// Whether a pattern matches a name; a leading dot only matches itself.
-    static func matches(_ name: some StringProtocol, _ pattern: some StringProtocol) -> Bool {
+    package static func matches(_ name: some StringProtocol, _ pattern: some StringProtocol) -> Bool {
         if name.hasPrefix("."), !pattern.hasPrefix(".") { return false }
         return matches(Array(name)[...], Array(pattern)[...])
     }
