@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the pages in Markdown consist of, for scripts/docs-check, docs-test and installed-docs."""
 
+import hashlib
 import os
 import re
 import shlex
@@ -8,6 +9,9 @@ import subprocess
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SHELLS = ("sh", "bash", "console")
+# The page of which the pictures of a crash log are. Tests compare it with what the code writes today.
+PICTURED = "Tests/WatchdogRenderingTests/Goldens/causes/deadlock.html"
+PICTURES_OF = "docs/pictures/report.sha256"
 MARKER = re.compile(r"^<!-- (run|not run)(?:: (.*))? -->$")
 
 
@@ -49,6 +53,11 @@ def tracked(*patterns):
     command = ["git", "-C", ROOT, "ls-files", "--cached", "--others", "--exclude-standard", "--", *patterns]
     names = subprocess.run(command, capture_output=True, check=True, text=True).stdout.split("\n")
     return sorted({name for name in names if name and os.path.exists(os.path.join(ROOT, name))})
+
+
+def pictured():
+    """What PICTURES_OF holds if the pictures are of today's page."""
+    return f"{hashlib.sha256(text(PICTURED).encode()).hexdigest()}  {PICTURED}\n"
 
 
 def text(page):

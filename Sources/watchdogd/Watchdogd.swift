@@ -12,7 +12,7 @@ import WatchdogSymbolication
 struct Watchdogd: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "watchdogd",
-        abstract: "The 0x8badf00d watchdog for Linux: detects a hung program, captures its stacks and kills it.",
+        abstract: "A watchdog for programs: notices when one hangs, captures its stacks and kills it.",
         version: watchdogdVersion,
         subcommands: [
             RunCommand.self, ObserveCommand.self, ServeCommand.self, ListCommand.self, StatusCommand.self,

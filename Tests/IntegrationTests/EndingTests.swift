@@ -213,13 +213,13 @@ extension EndToEnd {
                 ("0x8badf00d", "exit(0)", "expected 0x8badf00d, but python3 exited with code 0"),
                 (
                     "0x8badf00d:scene-update", #"notify("STATUS=1"); hang()"#,
-                    "expected 0x8badf00d:scene-update, but python3 was killed for process-launch"
+                    "expected 0x8badf00d:scene-update, but python3 was killed: not ready within 1 s"
                 ),
                 ("ready", "exit(0)", "expected ready, but python3 exited with code 0"),
                 ("exit:7", "exit(8)", "expected exit:7, but python3 exited with code 8"),
                 (
                     "exit:137", #"notify("READY=1", "WATCHDOG=1"); hang()"#,
-                    "expected exit:137, but python3 was killed for scene-update"
+                    "expected exit:137, but python3 was killed: did not answer within 500 ms"
                 ),
             ])
         func unexpected(kind: String, program: String, message: String) throws {

@@ -39,7 +39,7 @@ extension EndToEnd {
             #expect(ending.exitCode == 137)
             let slow = ending.errors.filter { $0.contains("has not answered for") }
             #expect(slow.count == 1, "\(ending.errors)")
-            #expect(slow.first?.contains("its scene-update allowance ends in") == true)
+            #expect(slow.first?.contains("its update allowance ends in") == true)
         }
 
         @Test(

@@ -102,7 +102,7 @@ extension EndToEnd {
             let ending = try supervise(["--launch", "800ms", "--verbose"], command)
             #expect(ending.exitCode == 0)
             #expect(ending.summary?.launch?.milliseconds ?? 0 > 1400)
-            #expect(ending.messages.contains { $0.contains("extended its process-launch allowance by") })
+            #expect(ending.messages.contains { $0.contains("extended its launch allowance by") })
         }
 
         @Test("A STATUS that changes is progress too")
@@ -156,7 +156,7 @@ extension EndToEnd {
                     "import os\nnotify('READY=1'); notify('STOPPING=1', 'EXTEND_TIMEOUT_USEC=900000', 'PROGRESS=0 %')\n"
                         + farewell))
             #expect(own.exitCode == 4)
-            #expect(own.messages.contains { $0.contains("extended its process-exit allowance by") })
+            #expect(own.messages.contains { $0.contains("extended its terminate allowance by") })
 
             let run = try Supervision(
                 ["--terminate", "800ms"],

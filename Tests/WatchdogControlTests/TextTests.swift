@@ -204,7 +204,7 @@ struct TextTests {
                 event: ControlEvent(
                     .credited, app: "web",
                     message:
-                        "waited 2.10 s for a CPU; scene-update allowance extended by as much, which is told at some length",
+                        "waited 2.10 s for a CPU; its update allowance is extended by as much, which is told at some length",
                     time: Samples.ago(.seconds(3)))),
             MonitorReply(
                 event: ControlEvent(.reloaded, message: "2 apps added\u{1b}]0;title\u{7}", time: Samples.now)),

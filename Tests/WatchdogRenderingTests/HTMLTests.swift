@@ -65,6 +65,29 @@ struct HTMLTests {
         #expect(attributes.allSatisfy { !$0.contains("<") && !$0.contains("'>") })
     }
 
+    @Test("A color has one meaning on the page, in light and in dark")
+    func colors() {
+        let style = "\(HTMLAssets.style)"
+        let patterns = [
+            #/\.([a-z]+)\{fill:var\(--([a-z]+)\);background/#, #/\.(party-[a-z-]+)\{--accent:var\(--([a-z]+)\)/#,
+        ]
+        let rules = patterns.flatMap { style.matches(of: $0) }.map { ("\($0.output.1)", "\($0.output.2)") }
+        #expect(Set(rules.map(\.0)).isSuperset(of: TimelineLane.Style.allCases.map(\.rawValue)))
+        #expect(rules.count == TimelineLane.Style.allCases.count + 3)
+        let shared = Dictionary(grouping: rules, by: \.1).mapValues { Set($0.map(\.0)) }.filter { $0.value.count > 1 }
+        #expect(
+            shared == [
+                "wait": ["credit", "waiting"], "run": ["running", "runnable"], "still": ["paused", "stopped"],
+            ])
+        let named = Set(rules.map(\.1) + ["none", "ink"])
+        #expect(style.contains("a{color:var(--ink)}"), "a link is no part of the verdict")
+        for palette in style.matches(of: #/:root\{([^}]*--run:[^}]*)\}/#) {
+            let values = palette.output.1.matches(of: #/--([a-z]+):(#[0-9a-f]+)/#)
+                .filter { named.contains("\($0.output.1)") }.map { "\($0.output.2)" }
+            #expect(values.count == named.count && Set(values).count == named.count, "\(values)")
+        }
+    }
+
     @Test("A page loads nothing and needs nothing")
     func selfContained() {
         for (_, report) in Samples.goldens {

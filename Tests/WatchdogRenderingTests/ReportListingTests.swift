@@ -65,12 +65,12 @@ struct ReportListingTests {
         #expect(groups.hasPrefix("COUNT  FIRST (IST)       LAST "))
         #expect(groups.contains("1  2026-11-21 05:50  2026-11-21 05:50"))
         let explanation = Explanation(of: Samples.report())
-        #expect(explanation.text.hasPrefix("HangMain[4242] · scene-update · 2026-11-21 00:20:22 UTC\n"))
+        #expect(explanation.text.hasPrefix("HangMain[4242] · did not answer · 2026-11-21 00:20:22 UTC\n"))
         #expect(
             explanation.text(in: TextStyle()) { _ in india }
-                .hasPrefix("HangMain[4242] · scene-update · 2026-11-21 05:50:22 IST\n"))
+                .hasPrefix("HangMain[4242] · did not answer · 2026-11-21 05:50:22 IST\n"))
         broken.body.captureTime = "no time at all, and long"
-        #expect(Explanation(of: broken).text.hasPrefix("HangMain[4242] · scene-update · no time at all, and\n"))
+        #expect(Explanation(of: broken).text.hasPrefix("HangMain[4242] · did not answer · no time at all, and\n"))
     }
 
     @Test("No line is longer than 80 columns, whatever the names are, and none can steer a terminal")

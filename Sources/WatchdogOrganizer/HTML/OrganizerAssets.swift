@@ -2,7 +2,7 @@
 
 /// What the organizer's page adds to the style of every page.
 ///
-/// A color has one meaning: blue is the latest version, gray all others, red a mark.
+/// A color has one meaning: green is the latest version, gray all others, red a mark.
 enum OrganizerAssets {
     static let style: StaticString = """
 

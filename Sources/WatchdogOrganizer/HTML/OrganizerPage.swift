@@ -161,7 +161,7 @@ public enum OrganizerPage {
                 "p",
                 "signature \(signature.id)"
                     + (signature.newest.isEmpty ? "" : " · newest \(signature.newest.prefix(8))") + " · last "
-                    + OrganizerWords.date(signature.last)
+                    + OrganizerWords.date(signature.last) + " (UTC)"
                     + (signature.firstVersion.map { " · since version \($0)" } ?? ""), class: "quiet")
             page.raw("</li>\n")
         }

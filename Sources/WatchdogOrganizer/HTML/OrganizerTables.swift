@@ -8,7 +8,7 @@ enum OrganizerTables {
     static func versions(_ app: OrganizerTable.App, _ page: inout Markup) {
         let hasLaunches = app.versions.contains { $0.launches != nil }
         let titles =
-            ["Version", "First seen", "Incidents", "Hosts", "Hangs"]
+            ["Version", "First seen (UTC)", "Incidents", "Hosts", "Hangs"]
             + (hasLaunches ? ["Launches", "Median", "90 %", "Middle half"] : [])
         let rows = app.versions.map { version in
             [

@@ -43,7 +43,7 @@ public struct OrganizerText: Sendable {
     private func versions(_ app: OrganizerTable.App) -> [String] {
         let hasLaunches = app.versions.contains { $0.launches != nil }
         var columns: [(title: String, least: Int?)] = [
-            ("VERSION", 10), ("SINCE", nil), ("INCIDENTS", nil), ("HOSTS", nil), ("HANGS", nil),
+            ("VERSION", 10), ("SINCE (UTC)", nil), ("INCIDENTS", nil), ("HOSTS", nil), ("HANGS", nil),
         ]
         if hasLaunches { columns += [("LAUNCH P50", nil), ("P90", nil), ("MIDDLE HALF", nil)] }
         // The day gives way to the numbers.

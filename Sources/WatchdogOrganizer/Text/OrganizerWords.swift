@@ -6,7 +6,7 @@ import WatchdogBase
 ///
 /// Names in them are still hostile.
 enum OrganizerWords {
-    /// `2026-11-23`, in UTC.
+    /// `2026-11-23`, in UTC, which what is around it says.
     static func date(_ seconds: Int64) -> String {
         String(WallTime(seconds: seconds).text(fractionDigits: 0).prefix(10))
     }
@@ -100,7 +100,7 @@ enum OrganizerWords {
         let apps = table.apps.count + table.otherApps
         var text = "\(incidents(table.incidents)) of \(apps == 1 ? "1 app" : "\(grouped(apps)) apps")"
         let times = table.apps.flatMap(\.versions).flatMap { [$0.first, $0.last] }
-        if let first = times.min(), let last = times.max() { text += ", \(date(first)) to \(date(last))" }
+        if let first = times.min(), let last = times.max() { text += ", \(date(first)) to \(date(last)) (UTC)" }
         if table.repetitions > 0 { text += "; \(grouped(table.repetitions)) found more than once, counted once" }
         return text
     }

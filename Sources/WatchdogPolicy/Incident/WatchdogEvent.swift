@@ -14,4 +14,15 @@ public enum WatchdogEvent: String, Sendable, Codable, CaseIterable {
     case backgroundTask = "background-task"
     /// What an app holds while it is suspended.
     case suspension
+
+    /// The name of its allowance, which is that of the option: `update`, as in `--update`.
+    public var allowanceName: String {
+        switch self {
+        case .processLaunch, .sceneCreate: "launch"
+        case .sceneUpdate: "update"
+        case .processExit: "terminate"
+        case .backgroundTask: "background"
+        case .suspension: "suspension"
+        }
+    }
 }

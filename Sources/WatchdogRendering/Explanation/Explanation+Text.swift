@@ -22,10 +22,9 @@ extension Explanation {
             Paragraph.lines(text, label: label, width: width, limit: limit)
         }
         let name = app.singleLine(limit: 32)
-        let time = time(in: zone)
-        var result = [
-            style("\(name)[\(pid)] · \(event.singleLine(limit: 20)) · \(time)".singleLine(limit: width), .emphasis)
-        ]
+        let what = EventWords.omission(event).singleLine(limit: 20)
+        let title = "\(name)[\(pid)] · \(what) · \(time(in: zone))"
+        var result = [style(title.singleLine(limit: width), .emphasis)]
         if let headline { result += lines(headline, limit: 2).map { style($0, .failure) } }
         result += lines(verdict, limit: 2).map { style($0, headline == nil ? .failure : nil) }
         result.append("")

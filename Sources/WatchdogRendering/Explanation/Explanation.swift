@@ -250,11 +250,12 @@ extension ReportStack {
 }
 
 extension AllowanceDetails {
-    /// `10.00 s for scene-update, used after 10.05 s`.
+    /// `10.00 s to answer (scene-update), elapsed 10.05 s`.
     var sentence: String {
         func seconds(_ nanoseconds: Int64) -> String { Duration.nanoseconds(nanoseconds).seconds(fractionDigits: 2) }
         guard kind != "triggered" else { return "not exhausted" }
-        let what = kind == "cpu-time" ? "of CPU time for \(event)" : kind == "termination" ? "to end" : "for \(event)"
+        let duty = EventWords.duty(event)
+        let what = kind == "cpu-time" ? "of CPU time \(duty)" : kind == "termination" ? "to end" : duty
         var parts = ["\(seconds(nanoseconds)) s \(what)"]
         if creditNanoseconds > 0 { parts.append("\(seconds(creditNanoseconds)) s credit for waiting for a CPU") }
         if extendedNanoseconds > 0 { parts.append("extended by \(seconds(extendedNanoseconds)) s") }

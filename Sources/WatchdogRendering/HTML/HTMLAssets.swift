@@ -3,14 +3,17 @@
 /// The parts of every page: its style sheet, and the script that folds sections.
 package enum HTMLAssets {
     /// The style sheet.
+    ///
+    /// A color has one meaning: `--wait` is waiting for a CPU, whether it lasts or is credited; `--still` is a clock or a
+    /// process that stands still; `--run` is running, or able to.
     package static let style: StaticString = """
 
         :root{color-scheme:light dark;--ink:#1c1e21;--paper:#fff;--soft:#f3f4f6;--line:#d8dbe0;--quiet:#5a6068;
         --app:#0b57d0;--machine:#9a5b00;--other:#6b4fa0;--none:#5a6068;--bad:#c4221b;--tint:#eaf1fd;
-        --run:#1d8348;--wait:#d9730d;--sleep:#6b727c;--allowed:#b7bec9;--runnable:#1d8348}
+        --run:#1d8348;--wait:#d9730d;--sleep:#6b727c;--allowed:#b7bec9;--more:#8a7300;--still:#37505e;--disk:#0e7490}
         @media(prefers-color-scheme:dark){:root{--ink:#e6e8eb;--paper:#14161a;--soft:#1e2126;--line:#373c44;
         --quiet:#a3abb6;--app:#8ab4f8;--machine:#f0b35e;--other:#c3a6f5;--none:#a3abb6;--bad:#ff8f86;--tint:#1b2a42;
-        --run:#5fbf8c;--wait:#f0a35e;--sleep:#8b929c;--allowed:#4a525e;--runnable:#5fbf8c}}
+        --run:#5fbf8c;--wait:#f5893d;--sleep:#8b929c;--allowed:#4a525e;--more:#d3c04f;--still:#6f9bb0;--disk:#4cc3de}}
         *{box-sizing:border-box}
         body{margin:0;background:var(--paper);color:var(--ink);font:16px/1.5 system-ui,sans-serif;
         -webkit-text-size-adjust:100%}
@@ -46,12 +49,12 @@ package enum HTMLAssets {
         .hair{stroke:var(--line)}.axis{stroke:var(--quiet)}
         .timeline .number{fill:var(--paper);stroke:var(--quiet)}
         .allowed{fill:var(--allowed);background:var(--allowed)}.credit{fill:var(--wait);background:var(--wait)}
-        .extended{fill:var(--other);background:var(--other)}.paused{fill:var(--none);background:var(--none)}
+        .extended{fill:var(--more);background:var(--more)}.paused{fill:var(--still);background:var(--still)}
         .over{fill:var(--bad);background:var(--bad)}
         .running{fill:var(--run);background:var(--run)}.waiting{fill:var(--wait);background:var(--wait)}
         .asleep{fill:var(--sleep);background:var(--sleep)}
-        .runnable{fill:var(--runnable);background:var(--runnable)}
-        .uninterruptible{fill:var(--machine);background:var(--machine)}.stopped{fill:var(--none);background:var(--none)}
+        .runnable{fill:var(--run);background:var(--run)}
+        .uninterruptible{fill:var(--disk);background:var(--disk)}.stopped{fill:var(--still);background:var(--still)}
         .look{stroke:var(--paper)}
         .timeline .letter{fill:var(--paper);font-weight:700}
         .answered{stroke:var(--ink);stroke-width:2}.unanswered{stroke:var(--bad);stroke-width:2;stroke-dasharray:5 4}
@@ -87,12 +90,12 @@ package enum HTMLAssets {
         .mark{font-size:.75rem;color:var(--quiet);border:1px solid var(--line);border-radius:.6rem;padding:0 .45rem;
         margin-left:.4rem;white-space:nowrap}
         .doubt{color:var(--bad);border-color:currentColor}
-        a{color:var(--app)}
+        a{color:var(--ink)}
         details{border:1px solid var(--line);border-radius:.3rem;margin:.4rem 0;padding:0 .7rem}
         details[open]{padding-bottom:.5rem}
         summary{cursor:pointer;padding:.45rem 0;overflow-wrap:anywhere}
         summary .thread{font-weight:600}
-        a:focus-visible,button:focus-visible,summary:focus-visible,.scroll:focus-visible{outline:3px solid var(--app);outline-offset:2px}
+        a:focus-visible,button:focus-visible,summary:focus-visible,.scroll:focus-visible{outline:3px solid var(--ink);outline-offset:2px}
         .scroll{overflow-x:auto}
         table{border-collapse:collapse;font-size:.8rem;width:100%}
         th{text-align:left;color:var(--quiet);font-weight:600}

@@ -84,7 +84,7 @@ public enum HTMLRenderer {
         page.raw("<p class=\"who\"><strong>")
         page.text(explanation.app)
         page.raw("</strong> ")
-        page.text("[\(explanation.pid)] · \(explanation.event) · \(explanation.when)")
+        page.text("[\(explanation.pid)] · \(EventWords.omission(explanation.event)) · \(explanation.when)")
         page.raw("</p>\n")
         page.element("h1", explanation.headline ?? parts.first ?? explanation.verdict)
         if explanation.headline != nil { page.element("p", parts.first ?? explanation.verdict, class: "kernel") }

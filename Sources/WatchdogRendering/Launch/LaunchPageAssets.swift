@@ -25,7 +25,7 @@ enum LaunchPageAssets {
         .controls{display:flex;flex-wrap:wrap;gap:.4rem;align-items:center;margin:.5rem 0}.controls[hidden]{display:none}
         button{font:inherit;font-size:.85rem;color:var(--ink);background:var(--soft);border:1px solid var(--line);
         border-radius:.3rem;padding:.2rem .7rem;cursor:pointer}
-        button:focus-visible,.lanes:focus-visible{outline:3px solid var(--app);outline-offset:2px}
+        button:focus-visible,.lanes:focus-visible{outline:3px solid var(--ink);outline-offset:2px}
         .lanes{position:relative;overflow-x:hidden;overflow-y:auto;border:1px solid var(--line);border-radius:.3rem;
         touch-action:pan-y;cursor:crosshair;-webkit-print-color-adjust:exact;print-color-adjust:exact}
         .pane{position:sticky;top:0;height:0;z-index:1}.pane canvas{position:absolute;left:0;top:0;display:block}

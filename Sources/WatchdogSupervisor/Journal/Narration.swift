@@ -46,11 +46,14 @@ struct Narration {
         case .hung(let duration):
             (false, "\(name) main loop hung for \(duration.brief)")
         case .starvationCredit(let credit, let event):
-            (false, "\(name) waited \(credit.brief) for a CPU; \(event.rawValue) allowance extended by as much")
+            (
+                false,
+                "\(name) waited \(credit.brief) for a CPU; its \(event.allowanceName) allowance is extended by as much"
+            )
         case .overslept(let late, let event):
             (
                 false,
-                "watchdogd itself did not run for \(late.brief); \(event.rawValue) allowance of \(name) restarts"
+                "watchdogd itself did not run for \(late.brief); the \(event.allowanceName) allowance of \(name) restarts"
             )
         case .machineResumed(let suspension):
             (false, "the machine was suspended for \(suspension.brief); allowances of \(name) restart")
@@ -59,7 +62,7 @@ struct Narration {
         case .resumed(let after):
             (false, "\(name) is running again after \(after.brief)")
         case .extended(let gained, let event):
-            (true, "\(name) extended its \(event.rawValue) allowance by \(gained.brief)")
+            (true, "\(name) extended its \(event.allowanceName) allowance by \(gained.brief)")
         case .extensionRefused(.noProgress):
             (false, "\(name) asked for more time without showing progress; refused")
         case .extensionRefused(.capReached):
@@ -179,7 +182,7 @@ extension Narration {
         case .exited: end
         case .terminated: "\(end) after the request to terminate"
         case .killedOnRequest: "was killed on request"
-        case .watchdog(let incident): "was killed for \(incident.event.rawValue)"
+        case .watchdog(let incident): "was killed: \(reason(of: incident))"
         }
     }
 }
@@ -210,7 +213,7 @@ extension Pause {
 }
 
 extension Slowness {
-    /// As in "HangMain *has not answered for 5.00 s; 5.00 s of its scene-update allowance are left*".
+    /// As in "HangMain *has not answered for 5.00 s; its update allowance ends in 5.00 s*".
     var words: String {
         let time = duration.brief
         let fact =
@@ -222,7 +225,7 @@ extension Slowness {
             case .exit(isRequested: true): "has not exited \(time) after it was asked to"
             case .exit(isRequested: false): "has not exited \(time) after it said that it would"
             }
-        return "\(fact); its \(event.rawValue) allowance ends in \(remaining.brief)"
+        return "\(fact); its \(event.allowanceName) allowance ends in \(remaining.brief)"
     }
 }
 

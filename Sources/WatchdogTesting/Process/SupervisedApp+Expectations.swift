@@ -52,7 +52,7 @@ extension SupervisedApp {
                 let expected = "expected \(app.name) to survive for \(duration)"
                 if history.isOver { throw app.fail("\(expected), but \(app.ending(history))") }
                 guard let incident = history.incidents.last else { return nil }
-                throw app.fail("\(expected), but it exhausted its allowance for \(incident.event)")
+                throw app.fail("\(expected), but an allowance ran out (\(incident.event))")
             }
         } catch is Survived {}
     }

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import WatchdogPolicy
+
+/// Plain words for what an app was watched for.
+///
+/// Reports name it in the terms of Apple's, which a reader need not know. A foreign report may have any text.
+enum EventWords {
+    /// What the app did not do: `did not answer`; other events as they are.
+    static func omission(_ event: String) -> String {
+        switch WatchdogEvent(rawValue: event) {
+        case .processLaunch, .sceneCreate: "not ready"
+        case .sceneUpdate: "did not answer"
+        case .processExit: "did not exit"
+        case .backgroundTask: "background tasks"
+        case .suspension, nil: event
+        }
+    }
+
+    /// What an allowance is for: `to answer (scene-update)`.
+    static func duty(_ event: String) -> String {
+        switch WatchdogEvent(rawValue: event) {
+        case .processLaunch, .sceneCreate: "to launch (\(event))"
+        case .sceneUpdate: "to answer (\(event))"
+        case .processExit: "to exit (\(event))"
+        case .backgroundTask: "for background tasks"
+        case .suspension, nil: "for \(event)"
+        }
+    }
+}
