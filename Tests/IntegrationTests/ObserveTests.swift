@@ -38,7 +38,9 @@ extension EndToEnd {
                 "\(server.pid)", "--probe", "http://127.0.0.1:\(port)/", "--probe-interval", "200ms",
                 "--probe-timeout", "1s", "--probe-threshold", "2", "--reports", scratch.path,
             ])
-            try observer.line("observing python3, pid \(server.pid): probes http://127.0.0.1:\(port)/", on: .errors)
+            try observer.line(
+                "observing python3, pid \(server.pid): probes http://127.0.0.1:\(port)/ every 200 ms; after a hang, writes a crash log",
+                on: .errors)
             _ = try Program(
                 python("import urllib.request as r; r.urlopen('http://127.0.0.1:\(port)/hang', timeout=1)")
             ).end()

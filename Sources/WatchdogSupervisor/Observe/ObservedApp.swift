@@ -158,8 +158,8 @@ extension ObservedProcess {
     func words(_ name: String, _ probe: ProbeSettings?, _ unit: ServiceUnit?, restarts: Bool) -> String {
         let probe = probe.map { "probes \($0.probe.target) every \(TimeSpan.text($0.interval))" }
         let pushes = unit?.watchdogInterval.map { "expects WATCHDOG=1 every \(TimeSpan.text($0))" }
-        let restart = restarts ? "restarts it after a hang" : nil
-        let means = [probe, pushes, restart].compactMap(\.self).joined(separator: ", ")
-        return "observing \(name), pid \(process.pid): \(means)"
+        let means = [probe, pushes].compactMap(\.self).joined(separator: ", ")
+        let consequence = restarts ? "writes a crash log and restarts the service" : "writes a crash log"
+        return "observing \(name), pid \(process.pid): \(means); after a hang, \(consequence)"
     }
 }

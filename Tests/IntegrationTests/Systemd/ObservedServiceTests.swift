@@ -91,6 +91,7 @@ extension EndToEnd.SystemdTests {
                 return now != before && "\(now)" == main
             })
         let log = try container.log()
+        #expect(log.contains("after a hang, writes a crash log and restarts the service"), "\(log)")
         #expect(log.contains("asked systemd to restart nginx.service"), "\(log)")
         // The end of watchdogd is not the end of what it observes.
         try container.shell("systemctl stop watchdogd")
