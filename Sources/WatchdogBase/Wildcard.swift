@@ -2,8 +2,12 @@
 
 /// Names with `*`, `?` and `[abc]`: glob(7).
 package enum Wildcard {
-    /// Whether a text is a pattern.
-    package static func isIn(_ text: some StringProtocol) -> Bool { text.contains { "*?[".contains($0) } }
+    /// Whether a text is a pattern; a bracket that nothing closes stands for itself.
+    package static func isIn(_ text: some StringProtocol) -> Bool {
+        if text.contains(where: { "*?".contains($0) }) { return true }
+        guard let open = text.firstIndex(of: "[") else { return false }
+        return text[open...].dropFirst(2).contains("]")
+    }
 
     /// Whether a filter, a name or a pattern, selects a name; case does not matter.
     package static func selects(_ name: String, by filter: String) -> Bool {

@@ -18,6 +18,15 @@ struct WildcardTests {
         #expect(Wildcard.matches(name, pattern) == doesMatch)
     }
 
+    @Test(
+        "A bracket that nothing closes makes no pattern",
+        arguments: [
+            ("*", true), ("a?", true), ("[a]", true), ("a[]]", true), ("a[", false), ("a[]", false), ("a]", false),
+        ])
+    func isPattern(text: String, isPattern: Bool) {
+        #expect(Wildcard.isIn(text) == isPattern)
+    }
+
     @Test("A filter is a name or a pattern, in any case")
     func filters() {
         #expect(Wildcard.selects("HangMain", by: "hangmain"))
