@@ -73,6 +73,12 @@ struct LaunchNotesTests {
         kernel.say(text)
     }
 
+    /// The app exits, and nothing of it is left a moment later.
+    private func exit(_ code: Int32) {
+        kernel.supervisor?.handle(.exited(.exited(code: code)))
+        kernel.run(for: .seconds(1))
+    }
+
     @Test("the first frame and the use are kept, however late they come", arguments: [1, 3_600])
     func late(seconds: Int64) {
         let (keeper, _) = launch()
@@ -139,7 +145,7 @@ struct LaunchNotesTests {
         let (keeper, _) = launch("HELLO=1\nBEGIN_LAUNCH_TASK=rows\nBEGIN_LAUNCH_TASK=plots\n")
         say("READY=1\n", after: .seconds(1))
         say("END_LAUNCH_TASK=rows\n", after: .seconds(1))
-        kernel.supervisor?.handle(.exited(.exited(code: 0)))
+        exit(0)
         #expect(keeper.record?.moments[.extended] == nil)
         #expect(keeper.record?.tasks.map(\.end) == [.seconds(2), nil])
         #expect(keeper.written == 1)
@@ -150,7 +156,7 @@ struct LaunchNotesTests {
     func neverReady() {
         let (keeper, _) = launch()
         say("FIRST_FRAME=1\n", after: .seconds(1))
-        kernel.supervisor?.handle(.exited(.exited(code: 1)))
+        exit(1)
         #expect(keeper.record?.moments == [.exec: .zero, .hello: .zero, .firstFrame: .seconds(1)])
         #expect(keeper.record?.outcome == .ended && keeper.written == 1)
     }
