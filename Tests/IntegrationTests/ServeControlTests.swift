@@ -118,8 +118,8 @@ extension EndToEnd {
                 [product("watchdogd"), "logs", "--follow", "web*", "--control", service.scratch["control"]])
             let first = try (0..<2).map { _ in try follower.line(": hello") }
             #expect(first.sorted() == ["web1: hello", "web2: hello"])
-            let file = try OwnedDescriptor(opening: scratch["2"], flags: O_WRONLY | O_APPEND)
-            #expect(write(file.number, "again\n", 6) == 6)
+            let log = try OwnedDescriptor(opening: scratch["2"], flags: O_WRONLY | O_APPEND)
+            #expect(write(log.number, "again\n", 6) == 6)
             try follower.line("web2: again")
             try follower.send(SIGTERM)
             try follower.end()

@@ -449,9 +449,10 @@ extension EndToEnd {
         @Test("simulate has the kill of a recorded run, and none with a longer allowance")
         func simulate() throws {
             let trace = scratch["trace.jsonl"]
-            _ = try hang(
+            let ending = try hang(
                 ["--name", "HangMain", "--trace", trace, "--ping", "100ms", "--update", "1s"],
                 [product("HangMain"), "--how", "sleep", "--after", "0"], saying: "HangMain: ready")
+            #expect(ending.exitCode == 137)
             let file = try scratch.write(
                 "[App]\nExecStart=/bin/true\n\(unhurriedSettings)Ping=100ms\n", to: "HangMain.app")
             for (update, kind) in [("500ms", "both"), ("30s", "past")] {

@@ -146,14 +146,14 @@ final class Subject {
         var before: [Int32: [String]] = [:]
         try eventually("the sleep of all threads") {
             // The threads are read one after the other: none has run meanwhile if none has gone to sleep again.
-            let now = Dictionary(uniqueKeysWithValues: Procfs.threads(of: process).map { ($0, sleep(of: $0)) })
+            let now = Dictionary(uniqueKeysWithValues: Procfs.threads(of: process).map { ($0, restingPlace(of: $0)) })
             defer { before = now }
             return !now.isEmpty && now == before && now.values.allSatisfy { !$0.isEmpty }
         }
     }
 
     /// Where a thread sleeps, and how often it has given up its CPU or lost it; empty for one that does not sleep.
-    private func sleep(of thread: Int32) -> [String] {
+    private func restingPlace(of thread: Int32) -> [String] {
         // The kernel waits until one that is about to sleep has left its CPU: wait_task_inactive().
         guard let call = textOfFile("/proc/\(process)/task/\(thread)/syscall"), call != "running\n" else { return [] }
         let lines = textOfFile("/proc/\(process)/task/\(thread)/status")?.split(separator: "\n") ?? []

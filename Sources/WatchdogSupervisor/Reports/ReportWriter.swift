@@ -19,12 +19,14 @@ import WatchdogVerdict
 ///
 /// Isolation: any thread may call `write`, which never blocks; results arrive through the mailbox.
 final class ReportWriter: Sendable {
+    /// How long a report waits for samples and a trail whose reader the kernel holds.
+    static let patience = Duration.seconds(3)
+
     let store: ReportStore
     let symbolicator: Symbolicator
     /// Whether reports are printed on standard error, and not written to the store.
     private let prints: Bool
     private let mailbox: Mailbox<Host.Message>
-    /// How long a report waits for samples and a trail whose reader the kernel holds.
     private let readingPatience: Duration
     private let queue = DispatchQueue(label: "org.watchdogd.reports")
     private let crashQueue = DispatchQueue(label: "org.watchdogd.crash-reports")
@@ -47,7 +49,7 @@ final class ReportWriter: Sendable {
     ///   - namingDelays: when names that a report lacks are tried again.
     init(
         store: ReportStore, symbolicator: Symbolicator, mailbox: Mailbox<Host.Message>, limitsRepeats: Bool,
-        prints: Bool = false, readingPatience: Duration = .seconds(3),
+        prints: Bool = false, readingPatience: Duration = patience,
         namingDelays: [Duration] = NamingTries<any NamingJob>.delays
     ) {
         self.store = store
