@@ -128,7 +128,7 @@ extension EndToEnd {
             let script = """
                 import os, socket, time
                 s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-                s.connect(os.environ["NOTIFY_SOCKET"].replace("@", "\0", 1))
+                s.connect(os.environ["NOTIFY_SOCKET"].replace("@", "\\0", 1))
                 for word in (b"READY=1", b"FIRST_FRAME=1", b"USEFUL=1"):
                     s.send(word)
                     time.sleep(0.1)

@@ -36,7 +36,7 @@ extension EndToEnd {
                 let script = """
                     import os, socket, time
                     s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-                    s.connect(os.environ["NOTIFY_SOCKET"].replace("@", "\0", 1))
+                    s.connect(os.environ["NOTIFY_SOCKET"].replace("@", "\\0", 1))
                     for word in \(words): s.send(word.encode())
                     time.sleep(3600)
                     """
