@@ -213,7 +213,7 @@ extension EndToEnd {
                 ("0x8badf00d", "exit(0)", "expected 0x8badf00d, but python3 exited with code 0"),
                 (
                     "0x8badf00d:scene-update", #"notify("STATUS=1"); hang()"#,
-                    "expected 0x8badf00d:scene-update, but python3 was killed: not ready within 1 s"
+                    "expected 0x8badf00d:scene-update, but python3 was killed: not ready within 1 s, waiting for READY=1"
                 ),
                 ("ready", "exit(0)", "expected ready, but python3 exited with code 0"),
                 ("exit:7", "exit(8)", "expected exit:7, but python3 exited with code 8"),

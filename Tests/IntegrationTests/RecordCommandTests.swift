@@ -37,7 +37,10 @@ extension EndToEnd {
                     import os, socket, time
                     s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
                     s.connect(os.environ["NOTIFY_SOCKET"].replace("@", "\\0", 1))
-                    for word in \(words): s.send(word.encode())
+                    for word in \(words):
+                        s.send(word.encode())
+                        # A phase of no length is none.
+                        time.sleep(0.05)
                     time.sleep(3600)
                     """
                 let path = scratch["app.launch"]
