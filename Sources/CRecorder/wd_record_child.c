@@ -115,16 +115,14 @@ int wd_record_close_elsewhere(const int *descriptors, size_t count, pid_t *child
     int gone[2], pidfd = -1;
     size_t first = 0;
     int made = count > 0 ? pipe2(gone, O_CLOEXEC) : -1;
-    /* Where no descriptor is left: three slow closes, for the pipe and the pidfd, instead of all. */
-    for (; made != 0 && first < 2 && first < count && errno == EMFILE; made = pipe2(gone, O_CLOEXEC))
-        close(descriptors[first++]);
+    /* Where no descriptor is left: three slow closes, for the pipe and the pidfd, instead of all; and more as long as other
+     * threads take what becomes free. */
+    for (; made != 0 && first < count && errno == EMFILE; made = pipe2(gone, O_CLOEXEC)) close(descriptors[first++]);
     if (made == 0) {
         /* Without a signal at its end: it is no child that the caller has asked for. */
         pid_t pid = (pid_t)syscall(SYS_clone, CLONE_PIDFD, 0, &pidfd, 0, 0);
-        if (pid < 0 && errno == EMFILE && first < count) {
+        for (; pid < 0 && errno == EMFILE && first < count; pid = (pid_t)syscall(SYS_clone, CLONE_PIDFD, 0, &pidfd, 0, 0))
             close(descriptors[first++]);
-            pid = (pid_t)syscall(SYS_clone, CLONE_PIDFD, 0, &pidfd, 0, 0);
-        }
         *child = pid;
         if (pid == 0) {
             char byte;
