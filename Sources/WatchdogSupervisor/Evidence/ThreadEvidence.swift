@@ -194,7 +194,7 @@ final class ThreadEvidence {
     /// Asks what the thread is blocked in; the answer may come too late to be used.
     private func examineCall() {
         guard let pid, let thread, let startTime, let examiner = host.examiner else { return }
-        let blocking = BlockingEvidence()
+        let blocking = BlockingEvidence(host.pacer)
         self.blocking = blocking
         let process = ExaminedProcess(id: pid, startTime: startTime, cgroup: cgroup?.path)
         let tenant = tenant

@@ -144,7 +144,7 @@ final class LaunchIncidents {
         open[incident]?.blocking = opened.blocking
         guard let blocking = opened.blocking else { return startCapture(incident, kills: kills) }
         (opened.server?.thread ?? scene.evidence.main).follow { [scene] in scene.tree.members.processes }
-        blocking.whenOver(by: host.pacer) { [weak self] in self?.startCapture(incident, kills: kills) }
+        blocking.capture { [weak self] in self?.startCapture(incident, kills: kills) }
     }
 
     private func startCapture(_ incident: IncidentKey, kills: Bool) {
