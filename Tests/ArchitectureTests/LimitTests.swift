@@ -83,7 +83,7 @@ struct LimitTests {
             "WatchdogSupervisor/Evidence/", "WatchdogSupervisor/Incidents/", "WatchdogSupervisor/Hooks/",
             "WatchdogSupervisor/Host/", "WatchdogSupervisor/Sampling/", "WatchdogControl/Server/",
             "WatchdogMetrics/", "WatchdogLinux/Answering/", "WatchdogReport/Coding/ReportLimits",
-            "WatchdogPolicy/Incident/CaptureWait",
+            "WatchdogPolicy/Incident/CaptureWait", "WatchdogPolicy/Incident/HangReportLimit",
         ].map { "Sources/\($0)" }
         let pattern =
             #/^\s{4,8}(?:\w+ )?(?:static )?(?:let|var) (\w+)(?:: [\w.]+)? (?:=|\{) (?:Duration|StuckWaits\.Limits)?[.(\d].*\d/#

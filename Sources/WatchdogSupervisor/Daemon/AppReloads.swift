@@ -31,10 +31,10 @@ final class AppReloads {
             return answer.fail(.refused(app.name, reason: "reload: its configuration has no ExecReload= in [App]"))
         }
         guard let launch = app.live, launch.pid != nil else { return answer.fail(.notRunning(app.name)) }
-        if let obstacle = obstacle(to: launch) {
-            return answer.fail(.refused(app.name, reason: "reload: \(obstacle)"))
-        }
         let machine = launch.supervisor.machine
+        if let obstacle = machine.reloadObstacle(isReloading: isUnderWay) {
+            return answer.fail(.refused(app.name, reason: "reload: \(obstacle.words)"))
+        }
         do {
             let reload = try begin(
                 ReloadMachine(
@@ -79,17 +79,6 @@ final class AppReloads {
         return reload
     }
 
-    private func obstacle(to launch: AppLaunch) -> String? {
-        guard reload == nil else { return "it is already reloading" }
-        guard launch.supervisor.machine.lifecycleState != .suspended else { return "it is suspended" }
-        return switch launch.supervisor.machine.phase {
-        case .running: nil
-        case .idle, .launching: "it is not ready yet"
-        case .capturing: "its stacks are being captured"
-        case .terminating, .dying, .ended: "it is ending"
-        }
-    }
-
     private func ended(_ result: AppReload.Result, of launch: AppLaunch) {
         switch (result, launch.supervisor.machine.phase) {
         // The app's end also ended the command.
@@ -122,5 +111,17 @@ final class AppReloads {
         launch.supervisor.onNotify = { _ in }
         launch.supervisor.onExtension = { _, _ in }
         return answer
+    }
+}
+
+extension ReloadObstacle {
+    fileprivate var words: String {
+        switch self {
+        case .reloading: "it is already reloading"
+        case .suspended: "it is suspended"
+        case .notReady: "it is not ready yet"
+        case .capturing: "its stacks are being captured"
+        case .ending: "it is ending"
+        }
     }
 }

@@ -71,12 +71,11 @@ final class LaunchIncidents {
         }
     }
 
-    /// Stops sampling; reports a hang that was long enough, although the app keeps running.
+    /// Stops sampling; reports a hang that is worth it, although the app keeps running.
     func endObservation(_ hang: Hang?, _ record: LaunchRecord) {
-        guard let watch = takeWatch() else { return }
-        guard let hang, let threshold = scene.launch.spec.hangReportThreshold, hang.duration >= threshold,
-            hangReportLimit.admit(at: .now())
-        else { return }
+        guard let watch = takeWatch(), let hang, hangReportLimit.admit(hang, of: scene.launch.spec, at: .now()) else {
+            return
+        }
         _ = scene.evidence.inspect()
         var facts = scene.facts(
             hang.event, .wallClock, allowance: hang.allowance, elapsed: hang.duration, scene.details)

@@ -205,9 +205,8 @@ final class LaunchShell: LaunchEffects {
 
     /// Judges the process that says hello or answers a ping, if that is not the main process.
     private func judgeSpeaker(_ datagram: [UInt8]) {
-        guard let message = sockets.current, tree.mayJudge(senderOf: message) else { return }
-        let words = ClientMessage(decoding: datagram)
-        if words.hello != nil || words.pong != nil, tree.judge(senderOf: message) { followJudged() }
+        guard let message = sockets.current else { return }
+        if tree.judge(senderOf: message, { ClientMessage(decoding: datagram).isAnswer }) { followJudged() }
     }
 
     /// Examines the judged process, which changes when it ends before the main process.
@@ -317,6 +316,11 @@ final class LaunchShell: LaunchEffects {
         guard tree.main != nil, let cpuTime = tree.cpuTime else { return nil }
         return ResourceUse(cpuTime: cpuTime, runDelay: evidence.main.runDelay)
     }
+}
+
+extension ClientMessage {
+    /// Whether it says hello or answers a ping.
+    fileprivate var isAnswer: Bool { hello != nil || pong != nil }
 }
 
 /// Lets the components of a shell report before the shell itself exists.

@@ -31,8 +31,7 @@ final class LaunchTree {
     /// Says hello and answers pings instead of the main process.
     private var answering: MainProcess?
     private let knownSenders = KnownSenders()
-    /// Whether the main process itself speaks on the channel.
-    private var mainSpeaks = false
+    private var judgedProcess = JudgedProcess()
     /// What the main process had used by the time it was reaped.
     private(set) var exitUsage: ResourceUsage?
     private var pending: PendingLaunch?
@@ -219,7 +218,7 @@ final class LaunchTree {
         main = process
         knownSenders.setMain(process.process, launchedAt: process.launched.instant)
         answering = nil
-        mainSpeaks = false
+        judgedProcess = JudgedProcess()
         isReaped = false
         host.setOwner(of: process.pid, to: key)
     }
@@ -236,18 +235,14 @@ final class LaunchTree {
         return (try? supervise(process, startTime: ProcessStat.read(pid)?.startTime, launched: moment)) != nil
     }
 
-    /// Whether the sender of a message could become the judged process.
-    func mayJudge(senderOf message: SocketMessage) -> Bool {
-        guard let main, message.senderProcess > 0 else { return false }
-        if message.senderProcess == main.pid { mainSpeaks = true }
-        return !mainSpeaks && judged?.pid == main.pid
-    }
-
-    /// Judges the sender of a message from now on.
+    /// Judges the sender of a message from now on, if it answers in place of the main process.
     ///
-    /// - Returns: false if it is not a process of the app.
-    func judge(senderOf message: SocketMessage) -> Bool {
-        guard let main, let process = message.sender ?? (try? host.system.openProcess(message.senderProcess)),
+    /// - Parameter isAnswer: whether the message says hello or answers a ping.
+    /// - Returns: whether it does, and is a process of the app.
+    func judge(senderOf message: SocketMessage, _ isAnswer: () -> Bool) -> Bool {
+        guard let main, let judged,
+            judgedProcess.passes(to: message.senderProcess, main: main.pid, judged: judged.pid, isAnswer),
+            let process = message.sender ?? (try? host.system.openProcess(message.senderProcess)),
             senders?.standing(ofSender: message) == .member, !process.hasExited,
             let stat = ProcessStat.read(process.pid)
         else { return false }
