@@ -26,10 +26,20 @@ public struct Fairness: Hashable, Sendable, Codable {
     /// Creates the default settings.
     public init() {}
 
-    /// The lateness of a deadline, if it is too large to trust the deadline.
-    func oversleep(past deadline: Instant, at now: Instant) -> Duration? {
+    /// What a deadline means at an instant.
+    enum Passage: Hashable, Sendable {
+        /// It lies ahead.
+        case ahead
+        case passed
+        /// It has passed, but was noticed too late to be trusted.
+        case overslept(by: Duration)
+    }
+
+    /// Decides whether a deadline has passed and can be trusted.
+    func passage(of deadline: Instant, at now: Instant) -> Passage {
         let lateness = now - deadline
-        return lateness > oversleep ? lateness : nil
+        guard lateness >= .zero else { return .ahead }
+        return lateness > oversleep ? .overslept(by: lateness) : .passed
     }
 
     /// The credit for run delay; nil if the delay is too small to count.

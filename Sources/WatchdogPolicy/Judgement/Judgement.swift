@@ -120,23 +120,27 @@ struct Judgement: Hashable, Sendable {
     mutating func due(at now: Instant, _ terms: Terms, _ numbers: inout Numbers) -> Step {
         switch state {
         case .counting:
-            guard now >= end.at else { return .nothing }
-            guard let lateness = terms.fairness.oversleep(past: end.at, at: now) else {
-                return examine(at: now, &numbers)
+            switch terms.fairness.passage(of: end.at, at: now) {
+            case .ahead: return .nothing
+            case .passed: return terms.needsEvidence ? examine(at: now, &numbers) : decide()
+            case .overslept(let lateness):
+                // A launch or a termination only gets back the time that was overslept: when the supervisor starves,
+                // so does the app.
+                rebase(to: now + (event == .sceneUpdate ? budget : min(lateness, budget)))
+                return .overslept(by: lateness)
             }
-            // A launch or a termination only gets back the time that was overslept: when the supervisor starves, so
-            // does the app.
-            rebase(to: now + (event == .sceneUpdate ? budget : min(lateness, budget)))
-            return .overslept(by: lateness)
         case .examining(_, let backstop):
-            guard now >= backstop else { return .nothing }
-            state = .decided
-            return .decided
+            return now >= backstop ? decide() : .nothing
         case .paused(let standstill):
             return now >= standstill.next ? examinePaused(standstill, at: now, terms, &numbers) : .nothing
         case .decided:
             return .nothing
         }
+    }
+
+    private mutating func decide() -> Step {
+        state = .decided
+        return .decided
     }
 
     /// Requests evidence, superseding any earlier request.
@@ -179,8 +183,7 @@ struct Judgement: Hashable, Sendable {
             if let gained = grant(terms.runDelay ?? evidence.runDelay, at: now, terms.fairness) {
                 return .credited(gained)
             }
-            state = .decided
-            return .decided
+            return decide()
         case .paused(var standstill) where standstill.examination == id:
             guard let excuse else { return resume(standstill, at: now) }
             let isChanged = excuse != standstill.pause

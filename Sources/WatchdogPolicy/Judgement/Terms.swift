@@ -15,6 +15,8 @@ struct Terms {
     var stopExcuseEnd: Instant?
     /// Whether it counts as well who holds up the process that should answer a probe.
     var concernsServer = false
+    /// Whether an examination must confirm the deadline.
+    var needsEvidence = true
     /// Whether the supervisor itself froze the process, so that being stopped or frozen is no excuse.
     var isSuspended = false
 

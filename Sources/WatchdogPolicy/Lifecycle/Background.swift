@@ -104,7 +104,7 @@ struct Background: Hashable, Sendable {
     /// Handles the end of the time for tasks, or the start of the time for their handlers.
     mutating func tasksDue(at due: Instant, _ watches: inout Watches, _ turn: inout Turn) {
         guard let current = stay else { return }
-        if let lateness = turn.spec.fairness.oversleep(past: due, at: turn.now) {
+        if case .overslept(let lateness) = turn.spec.fairness.passage(of: due, at: turn.now) {
             turn.announce(.overslept(by: lateness, event: .backgroundTask))
             stay?.overslept(by: lateness, turn)
             if !current.isOpen { return }

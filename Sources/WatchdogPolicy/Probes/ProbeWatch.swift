@@ -139,12 +139,14 @@ struct ProbeWatch: Hashable, Sendable {
         case .waiting:
             start(circumstances, &turn)
         case .probing(let deadline):
-            if let lateness = turn.spec.fairness.oversleep(past: deadline, at: turn.now) {
-                turn.announce(probe: .overslept(by: lateness))
-                startOver(circumstances, &turn)
-            } else {
+            switch turn.spec.fairness.passage(of: deadline, at: turn.now) {
+            case .ahead: break
+            case .passed:
                 turn.perform(.cancelLivenessProbe)
                 failed(.noAnswer, circumstances, &turn)
+            case .overslept(let lateness):
+                turn.announce(probe: .overslept(by: lateness))
+                startOver(circumstances, &turn)
             }
         case .judging:
             let terms = terms(circumstances, turn)

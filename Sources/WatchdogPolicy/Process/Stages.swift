@@ -194,7 +194,7 @@ struct Stages: Sendable, Equatable {
             conclude(isVerified: false, &turn)
         case .launching, .running, .terminating:
             follow(watches.triggerDue(&turn), nil, &turn)
-            if isAssumedReady(turn) { becomeReady(.assumed, &turn) } else { watches.dutyDue(&turn) }
+            if watches.dutyDue(&turn) { becomeReady(.assumed, &turn) }
             guard !watches.incidents.isCapturing else { return }
             watches.duties.observationDue(&turn)
             watches.duties.slownessDue(&turn)
@@ -204,13 +204,6 @@ struct Stages: Sendable, Equatable {
             launch.probeDue(&turn)
             watches.probeDue(&turn)
         }
-    }
-
-    /// An app that has sent nothing by the end of its launch allowance is assumed to send nothing ever.
-    private func isAssumedReady(_ turn: Turn) -> Bool {
-        life == .launching && !watches.duties.hasSpoken && turn.spec.readiness == .automatic
-            && !watches.incidents.isCapturing
-            && watches.duties.isExhausted(turn)
     }
 
     private mutating func follow(

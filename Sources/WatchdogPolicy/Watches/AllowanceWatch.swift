@@ -64,8 +64,11 @@ struct AllowanceWatch: Hashable, Sendable {
 
     // MARK: - Events
 
-    mutating func due(_ turn: inout Turn) -> Outcome {
-        follow(judgement.due(at: turn.now, terms(turn), &turn.numbers), &turn)
+    /// - Parameter needsEvidence: whether an examination must confirm the deadline.
+    mutating func due(needsEvidence: Bool, _ turn: inout Turn) -> Outcome {
+        var terms = terms(turn)
+        terms.needsEvidence = needsEvidence
+        return follow(judgement.due(at: turn.now, terms, &turn.numbers), &turn)
     }
 
     mutating func inspected(_ id: Int, _ evidence: Evidence, _ turn: inout Turn) -> Outcome {

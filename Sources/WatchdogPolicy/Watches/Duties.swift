@@ -56,10 +56,10 @@ struct Duties: Hashable, Sendable {
         due == ping.next || due == allowance?.observationDue(spec) || due == allowance?.slownessDue(spec)
     }
 
-    /// Whether the allowance has just ended and the supervisor did not oversleep it.
-    func isExhausted(_ turn: Turn) -> Bool {
-        guard let judgement, judgement.isCounting, turn.now >= judgement.deadline else { return false }
-        return turn.spec.fairness.oversleep(past: judgement.deadline, at: turn.now) == nil
+    /// Whether an app whose launch allowance is exhausted is assumed to be ready: one that has sent nothing by then is
+    /// assumed to send nothing ever.
+    func isReadinessAssumed(_ turn: Turn) -> Bool {
+        turn.life == .launching && turn.spec.readiness == .automatic && !hasSpoken
     }
 
     // MARK: - Stages of life
@@ -282,7 +282,8 @@ struct Duties: Hashable, Sendable {
 
     mutating func due(_ turn: inout Turn) -> Bool {
         guard let due = judgement?.due, turn.now >= due else { return false }
-        return follow(allowance?.due(&turn), &turn)
+        let needsEvidence = !isReadinessAssumed(turn)
+        return follow(allowance?.due(needsEvidence: needsEvidence, &turn), &turn)
     }
 
     mutating func inspected(_ id: Int, _ evidence: Evidence, _ turn: inout Turn) -> Bool {

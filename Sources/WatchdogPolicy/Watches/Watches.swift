@@ -157,8 +157,12 @@ struct Watches: Equatable, Sendable {
         if let judgement = duties.judgement { decide(.exhausted, judgement, on: evidence, &turn) }
     }
 
-    mutating func dutyDue(_ turn: inout Turn) {
-        if !incidents.isCapturing, duties.due(&turn) { decideDuty(on: nil, &turn) }
+    /// Returns whether the app is assumed to be ready.
+    mutating func dutyDue(_ turn: inout Turn) -> Bool {
+        guard !incidents.isCapturing, duties.due(&turn) else { return false }
+        if duties.isReadinessAssumed(turn) { return true }
+        decideDuty(on: nil, &turn)
+        return false
     }
 
     /// Returns what the trigger makes of the evidence, if it requested it.
