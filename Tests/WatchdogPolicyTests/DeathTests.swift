@@ -162,6 +162,93 @@ struct DeathTests {
         #expect(life.outcome == Outcome(cause: .exited, status: .exited(code: 3), isDeathVerified: true))
     }
 
+    /// An app whose children, asked at 1 s, have until 6 s.
+    private func orphaned(_ evidence: Evidence?) -> Timeline {
+        var life = Timeline.pinging()
+        life.leftoverTime = nil
+        life.evidence = evidence
+        life.at(.seconds(1), .exited(.exited(code: 3)))
+        return life
+    }
+
+    private func isKilled(_ life: Timeline, at time: Duration) -> Bool {
+        var life = life
+        life.run(to: time - .nanosecond)
+        guard !life.effects.contains(.killTree) else { return false }
+        life.run(to: time)
+        return life.effects.last == .killTree
+    }
+
+    @Test("children that somebody froze are not killed, and have their allowance again when they run")
+    func frozenOrphans() {
+        var life = orphaned(Evidence(state: nil, isFrozen: true))
+        life.run(to: .minutes(1))
+        #expect(!life.effects.contains(.killTree))
+        #expect(life.time(of: .paused(.frozen)) == .seconds(6))
+        life.evidence = Evidence(state: nil)
+        life.run(to: .seconds(60.25))
+        #expect(life.notices.last == .resumed(after: .seconds(54.25)))
+        #expect(isKilled(life, at: .seconds(65.25)))
+    }
+
+    @Test("children that somebody froze are killed on request")
+    func frozenOrphansOnRequest() {
+        var life = orphaned(Evidence(state: nil, isFrozen: true))
+        life.at(.seconds(10), .terminateRequested)
+        #expect(life.effects.last == .killTree)
+    }
+
+    @Test("children that are stopped were continued when they were asked, and are killed")
+    func stoppedOrphans() {
+        #expect(isKilled(orphaned(Evidence(state: "T")), at: .seconds(6)))
+    }
+
+    @Test("children of whom nothing can be found out are killed when that took too long")
+    func unexaminedOrphans() {
+        #expect(isKilled(orphaned(nil), at: .seconds(6.25)))
+    }
+
+    @Test(
+        "children get back what the supervisor overslept, unless it is a moment",
+        arguments: [(Duration.milliseconds(100), Duration.zero), (.milliseconds(101), .milliseconds(101))])
+    func oversleptOrphans(_ lateness: Duration, _ gain: Duration) {
+        var life = orphaned(Evidence(state: nil))
+        life.oversleep(to: .seconds(6) + lateness, .deadlineReached)
+        #expect(life.effects.contains(.killTree) == (gain == .zero))
+        if gain > .zero { #expect(isKilled(life, at: .seconds(6) + lateness + gain)) }
+    }
+
+    @Test("children have their allowance again after a suspension of the machine")
+    func suspendedOrphans() {
+        var life = orphaned(Evidence(state: nil))
+        life.at(.seconds(6) - .nanosecond, .machineResumed(suspension: .seconds(100)))
+        #expect(isKilled(life, at: .seconds(11) - .nanosecond))
+    }
+
+    @Test("an answer about children that are killed changes nothing")
+    func lateEvidence() {
+        var life = orphaned(nil)
+        life.deathTime = nil
+        life.run(to: .seconds(6.25))
+        let count = life.log.count
+        life.tell(life.inspected(Evidence(state: nil, isFrozen: true)), .machineResumed(suspension: .seconds(9)))
+        #expect(life.log.count == count)
+        #expect(life.nextDeadline == .seconds(8.25))
+    }
+
+    @Test("a supervisor that returns examines frozen children again")
+    func frozenOrphansOfASupervisor() throws {
+        var life = orphaned(Evidence(state: nil, isFrozen: true))
+        life.run(to: .seconds(7))
+        life.replace(try #require(ProcessMachine(resuming: life.machine)))
+        life.oversleep(to: .seconds(20), .supervisorReturned(isLastStepDone: true))
+        life.run(to: .minutes(1))
+        #expect(!life.effects.contains(.killTree))
+        life.evidence = Evidence(state: nil)
+        life.run(to: .seconds(60.25))
+        #expect(isKilled(life, at: .seconds(65.25)))
+    }
+
     @Test("children that cannot be killed make the death unverified")
     func survivors() {
         var life = Timeline.pinging()

@@ -8,7 +8,8 @@ extension Ledger {
     mutating func bookTreeTermination(at now: Instant) -> String? {
         guard isExited, capture == nil, stage != .dying else { return "asked the tree at \(stage)" }
         bookDying()
-        askEnd = now + spec.allowances.terminate
+        isAsking = true
+        begin(.processExit, spec.allowances.terminate, at: now)
         return nil
     }
 
@@ -19,13 +20,23 @@ extension Ledger {
             condemned = open.incident
             capture = nil
         } else {
-            let isOverdue = askEnd.map { now >= $0 || happened == .terminateRequested } ?? false
-            guard isOverdue || requests > 1 else { return "killed without a reason" }
+            guard isAskingOver(happened, at: now) || requests > 1 else { return "killed without a reason" }
         }
         bookDying()
-        askEnd = nil
+        isAsking = false
         deathEnd = now + spec.deathBudget
         return kills == 1 ? nil : "killed twice"
+    }
+
+    private func isAskingOver(_ happened: ProcessEvent, at now: Instant) -> Bool {
+        guard isAsking else { return false }
+        if happened == .terminateRequested { return true }
+        guard case .looking(let end) = clock, now >= until else { return false }
+        return switch happened {
+        case .deadlineReached: now >= end
+        case .inspected(_, let evidence): answering == .clock && [nil, .stopped].contains(evidence.pause)
+        default: false
+        }
     }
 
     private mutating func bookDying() {

@@ -9,6 +9,10 @@ extension Ledger {
     mutating func restarted(strays: Int) {
         self.strays = strays
         probes.bookRestart()
+        // Of the allowance of those that were asked to end, only the end is saved.
+        guard isAsking else { return }
+        clock = .counting
+        hasCredit = false
     }
 
     mutating func bookReturn(_ effects: [ProcessEffect], isLastStepDone: Bool, at now: Instant) -> String? {
@@ -19,8 +23,8 @@ extension Ledger {
             capture?.end = now + spec.captureBudget
             expected = ["capture"]
             if effects != [.capture(open.incident)] { return "not captured again" }
-        } else if stage == .dying, askEnd != nil {
-            expected = ["ask the tree"]
+        } else if stage == .dying, isAsking {
+            expected = ["ask the tree"] + returnToClock(effects, at: now)
         } else if stage == .dying {
             deathEnd = now + spec.deathBudget
             expected = ["kill"]

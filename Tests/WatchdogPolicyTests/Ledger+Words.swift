@@ -55,7 +55,7 @@ extension Ledger {
     /// What must have happened and did not.
     func omission(in happened: ProcessEvent, at now: Instant) -> String? {
         if case .deadlineReached = happened, capture == nil, clock == .counting, now >= until,
-            stage != .dying, stage != .over, stage != .idle
+            stage != .over, stage != .idle
         {
             return "nothing was done at \(now) although \(event) was granted until \(until)"
         }
@@ -66,7 +66,7 @@ extension Ledger {
         stage = .over
         guard isLast else { return "the end is not the last effect" }
         guard decided == reported else { return "\(decided) incidents, \(reported) reports" }
-        guard deathEnd != nil || askEnd != nil else {
+        guard deathEnd != nil || isAsking else {
             return outcome.cause == .spawnFailed || spawns == 0 ? nil : "ended without a kill"
         }
         return outcome.isDeathVerified == (isExited && isEmpty) ? nil : "the death is not as it was seen"

@@ -51,8 +51,8 @@ struct Ledger {
     var isCaptureOver = false
     var isKillRequested = false
     var condemned: Incident?
-    /// When those that the main process left behind are killed.
-    var askEnd: Instant?
+    /// Whether those that the main process left behind were asked to end; their allowance is the one that runs.
+    var isAsking = false
     var deathEnd: Instant?
     var isExited = false
     var isEmpty = false
@@ -184,8 +184,8 @@ struct Ledger {
         if let capture { return [capture.end] }
         switch stage {
         case .idle, .over: return []
-        case .dying: return [askEnd ?? deathEnd].compactMap(\.self)
-        case .launching, .running, .ending: break
+        case .dying where !isAsking: return [deathEnd].compactMap(\.self)
+        case .dying, .launching, .running, .ending: break
         }
         var dues = [nextPing, nextProbe, trigger?.due, probes.due].compactMap(\.self)
         switch clock {

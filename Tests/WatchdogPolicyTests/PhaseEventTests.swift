@@ -387,9 +387,26 @@ struct PhaseEventTests {
             "dying after its exit",
             [
                 "terminate": "kill → dying",
+                "resumed": "(suspended) window → dying",
                 "treeEmptied": "finish-exited → ended",
             ]
         ) { at(.seconds(1), .pinging(), .exited(.exited(code: 1))) },
+        Table(
+            "examined after its exit",
+            [
+                "terminate": "kill → dying",
+                "resumed": "(suspended) window → dying",
+                "inspected": "kill → dying",
+                "inspectedTraced": "(paused) → dying",
+                "treeEmptied": "finish-exited → ended",
+            ]
+        ) {
+            var life = silent(.pinging())
+            life.leftoverTime = nil
+            life.at(.seconds(1), .exited(.exited(code: 1)))
+            life.run(to: .seconds(6))
+            return life
+        },
         Table(
             "killed after its exit",
             [

@@ -210,7 +210,9 @@ struct Storm {
             guard ledger.isSpawning else { return generator.oneIn(24) ? .adopted(pid: 9) : .launchRequested }
             return generator.oneIn(16) ? .spawnFailed : .spawned(pid: 7)
         case .capturing: return generator.oneIn(2) ? .captured : nil
-        case .dying: return generator.oneIn(2) ? .exited(.unknown) : .treeEmptied
+        case .dying:
+            if ledger.isLooking, !generator.oneIn(4) { return .inspected(id: examination(), evidence()) }
+            return generator.oneIn(2) ? .exited(.unknown) : .treeEmptied
         case .launching:
             return generator.oneIn(8)
                 ? .ready(.channel) : ledger.isLooking ? .inspected(id: examination(), evidence()) : nil

@@ -4,10 +4,16 @@ import WatchdogBase
 
 /// What is known of the end of a process and its tree.
 struct Death: Hashable, Sendable {
-    /// When what the main process left behind is killed; nil unless it was asked to end.
-    private var allowanceEnd: Instant?
-    /// When survivors count as unkillable; nil until the tree is killed.
-    private var budgetEnd: Instant?
+    /// What was done last to end the tree.
+    private enum Rung: Hashable, Sendable {
+        case none
+        /// What the main process left behind was asked to end, and has an allowance for it.
+        indirect case asked(AllowanceWatch)
+        /// It was killed; survivors count as unkillable from this instant on.
+        case killed(budgetEnd: Instant)
+    }
+
+    private var rung = Rung.none
     /// How the main process ended.
     private(set) var status: ExitStatus?
     private var isTreeEmpty = false
@@ -18,9 +24,15 @@ struct Death: Hashable, Sendable {
 
     var isVerified: Bool { isTreeEmpty && status != nil }
     /// Whether what the main process left behind was asked to end and still has time.
-    var isAsking: Bool { allowanceEnd != nil }
+    var isAsking: Bool { if case .asked = rung { true } else { false } }
     /// When something must happen if the tree is not empty by then.
-    var due: Instant? { allowanceEnd ?? budgetEnd }
+    var due: Instant? {
+        switch rung {
+        case .none: nil
+        case .asked(let allowance): allowance.judgement.due
+        case .killed(let budgetEnd): budgetEnd
+        }
+    }
 
     /// Records the end of the main process; returns false if it was known.
     mutating func exited(_ status: ExitStatus) -> Bool {
@@ -37,23 +49,51 @@ struct Death: Hashable, Sendable {
     /// - Parameter isAsked: whether its processes are asked first, because the main process ended by itself.
     mutating func begin(isAsked: Bool, _ turn: inout Turn) {
         wasRequested = turn.life == .terminating(isRequested: true)
-        if isAsked { allowanceEnd = turn.now + turn.spec.allowances.terminate }
-        repeatLast(&turn)
+        guard isAsked else { return kill(&turn) }
+        rung = .asked(
+            .termination(isRequested: true, at: turn.now, allowance: turn.spec.allowances.terminate))
+        turn.perform(.terminateTree)
     }
 
     /// Kills what remains of the tree.
     mutating func kill(_ turn: inout Turn) {
-        allowanceEnd = nil
-        budgetEnd = turn.now + turn.spec.deathBudget
+        rung = .killed(budgetEnd: turn.now + turn.spec.deathBudget)
         turn.perform(.killTree)
     }
 
-    /// Asks or kills; those that are asked get no more time than they have left.
-    mutating func repeatLast(_ turn: inout Turn) {
-        if isAsking { turn.perform(.terminateTree) } else { kill(&turn) }
+    /// Handles the instant that ``due`` names; returns whether survivors are unkillable.
+    mutating func due(_ turn: inout Turn) -> Bool {
+        if case .killed(let budgetEnd) = rung { return turn.now >= budgetEnd }
+        judge(&turn) { $0.due(&$1) }
+        return false
     }
 
-    mutating func conclude() { (allowanceEnd, budgetEnd) = (nil, nil) }
+    mutating func inspected(_ id: Int, _ evidence: Evidence, _ turn: inout Turn) {
+        judge(&turn) { $0.inspected(id, evidence, &$1) }
+    }
+
+    mutating func machineResumed(_ suspension: Duration, _ turn: inout Turn) {
+        judge(&turn) { $0.machineResumed(suspension, &$1) }
+    }
+
+    /// Asks or kills again; those that are asked get no more time than they have left.
+    mutating func returned(_ turn: inout Turn) {
+        guard isAsking else { return kill(&turn) }
+        turn.perform(.terminateTree)
+        judge(&turn) { $0.returned(&$1) }
+    }
+
+    /// Judges the allowance of those that were asked, and kills them when it is exhausted.
+    private mutating func judge(
+        _ turn: inout Turn, _ event: (inout AllowanceWatch, inout Turn) -> AllowanceWatch.Outcome
+    ) {
+        guard case .asked(var allowance) = rung else { return }
+        let outcome = event(&allowance, &turn)
+        rung = .asked(allowance)
+        if case .decided = outcome { kill(&turn) }
+    }
+
+    mutating func conclude() { rung = .none }
 
     /// The cause of the end.
     ///
@@ -66,9 +106,13 @@ struct Death: Hashable, Sendable {
 }
 
 extension Death {
-    init(_ saved: SavedDeath) {
-        allowanceEnd = saved.allowanceEnd
-        budgetEnd = saved.budgetEnd
+    /// - Parameter allowance: the allowance of those that are asked; of one in progress, only the end is saved.
+    init(_ saved: SavedDeath, allowance: Duration) {
+        if let end = saved.allowanceEnd {
+            rung = .asked(.termination(isRequested: true, at: end - allowance, allowance: allowance))
+        } else if let end = saved.budgetEnd {
+            rung = .killed(budgetEnd: end)
+        }
         status = saved.status
         isTreeEmpty = saved.isTreeEmpty
         isInsisted = saved.isInsisted
@@ -76,7 +120,13 @@ extension Death {
     }
 
     var saved: SavedDeath {
-        SavedDeath(
+        var (allowanceEnd, budgetEnd): (Instant?, Instant?)
+        switch rung {
+        case .none: break
+        case .asked(let allowance): allowanceEnd = allowance.judgement.deadline
+        case .killed(let end): budgetEnd = end
+        }
+        return SavedDeath(
             allowanceEnd: allowanceEnd, budgetEnd: budgetEnd, status: status, isTreeEmpty: isTreeEmpty,
             isInsisted: isInsisted, wasRequested: wasRequested)
     }

@@ -56,10 +56,10 @@ struct Stages: Sendable, Equatable {
         }
         return switch event {
         case .deadlineReached, .captured, .exited, .treeEmptied, .supervisorReturned: true
-        case .terminateRequested: death.isAsking
+        case .terminateRequested, .machineResumed, .inspected: death.isAsking
         case .launchRequested, .spawned, .spawnFailed, .hello, .notified, .ready, .probed, .livenessProbed, .ponged,
             .watchdogPinged, .watchdogTriggered, .watchdogIntervalChanged, .extensionRequested, .stopping,
-            .stopped, .continued, .machineResumed, .inspected, .adopted, .channelLost, .lifecycle:
+            .stopped, .continued, .adopted, .channelLost, .lifecycle:
             false
         }
     }
@@ -93,10 +93,12 @@ struct Stages: Sendable, Equatable {
         case .machineResumed(let suspension):
             withChangedLifecycle { lifecycle, _ in lifecycle.machineResumed(turn) }
             watches.machineResumed(suspension, &turn)
+            death.machineResumed(suspension, &turn)
         case .deadlineReached: deadlineReached(&turn)
         case .inspected(let id, let evidence):
             let delay = _changedLifecycle.isEmpty ? Duration.zero : lifecycle.tasksRunDelay
             follow(watches.inspected(id, evidence, tasksRunDelay: delay, &turn), evidence, &turn)
+            death.inspected(id, evidence, &turn)
         case .captured: captureEnded(&turn)
         case .exited(let status): exited(status, &turn)
         case .treeEmptied: treeEmptied(&turn)
@@ -188,8 +190,7 @@ struct Stages: Sendable, Equatable {
         switch life {
         case .idle, .ended: break
         case .dying:
-            guard let due = death.due, turn.now >= due else { return }
-            guard !death.isAsking else { return death.kill(&turn) }
+            guard death.due(&turn) else { return }
             turn.announce(.unkillable)
             conclude(isVerified: false, &turn)
         case .launching, .running, .terminating:
@@ -332,7 +333,7 @@ struct Stages: Sendable, Equatable {
         guard !watches.incidents.isCapturing else { return watches.captureAgain(&turn) }
         switch life {
         case .idle, .ended: break
-        case .dying: death.repeatLast(&turn)
+        case .dying: death.returned(&turn)
         case .launching, .running, .terminating:
             if !isLastStepDone, life == .terminating(isRequested: true) { turn.perform(.terminate) }
             // Its own end also ended its suspension.
@@ -380,7 +381,7 @@ extension Stages {
         life = saved.life
         launch = LaunchWatch(saved.launch)
         watches = Watches(saved.watches)
-        death = Death(saved.death)
+        death = Death(saved.death, allowance: saved.spec.allowances.terminate)
         changedLifecycle = saved.lifecycle.map { Lifecycle($0) }
     }
 

@@ -65,7 +65,7 @@ struct AllowanceWatch: Hashable, Sendable {
     // MARK: - Events
 
     /// - Parameter needsEvidence: whether an examination must confirm the deadline.
-    mutating func due(needsEvidence: Bool, _ turn: inout Turn) -> Outcome {
+    mutating func due(needsEvidence: Bool = true, _ turn: inout Turn) -> Outcome {
         var terms = terms(turn)
         terms.needsEvidence = needsEvidence
         return follow(judgement.due(at: turn.now, terms, &turn.numbers), &turn)

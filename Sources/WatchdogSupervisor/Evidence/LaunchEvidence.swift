@@ -45,6 +45,9 @@ final class LaunchEvidence {
         return found
     }
 
+    /// Examines what the main process left behind; nothing is read by its id, which another process may have by now.
+    func inspectLeftovers() -> Evidence { Evidence(state: nil, isFrozen: cgroup?.isFrozen ?? false) }
+
     // MARK: - Who should answer a probe
 
     /// Searches for the process that should answer a connection, and follows it until ``forgetServer()``.

@@ -289,6 +289,7 @@ final class LaunchShell: LaunchEffects {
     func followMainLoop(to thread: Int32?) { evidence.main.followMainLoop(to: thread) }
     func beginWindow(patience: Duration) { evidence.main.beginWindow(patience: patience) }
     func inspect() -> Evidence {
+        guard tree.main != nil, !tree.isReaped else { return evidence.inspectLeftovers() }
         followJudged()
         return evidence.inspect()
     }

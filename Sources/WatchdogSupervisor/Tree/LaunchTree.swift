@@ -37,7 +37,7 @@ final class LaunchTree {
     private var pending: PendingLaunch?
     private var containment: Containment?
     /// Whether the end of the main process has been handled.
-    private var isReaped = false
+    private(set) var isReaped = false
     /// Whether watchdogd was asked to stop, and stops when the program has.
     private var isStopRequested = false
     private let end: TreeEnd
