@@ -133,7 +133,7 @@ struct ProbeWatch: Hashable, Sendable {
         step = .waiting(until: max(turn.now, startedAt + interval))
     }
 
-    mutating func due(_ circumstances: Circumstances, _ turn: inout Turn) -> Outcome {
+    private mutating func due(_ circumstances: Circumstances, _ turn: inout Turn) -> Outcome {
         guard turn.now >= due else { return .nothing }
         switch step {
         case .waiting:
@@ -228,7 +228,7 @@ struct ProbeWatch: Hashable, Sendable {
         return terms
     }
 
-    mutating func inspected(
+    private mutating func inspected(
         _ id: Int, _ evidence: Evidence, _ circumstances: Circumstances, _ turn: inout Turn
     ) -> Outcome {
         if evidence.pause == nil {
@@ -282,16 +282,33 @@ struct ProbeWatch: Hashable, Sendable {
         return .decided(missed, basis)
     }
 
-    // MARK: - Pauses
+    // MARK: - Events of the process
 
-    mutating func stopped(_ circumstances: Circumstances, _ turn: inout Turn) {
-        guard isExamining, circumstances.stopExcuseEnd.map({ turn.now < $0 }) ?? true else { return }
-        let terms = terms(circumstances, turn)
-        _ = judge(nil, circumstances, &turn) { $0.stopped(at: $1.now, terms) }
+    mutating func handle(_ event: WatchEvent, _ circumstances: Circumstances, _ turn: inout Turn) -> Outcome {
+        switch event {
+        case .due: return due(circumstances, &turn)
+        case .inspected(let id, let evidence): return inspected(id, evidence, circumstances, &turn)
+        case .stopped:
+            guard isExamining, circumstances.stopExcuseEnd.map({ turn.now < $0 }) ?? true else { break }
+            let terms = terms(circumstances, turn)
+            _ = judge(nil, circumstances, &turn) { $0.stopped(at: $1.now, terms) }
+        case .continued: continued(circumstances, &turn)
+        case .machineResumed:
+            if isProbing || isExamining { startOver(circumstances, &turn) }
+        case .captureEnded:
+            // Answers were accepted during the capture, but evidence was not.
+            if case .probing(let deadline) = step { step = .probing(deadline: max(deadline, turn.now)) }
+            if isExamining { _ = judge(nil, circumstances, &turn) { $0.examine(at: $1.now, &$1.numbers) } }
+        case .returned where isProbing || isExamining:
+            failures?.judgement?.dropExamination()
+            step = .waiting(until: turn.now)
+        case .returned: failures?.judgement?.hasten(at: turn.now)
+        }
+        return .nothing
     }
 
     /// Forgets failures from while the process was stopped, which say nothing about the running process.
-    mutating func continued(_ circumstances: Circumstances, _ turn: inout Turn) {
+    private mutating func continued(_ circumstances: Circumstances, _ turn: inout Turn) {
         guard turn.life == .running, !isDecided else { return }
         switch step {
         case .waiting:
@@ -304,32 +321,11 @@ struct ProbeWatch: Hashable, Sendable {
         }
     }
 
-    mutating func machineResumed(_ circumstances: Circumstances, _ turn: inout Turn) {
-        if isProbing || isExamining { startOver(circumstances, &turn) }
-    }
-
     /// Handles a freeze: the app is probed when it runs again, without its earlier failures.
     mutating func suspend(_ turn: inout Turn) {
         cancel(&turn)
         if !isDecided { failures = nil }
         step = .waiting(until: turn.now)
-    }
-
-    /// Repeats the probe or examination that the previous supervisor had started.
-    mutating func returned(at now: Instant) {
-        if isProbing || isExamining {
-            failures?.judgement?.dropExamination()
-            step = .waiting(until: now)
-        } else {
-            failures?.judgement?.hasten(at: now)
-        }
-    }
-
-    /// Handles the end of a capture, during which answers were accepted but evidence was not.
-    mutating func captureEnded(_ circumstances: Circumstances, _ turn: inout Turn) {
-        if case .probing(let deadline) = step { step = .probing(deadline: max(deadline, turn.now)) }
-        guard isExamining else { return }
-        _ = judge(nil, circumstances, &turn) { $0.examine(at: $1.now, &$1.numbers) }
     }
 }
 

@@ -61,34 +61,22 @@ struct Death: Hashable, Sendable {
         turn.perform(.killTree)
     }
 
-    /// Handles the instant that ``due`` names; returns whether survivors are unkillable.
-    mutating func due(_ turn: inout Turn) -> Bool {
-        if case .killed(let budgetEnd) = rung { return turn.now >= budgetEnd }
-        judge(&turn) { $0.due(&$1) }
-        return false
-    }
-
-    mutating func inspected(_ id: Int, _ evidence: Evidence, _ turn: inout Turn) {
-        judge(&turn) { $0.inspected(id, evidence, &$1) }
-    }
-
-    mutating func machineResumed(_ suspension: Duration, _ turn: inout Turn) {
-        judge(&turn) { $0.machineResumed(suspension, &$1) }
+    /// Whether survivors count as unkillable.
+    func isBudgetSpent(at now: Instant) -> Bool {
+        if case .killed(let budgetEnd) = rung { now >= budgetEnd } else { false }
     }
 
     /// Asks or kills again; those that are asked get no more time than they have left.
     mutating func returned(_ turn: inout Turn) {
         guard isAsking else { return kill(&turn) }
         turn.perform(.terminateTree)
-        judge(&turn) { $0.returned(&$1) }
+        handle(.returned, &turn)
     }
 
     /// Judges the allowance of those that were asked, and kills them when it is exhausted.
-    private mutating func judge(
-        _ turn: inout Turn, _ event: (inout AllowanceWatch, inout Turn) -> AllowanceWatch.Outcome
-    ) {
+    mutating func handle(_ event: WatchEvent, _ turn: inout Turn) {
         guard case .asked(var allowance) = rung else { return }
-        let outcome = event(&allowance, &turn)
+        let outcome = allowance.handle(event, &turn)
         rung = .asked(allowance)
         if case .decided = outcome { kill(&turn) }
     }

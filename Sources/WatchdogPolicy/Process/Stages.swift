@@ -88,17 +88,17 @@ struct Stages: Sendable, Equatable {
             watches.duties.extend(by: duration, progress, isProbed: watches.isProbed, &turn)
         case .stopping: terminate(isRequested: false, &turn)
         case .terminateRequested: terminate(isRequested: true, &turn)
-        case .stopped: watches.stopped(&turn)
-        case .continued: watches.continued(&turn)
+        case .stopped: watches.handle(.stopped, &turn)
+        case .continued: watches.handle(.continued, &turn)
         case .machineResumed(let suspension):
             withChangedLifecycle { lifecycle, _ in lifecycle.machineResumed(turn) }
-            watches.machineResumed(suspension, &turn)
-            death.machineResumed(suspension, &turn)
+            watches.handle(.machineResumed(suspension), &turn)
+            death.handle(.machineResumed(suspension), &turn)
         case .deadlineReached: deadlineReached(&turn)
         case .inspected(let id, let evidence):
             let delay = _changedLifecycle.isEmpty ? Duration.zero : lifecycle.tasksRunDelay
             follow(watches.inspected(id, evidence, tasksRunDelay: delay, &turn), evidence, &turn)
-            death.inspected(id, evidence, &turn)
+            death.handle(.inspected(id: id, evidence), &turn)
         case .captured: captureEnded(&turn)
         case .exited(let status): exited(status, &turn)
         case .treeEmptied: treeEmptied(&turn)
@@ -190,7 +190,7 @@ struct Stages: Sendable, Equatable {
         switch life {
         case .idle, .ended: break
         case .dying:
-            guard death.due(&turn) else { return }
+            guard death.isBudgetSpent(at: turn.now) else { return death.handle(.due, &turn) }
             turn.announce(.unkillable)
             conclude(isVerified: false, &turn)
         case .launching, .running, .terminating:
@@ -229,7 +229,7 @@ struct Stages: Sendable, Equatable {
         guard let ended = watches.endCapture(&turn) else { return }
         if !ended.incident.isEnforced, death.status == nil {
             guard ended.isKillRequested else {
-                watches.goOn(&turn)
+                watches.handle(.captureEnded, &turn)
                 return withChangedLifecycle { $0.pursue(&$1, &turn) }
             }
             death.insist()
@@ -329,7 +329,7 @@ struct Stages: Sendable, Equatable {
 
     /// Repeats every request whose answer may have been lost.
     private mutating func supervisorReturned(isLastStepDone: Bool, _ turn: inout Turn) {
-        watches.attend(turn)
+        watches.attend(&turn)
         guard !watches.incidents.isCapturing else { return watches.captureAgain(&turn) }
         switch life {
         case .idle, .ended: break
@@ -341,8 +341,7 @@ struct Stages: Sendable, Equatable {
                 turn.perform(.thaw)
             }
             if life == .launching { launch.returned(&turn) }
-            watches.returnToTrigger(&turn)
-            watches.duties.returned(&turn)
+            watches.returned(&turn)
             withChangedLifecycle { lifecycle, _ in lifecycle.returned(&turn) }
         }
     }

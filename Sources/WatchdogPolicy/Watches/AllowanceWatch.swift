@@ -64,46 +64,37 @@ struct AllowanceWatch: Hashable, Sendable {
 
     // MARK: - Events
 
-    /// - Parameter needsEvidence: whether an examination must confirm the deadline.
-    mutating func due(needsEvidence: Bool = true, _ turn: inout Turn) -> Outcome {
-        var terms = terms(turn)
-        terms.needsEvidence = needsEvidence
-        return follow(judgement.due(at: turn.now, terms, &turn.numbers), &turn)
-    }
-
-    mutating func inspected(_ id: Int, _ evidence: Evidence, _ turn: inout Turn) -> Outcome {
-        follow(judgement.inspected(id, evidence, at: turn.now, terms(turn)), &turn)
-    }
-
-    mutating func stopped(_ turn: inout Turn) {
-        guard purpose != .termination(isRequested: true) else { return }
-        _ = follow(judgement.stopped(at: turn.now, terms(turn)), &turn)
-    }
-
-    mutating func continued(_ turn: inout Turn) -> Outcome { follow(judgement.continued(at: turn.now), &turn) }
-
-    mutating func machineResumed(_ suspension: Duration, _ turn: inout Turn) -> Outcome {
-        guard judgement.machineResumed(at: turn.now) else { return .nothing }
-        turn.announce(.machineResumed(suspension: suspension))
-        return startOver(&turn)
-    }
-
-    /// Continues after the supervisor's restart; a deadline that lies ahead stays.
+    /// Handles what happens to the process.
     ///
-    /// A deadline that has passed was really missed, because messages sent in the meantime were kept and have been
-    /// read. But an app that answers pings gets a fresh one.
-    mutating func returned(_ turn: inout Turn) -> Outcome {
-        if purpose == .ping, judgement.isCounting, turn.now >= judgement.deadline {
+    /// After the supervisor's restart, a deadline that has passed was really missed, because messages sent in the
+    /// meantime were kept and have been read. But an app that answers pings gets a fresh one.
+    ///
+    /// - Parameter needsEvidence: whether an examination must confirm the deadline.
+    mutating func handle(_ event: WatchEvent, needsEvidence: Bool = true, _ turn: inout Turn) -> Outcome {
+        var terms = Terms(turn.spec.fairness)
+        terms.needsEvidence = needsEvidence
+        // The request to terminate includes SIGCONT: from then on, being stopped is no excuse.
+        let isContinued = purpose == .termination(isRequested: true)
+        if isContinued { terms.stopExcuseEnd = Instant(nanoseconds: .min) }
+        switch event {
+        case .due: return follow(judgement.due(at: turn.now, terms, &turn.numbers), &turn)
+        case .inspected(let id, let evidence):
+            return follow(judgement.inspected(id, evidence, at: turn.now, terms), &turn)
+        case .stopped: return isContinued ? .nothing : follow(judgement.stopped(at: turn.now, terms), &turn)
+        case .continued: return follow(judgement.continued(at: turn.now), &turn)
+        case .machineResumed(let suspension):
+            guard judgement.machineResumed(at: turn.now) else { return .nothing }
+            turn.announce(.machineResumed(suspension: suspension))
+            return startOver(&turn)
+        case .captureEnded:
+            return judgement.isExamining ? follow(judgement.examine(at: turn.now, &turn.numbers), &turn) : .nothing
+        case .returned:
+            guard purpose == .ping, judgement.isCounting, turn.now >= judgement.deadline else {
+                return follow(judgement.returned(at: turn.now, terms, &turn.numbers), &turn)
+            }
             judgement.move(to: turn.now + min(judgement.budget, Self.returnBudget))
             return .ping
         }
-        return follow(judgement.returned(at: turn.now, terms(turn), &turn.numbers), &turn)
-    }
-
-    /// Examines again after another capture, during which the answer was ignored.
-    mutating func captureEnded(_ turn: inout Turn) {
-        guard judgement.isExamining else { return }
-        _ = follow(judgement.examine(at: turn.now, &turn.numbers), &turn)
     }
 
     /// Hands the remainder of the launch to the scene, because the app's runtime has said hello.
@@ -191,13 +182,6 @@ struct AllowanceWatch: Hashable, Sendable {
     }
 
     // MARK: - Steps
-
-    /// The request to terminate includes SIGCONT: from then on, being stopped is no excuse.
-    private func terms(_ turn: Turn) -> Terms {
-        var terms = Terms(turn.spec.fairness)
-        if purpose == .termination(isRequested: true) { terms.stopExcuseEnd = Instant(nanoseconds: .min) }
-        return terms
-    }
 
     private mutating func follow(_ step: Judgement.Step, _ turn: inout Turn) -> Outcome {
         switch step {

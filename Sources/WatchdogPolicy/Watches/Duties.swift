@@ -278,36 +278,12 @@ struct Duties: Hashable, Sendable {
         turn.measurement = .probe(duration)
     }
 
-    // MARK: - Judgement: each returns whether the allowance is exhausted
+    // MARK: - Judgement
 
-    mutating func due(_ turn: inout Turn) -> Bool {
-        guard let due = judgement?.due, turn.now >= due else { return false }
+    /// Passes on what happens to the process; returns whether the allowance is exhausted.
+    mutating func handle(_ event: WatchEvent, _ turn: inout Turn) -> Bool {
         let needsEvidence = !isReadinessAssumed(turn)
-        return follow(allowance?.due(needsEvidence: needsEvidence, &turn), &turn)
-    }
-
-    mutating func inspected(_ id: Int, _ evidence: Evidence, _ turn: inout Turn) -> Bool {
-        follow(allowance?.inspected(id, evidence, &turn), &turn)
-    }
-
-    mutating func stopped(_ turn: inout Turn) { allowance?.stopped(&turn) }
-
-    mutating func continued(_ turn: inout Turn) { _ = follow(allowance?.continued(&turn), &turn) }
-
-    mutating func machineResumed(_ suspension: Duration, _ turn: inout Turn) {
-        _ = follow(allowance?.machineResumed(suspension, &turn), &turn)
-    }
-
-    mutating func captureEnded(_ turn: inout Turn) { allowance?.captureEnded(&turn) }
-
-    mutating func setUnattended(_ isUnattended: Bool) { self.isUnattended = isUnattended }
-
-    mutating func returned(_ turn: inout Turn) {
-        if case .ping = allowance?.returned(&turn) { ping.send(&turn) }
-    }
-
-    private mutating func follow(_ outcome: AllowanceWatch.Outcome?, _ turn: inout Turn) -> Bool {
-        switch outcome {
+        switch allowance?.handle(event, needsEvidence: needsEvidence, &turn) {
         case .ping:
             applyGrace(turn)
             ping.send(&turn)
@@ -316,6 +292,8 @@ struct Duties: Hashable, Sendable {
         case .nothing, nil: return false
         }
     }
+
+    mutating func setUnattended(_ isUnattended: Bool) { self.isUnattended = isUnattended }
 
     // MARK: - Observation
 

@@ -37,23 +37,19 @@ struct TriggerWatch: Hashable, Sendable {
 
     var due: Instant? { judgement.due }
 
-    mutating func due(_ turn: inout Turn) -> Outcome {
-        follow(judgement.due(at: turn.now, terms(turn), &turn.numbers), &turn)
-    }
-
-    /// Handles the answer to its examination.
+    /// Handles what happens to the process.
     ///
     /// - Parameter tasksRunDelay: how long the app's background tasks have waited for a CPU.
-    mutating func inspected(
-        _ id: Int, _ evidence: Evidence, tasksRunDelay: Duration, _ turn: inout Turn
-    ) -> Outcome {
+    mutating func handle(_ event: WatchEvent, tasksRunDelay: Duration = .zero, _ turn: inout Turn) -> Outcome {
         var terms = terms(turn)
-        if reason == .backgroundTasks { terms.runDelay = tasksRunDelay }
-        return follow(judgement.inspected(id, evidence, at: turn.now, terms), &turn)
-    }
-
-    mutating func returned(_ turn: inout Turn) {
-        _ = follow(judgement.returned(at: turn.now, terms(turn), &turn.numbers), &turn)
+        switch event {
+        case .due: return follow(judgement.due(at: turn.now, terms, &turn.numbers), &turn)
+        case .inspected(let id, let evidence):
+            if reason == .backgroundTasks { terms.runDelay = tasksRunDelay }
+            return follow(judgement.inspected(id, evidence, at: turn.now, terms), &turn)
+        case .returned: return follow(judgement.returned(at: turn.now, terms, &turn.numbers), &turn)
+        case .stopped, .continued, .machineResumed, .captureEnded: return .nothing
+        }
     }
 
     func end(_ turn: inout Turn) {

@@ -125,7 +125,7 @@ struct Watches: Equatable, Sendable {
 
     mutating func triggerDue(_ turn: inout Turn) -> TriggerWatch.Outcome {
         guard !$trigger.isEmpty, let due = trigger?.due, turn.now >= due else { return .nothing }
-        return trigger?.due(&turn) ?? .nothing
+        return trigger?.handle(.due, &turn) ?? .nothing
     }
 
     mutating func dropTrigger(_ turn: inout Turn) {
@@ -159,7 +159,7 @@ struct Watches: Equatable, Sendable {
 
     /// Returns whether the app is assumed to be ready.
     mutating func dutyDue(_ turn: inout Turn) -> Bool {
-        guard !incidents.isCapturing, duties.due(&turn) else { return false }
+        guard !incidents.isCapturing, duties.handle(.due, &turn) else { return false }
         if duties.isReadinessAssumed(turn) { return true }
         decideDuty(on: nil, &turn)
         return false
@@ -175,32 +175,23 @@ struct Watches: Equatable, Sendable {
         stoppedSince = evidence.pause == .stopped ? stoppedSince ?? turn.now : nil
         // Examinations from before the capture are repeated afterwards.
         guard !incidents.isCapturing else { return .nothing }
-        if isForTrigger {
-            return trigger?.inspected(id, evidence, tasksRunDelay: tasksRunDelay, &turn) ?? .nothing
-        }
+        let event = WatchEvent.inspected(id: id, evidence)
+        if isForTrigger { return trigger?.handle(event, tasksRunDelay: tasksRunDelay, &turn) ?? .nothing }
         if isForProbes {
-            follow(withProbes(turn) { $0.inspected(id, evidence, $1, &turn) }, evidence, &turn)
-        } else if duties.inspected(id, evidence, &turn) {
+            follow(withProbes(turn) { $0.handle(event, $1, &turn) }, evidence, &turn)
+        } else if duties.handle(event, &turn) {
             decideDuty(on: evidence, &turn)
         }
         return .nothing
     }
 
-    mutating func stopped(_ turn: inout Turn) {
-        duties.stopped(&turn)
-        stoppedSince = stoppedSince ?? turn.now
-        withProbes(turn) { $0.stopped($1, &turn) }
-    }
-
-    mutating func continued(_ turn: inout Turn) {
-        duties.continued(&turn)
-        if stoppedSince != nil { withProbes(turn) { $0.continued($1, &turn) } }
-        stoppedSince = nil
-    }
-
-    mutating func machineResumed(_ suspension: Duration, _ turn: inout Turn) {
-        duties.machineResumed(suspension, &turn)
-        withProbes(turn) { $0.machineResumed($1, &turn) }
+    /// Passes on what concerns duties and probes: stops, suspensions, the end of a capture.
+    mutating func handle(_ event: WatchEvent, _ turn: inout Turn) {
+        _ = duties.handle(event, &turn)
+        if event == .stopped { stoppedSince = stoppedSince ?? turn.now }
+        guard event != .continued || stoppedSince != nil else { return }
+        _ = withProbes(turn) { $0.handle(event, $1, &turn) }
+        if event == .continued { stoppedSince = nil }
     }
 
     // MARK: - Probes
@@ -208,7 +199,7 @@ struct Watches: Equatable, Sendable {
     mutating func probeDue(_ turn: inout Turn) {
         guard !$probes.isEmpty, !incidents.isCapturing, !turn.isSuspended, let due = probes?.due, turn.now >= due
         else { return }
-        follow(withProbes(turn) { $0.due($1, &turn) }, nil, &turn)
+        follow(withProbes(turn) { $0.handle(.due, $1, &turn) }, nil, &turn)
     }
 
     /// Returns whether this makes the app ready.
@@ -245,12 +236,6 @@ struct Watches: Equatable, Sendable {
     /// Handles the end or the timeout of a capture.
     mutating func endCapture(_ turn: inout Turn) -> IncidentBook.Capture? { incidents.endCapture(&turn) }
 
-    /// Continues with a living app after a capture: requests whose answers were ignored are repeated.
-    mutating func goOn(_ turn: inout Turn) {
-        duties.captureEnded(&turn)
-        withProbes(turn) { $0.captureEnded($1, &turn) }
-    }
-
     mutating func requestKill() { incidents.requestKill() }
 
     mutating func endKill(isDeathVerified: Bool, _ turn: inout Turn) -> Incident? {
@@ -259,13 +244,17 @@ struct Watches: Equatable, Sendable {
 
     // MARK: - The supervisor's restart
 
-    mutating func attend(_ turn: Turn) {
+    mutating func attend(_ turn: inout Turn) {
         duties.setUnattended(false)
-        withProbes(turn) { probes, _ in probes.returned(at: turn.now) }
+        _ = withProbes(turn) { $0.handle(.returned, $1, &turn) }
     }
 
     mutating func captureAgain(_ turn: inout Turn) { incidents.captureAgain(&turn) }
-    mutating func returnToTrigger(_ turn: inout Turn) { trigger?.returned(&turn) }
+    /// Examines a living app again, where that was asked for.
+    mutating func returned(_ turn: inout Turn) {
+        _ = trigger?.handle(.returned, &turn)
+        _ = duties.handle(.returned, &turn)
+    }
 }
 
 // MARK: - Saved state
