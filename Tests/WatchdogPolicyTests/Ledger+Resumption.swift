@@ -57,6 +57,7 @@ extension Ledger {
         switch clock {
         case .none, .over: return []
         case .counting where until > now: return []
+        case .counting where stage == .launching && spec.readiness == .automatic && !hasSpoken: return []
         case .counting:
             guard event == .sceneUpdate, answersPings, stage == .running else {
                 clock = .looking(until: now + .milliseconds(250))

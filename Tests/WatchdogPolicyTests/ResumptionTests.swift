@@ -255,6 +255,17 @@ struct ResumptionTests {
         #expect(ready.decisionTimes == [])
     }
 
+    @Test("assumes an app that says nothing to be ready, although its launch allowance ran out while nobody ran")
+    func silent() throws {
+        var life = Timeline()
+        try returned(&life, at: .seconds(21))
+        life.run(to: .seconds(22) - .nanosecond)
+        #expect(life.machine.phase == .launching)
+        life.run(to: .seconds(22))
+        #expect(life.machine.readinessSource == .assumed)
+        #expect(life.decisionTimes == [])
+    }
+
     @Test("takes the stacks again when the capture was lost, and closes the incident by one report")
     func capturing() throws {
         var life = Timeline.pinging()

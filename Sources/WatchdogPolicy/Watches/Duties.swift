@@ -283,6 +283,8 @@ struct Duties: Hashable, Sendable {
     /// Passes on what happens to the process; returns whether the allowance is exhausted.
     mutating func handle(_ event: WatchEvent, _ turn: inout Turn) -> Bool {
         let needsEvidence = !isReadinessAssumed(turn)
+        // What is assumed at the deadline is not examined before.
+        guard event != .returned || needsEvidence || judgement?.isCounting != true else { return false }
         switch allowance?.handle(event, needsEvidence: needsEvidence, &turn) {
         case .ping:
             applyGrace(turn)
