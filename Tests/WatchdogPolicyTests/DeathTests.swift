@@ -73,6 +73,8 @@ struct DeathTests {
             $0.deathTime = time
         }
         life.run(to: .seconds(12) - .nanosecond)
+        // A timer that fires early.
+        life.tell(.deadlineReached)
         #expect(life.outcome == nil)
         life.run(to: .seconds(12))
         #expect(life.notices.last == .unkillable)
