@@ -9,6 +9,10 @@ public enum ExitStatus: Hashable, Sendable, Codable {
     /// It is gone, but the kernel no longer reports how it ended.
     case unknown
 
+    private enum CodingKeys: String, CodingKey { case exited, signaled, unknown }
+    private enum ExitedCodingKeys: String, CodingKey { case code }
+    private enum SignaledCodingKeys: String, CodingKey { case signal, coreDumped }
+
     /// The exit code that a shell would report: the code itself, or 128 + signal.
     public var shellCode: Int32 {
         switch self {

@@ -6,6 +6,8 @@ public struct Instant: Hashable, Comparable, Sendable, Codable {
     /// Nanoseconds since the clock's origin.
     public var nanoseconds: Int64
 
+    private enum CodingKeys: String, CodingKey { case nanoseconds }
+
     /// Creates the instant that lies `nanoseconds` after the clock's origin.
     public init(nanoseconds: Int64) {
         self.nanoseconds = nanoseconds

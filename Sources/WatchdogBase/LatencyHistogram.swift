@@ -11,6 +11,8 @@ public struct LatencyHistogram: Hashable, Sendable, Codable {
     /// The exact maximum of the recorded durations.
     public private(set) var maximum: Duration = .zero
 
+    private enum CodingKeys: String, CodingKey { case buckets, count, maximum }
+
     /// Creates an empty histogram.
     public init() {}
 

@@ -5,7 +5,7 @@ public struct LockedFile: Hashable, Sendable, Codable {
     /// How it is locked.
     public enum Kind: String, Hashable, Sendable, Codable, CaseIterable {
         /// flock(2).
-        case flock
+        case flock = "flock"
         /// `F_SETLK` of fcntl(2), owned by the process.
         case process = "fcntl"
         /// `F_OFD_SETLK` of fcntl(2), owned by the open file description.
@@ -22,6 +22,8 @@ public struct LockedFile: Hashable, Sendable, Codable {
     public let isExclusive: Bool
     /// The process that holds the lock.
     public let process: Int32
+
+    private enum CodingKeys: String, CodingKey { case path, kind, isExclusive, process }
 
     /// Creates a locked file.
     public init(path: String, kind: Kind, isExclusive: Bool, process: Int32) {

@@ -9,6 +9,8 @@ public struct WallTime: Hashable, Sendable, Codable {
     /// Seconds east of UTC.
     public var utcOffset: Int32
 
+    private enum CodingKeys: String, CodingKey { case seconds, nanoseconds, utcOffset }
+
     /// Creates a time; clamps the nanoseconds to one second.
     public init(seconds: Int64, nanoseconds: Int32 = 0, utcOffset: Int32 = 0) {
         self.seconds = seconds

@@ -15,7 +15,6 @@ struct KeptAppTests {
     private static let start = Instant(nanoseconds: 1_000_000_000_000)
     private static let first = LaunchID("356753AC-2172-45DC-977A-11F2328980D0")
     private static let second = LaunchID("11111111-2222-4333-8444-555555555555")
-    private static let folder = String(#filePath.prefix(upTo: #filePath.lastIndex(of: "/") ?? #filePath.endIndex))
 
     /// An app in each stage, as the machine itself gets there.
     private static let stages: [String: AppMachine] = {
@@ -65,16 +64,14 @@ struct KeptAppTests {
     }
 
     private static func fixture(_ version: UInt32, _ stage: String) -> URL {
-        URL(filePath: "\(folder)/Fixtures/app-v\(version)-\(stage).state")
+        StateFixture.file("app-v\(version)-\(stage).state")
     }
 
     @Test("is read from the files that this version has written", arguments: stages.keys.sorted())
     func resumesFromFixture(stage: String) throws {
         let file = Self.fixture(KeptApp.format, stage)
         let kept = try Self.kept(stage)
-        if ProcessInfo.processInfo.environment["WATCHDOGD_UPDATE_GOLDENS"] != nil {
-            try Data(StateEncoder.encode(kept)).write(to: file)
-        }
+        if StateFixture.areUpdated { try Data(StateEncoder.encode(kept)).write(to: file) }
         let read = try StateDecoder.decode(KeptApp.self, from: Array(Data(contentsOf: file)))
         #expect(read.saved == Self.stages[stage]?.saved)
         #expect(read.lastIncident == kept.lastIncident)

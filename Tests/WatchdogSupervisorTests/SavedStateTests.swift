@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Glibc
+import FoundationEssentials
 import Testing
 import WatchdogBase
 import WatchdogPolicy
@@ -153,33 +153,17 @@ struct SavedStateTests {
             machine: machine.saved, account: AppAccount(status: "fine"), owed: owed)
     }
 
-    private static func path(_ life: Life) -> String {
-        let folder = #filePath.split(separator: "/").dropLast().joined(separator: "/")
-        return "/\(folder)/Fixtures/state-\(LaunchState.format)-\(life.name).bin"
-    }
-
-    private static func read(_ path: String) throws -> [UInt8] {
-        let file = try #require(fopen(path, "r"), "\(path)")
-        defer { fclose(file) }
-        var bytes = [UInt8](repeating: 0, count: 1 << 20)
-        let count = fread(&bytes, 1, bytes.count, file)
-        return Array(bytes.prefix(count))
-    }
-
     @Test("are written as they always were", arguments: lives)
     func bytes(_ life: Life) throws {
         let bytes = try Self.state(life).encoded()
-        if getenv("WATCHDOGD_UPDATE_GOLDENS").map({ String(cString: $0) }) == "1" {
-            let file = try #require(fopen(Self.path(life), "w"))
-            #expect(fwrite(bytes, 1, bytes.count, file) == bytes.count)
-            fclose(file)
-        }
-        #expect(try Self.read(Self.path(life)) == bytes, "the format has changed: raise LaunchState.format")
+        let file = StateFixture.launch(life.name)
+        if StateFixture.areUpdated { try Data(bytes).write(to: file) }
+        #expect(try Array(Data(contentsOf: file)) == bytes, "the format has changed: raise LaunchState.format")
     }
 
     @Test("are resumed where they were", arguments: lives)
     func resumed(_ life: Life) throws {
-        let state = try LaunchState.decode(try Self.read(Self.path(life)))
+        let state = try LaunchState.decode(Array(Data(contentsOf: StateFixture.launch(life.name))))
         let original = Self.machine(life)
         #expect(state.owed.map(\.incident) == original.incidents)
         var machine = try #require(ProcessMachine(resuming: state.machine))

@@ -15,6 +15,10 @@ public struct Command: Hashable, Sendable, Codable {
     /// False after `:`: `$` is an ordinary character.
     public var replacesVariables = true
 
+    private enum CodingKeys: String, CodingKey {
+        case program, arguments, ignoresFailure, isPrivileged, replacesVariables
+    }
+
     /// Creates a command without prefixes.
     public init(program: String, arguments: [String]) {
         self.program = program

@@ -13,6 +13,8 @@ public struct HTTPProbe: Hashable, Sendable, Codable {
     /// What the body must contain: `ProbeBody=`.
     public var body: String?
 
+    private enum CodingKeys: String, CodingKey { case address, authority, path, statuses, body }
+
     /// Creates a request.
     public init(
         address: NetworkAddress, authority: String, path: String = "/", statuses: [ClosedRange<Int>] = [200...399],

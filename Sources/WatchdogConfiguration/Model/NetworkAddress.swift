@@ -12,6 +12,11 @@ public enum NetworkAddress: Hashable, Sendable, Codable, CustomStringConvertible
     /// A Unix socket by its abstract name.
     case abstract(name: String)
 
+    private enum CodingKeys: String, CodingKey { case tcp, unix, abstract }
+    private enum TcpCodingKeys: String, CodingKey { case _0, port }
+    private enum UnixCodingKeys: String, CodingKey { case path }
+    private enum AbstractCodingKeys: String, CodingKey { case name }
+
     /// The address of a TCP port.
     public enum Host: Hashable, Sendable, Codable {
         /// Any address of either family.
@@ -22,6 +27,8 @@ public enum NetworkAddress: Hashable, Sendable, Codable, CustomStringConvertible
         case v4([UInt8])
         /// An IPv6 address: sixteen bytes.
         case v6([UInt8])
+
+        private enum CodingKeys: String, CodingKey { case any, loopback, v4, v6 }
     }
 
     /// The address as it is written in settings.

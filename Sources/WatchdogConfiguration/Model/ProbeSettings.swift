@@ -13,6 +13,8 @@ public struct ProbeSettings: Hashable, Sendable {
         /// `exec:CMD`: a command for `/bin/sh -c` that must exit with code 0.
         case command(String)
 
+        private enum CodingKeys: String, CodingKey { case connect, http, command }
+
         /// The target as it is written, with a long command truncated.
         public var description: String {
             switch self {

@@ -28,6 +28,10 @@ public struct RestartMachine: Hashable, Sendable {
         var pending: RestartSettings.Cause?
         var readySince: Instant?
         var jitterState: UInt64
+
+        private enum CodingKeys: String, CodingKey {
+            case restarts, restartsByCause, reachedLimit, backOff, history, pending, readySince, jitterState
+        }
     }
 
     @Shared private var settings: RestartSettings

@@ -21,15 +21,15 @@ public struct RestartSettings: Hashable, Sendable, Codable {
     /// Causes of an end that limits distinguish.
     public enum Cause: String, Hashable, Sendable, CaseIterable, Codable, CodingKeyRepresentable {
         /// It could not be started, or it ended or was killed before it was ready.
-        case launch
+        case launch = "launch"
         /// The watchdog killed it because it did not answer.
-        case hang
+        case hang = "hang"
         /// A signal that the supervisor had not sent ended it.
-        case crash
+        case crash = "crash"
         /// It exited.
-        case exit
+        case exit = "exit"
         /// The kernel killed it because memory was exhausted, whether or not it was ready.
-        case memory
+        case memory = "memory"
     }
 
     /// How many restarts are allowed within ``limitInterval``.
@@ -48,6 +48,8 @@ public struct RestartSettings: Hashable, Sendable, Codable {
         public let count: Int
         /// The interval in which they are counted.
         public let interval: Duration
+
+        private enum CodingKeys: String, CodingKey { case cause, count, interval }
 
         /// Creates a reached limit.
         public init(cause: Cause?, count: Int, interval: Duration) {

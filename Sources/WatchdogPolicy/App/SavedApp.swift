@@ -18,16 +18,19 @@ public struct SavedApp: Hashable, Sendable {
         case failed
         /// Its processes survive SIGKILL.
         case unkillable
+
+        private enum CodingKeys: String, CodingKey { case stopped, preparing, live, waiting, failed, unkillable }
+        private enum WaitingCodingKeys: String, CodingKey { case until }
     }
 
     /// What follows the end of the current launch.
     public enum Wish: String, Hashable, Sendable, Codable {
         /// Whatever the configuration says.
-        case asConfigured
+        case asConfigured = "asConfigured"
         /// Nothing.
-        case stop
+        case stop = "stop"
         /// Another launch.
-        case relaunch
+        case relaunch = "relaunch"
     }
 
     /// The phase of the app.

@@ -5,9 +5,9 @@ public import WatchdogBase
 /// Which ends not caused by the watchdog get a report.
 public enum CrashReports: String, Hashable, Sendable, Codable, CaseIterable {
     /// Signals, and exit codes other than 0.
-    case all
+    case all = "all"
     /// Signals.
-    case signals
+    case signals = "signals"
 }
 
 /// An end of the main process that nobody requested.

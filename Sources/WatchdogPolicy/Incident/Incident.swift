@@ -22,6 +22,15 @@ public struct Incident: Hashable, Sendable, Codable {
         case backgroundCPUTime(used: Duration)
         /// The app was suspended while it held locks on these files.
         case lockedFiles([LockedFile])
+
+        private enum CodingKeys: String, CodingKey {
+            case exhausted, triggered, probesFailed, launchCPUTime, backgroundTasks, tooManyTasks, backgroundCPUTime,
+                lockedFiles
+        }
+        private enum LaunchCPUTimeCodingKeys: String, CodingKey { case used }
+        private enum BackgroundTasksCodingKeys: String, CodingKey { case _0, isMachineBusy }
+        private enum TooManyTasksCodingKeys: String, CodingKey { case _0, first }
+        private enum BackgroundCPUTimeCodingKeys: String, CodingKey { case used }
     }
 
     /// The number of the incident in its launch, from 1.
@@ -63,4 +72,9 @@ public struct Incident: Hashable, Sendable, Codable {
     public internal(set) var awaited: String?
     /// Whether the whole process tree is known to be gone; nil until that is known, or if nothing was killed.
     public internal(set) var isDeathVerified: Bool?
+
+    private enum CodingKeys: String, CodingKey {
+        case id, event, cause, allowance, startedAt, windowStart, deadline, decidedAt, credit, extended, paused,
+            rebases, evidence, visibility, isSuspended, isEnforced, awaited, isDeathVerified
+    }
 }

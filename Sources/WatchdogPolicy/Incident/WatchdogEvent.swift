@@ -13,7 +13,7 @@ public enum WatchdogEvent: String, Sendable, Codable, CaseIterable {
     /// Background tasks that are open although the app's time in the background has run out.
     case backgroundTask = "background-task"
     /// What an app holds while it is suspended.
-    case suspension
+    case suspension = "suspension"
 
     /// The name of its allowance, which is that of the option: `update`, as in `--update`.
     public var allowanceName: String {

@@ -14,7 +14,7 @@ struct Deadline: Hashable, Sendable, Codable {
     /// The sum of all extensions.
     private(set) var extended = Duration.zero
 
-    enum CodingKeys: String, CodingKey { case at, extended }
+    private enum CodingKeys: String, CodingKey { case at, extended }
 
     init(_ instant: Instant) {
         at = instant
@@ -44,6 +44,8 @@ struct Deadline: Hashable, Sendable, Codable {
 struct Progress: Hashable, Sendable, Codable {
     /// The latest token.
     private(set) var last: String?
+
+    private enum CodingKeys: String, CodingKey { case last }
 
     init(_ last: String? = nil) {
         self.last = last

@@ -77,4 +77,7 @@ public enum Pause: Hashable, Sendable, Codable {
     case frozen
     /// The kernel is writing its core.
     case dumpingCore
+
+    private enum CodingKeys: String, CodingKey { case traced, stopped, frozen, dumpingCore }
+    private enum TracedCodingKeys: String, CodingKey { case by }
 }

@@ -23,6 +23,10 @@ public struct Fairness: Hashable, Sendable, Codable {
     /// Whether an extension without progress counts, as it does in systemd.
     public var allowsBlindExtension = false
 
+    private enum CodingKeys: String, CodingKey {
+        case oversleep, creditFloorPercent, creditCapPercent, pauseInterval, extensionCap, allowsBlindExtension
+    }
+
     /// Creates the default settings.
     public init() {}
 

@@ -11,6 +11,8 @@ public struct BackgroundTask: Hashable, Sendable, Codable {
     /// When the app began it.
     public let begunAt: Instant
 
+    private enum CodingKeys: String, CodingKey { case id, name, begunAt }
+
     /// Creates a task.
     public init(id: UInt64, name: String, begunAt: Instant) {
         self.id = id

@@ -9,6 +9,10 @@ struct Freezer: Hashable, Sendable {
         case asked(since: Instant, backstop: Instant)
         /// `hasReport` is false while the answer to the request is missing.
         case frozen(since: Instant, hasReport: Bool)
+
+        private enum CodingKeys: String, CodingKey { case thawed, asked, frozen }
+        private enum AskedCodingKeys: String, CodingKey { case since, backstop }
+        private enum FrozenCodingKeys: String, CodingKey { case since, hasReport }
     }
 
     /// How long a freeze may take before it counts as complete: a process that waits for a device cannot be frozen.

@@ -8,6 +8,8 @@ struct Lifecycle: Hashable, Sendable {
         case foreground
         case background
         case suspended
+
+        private enum CodingKeys: String, CodingKey { case foreground, background, suspended }
     }
 
     /// The value as long as nothing has happened.

@@ -29,6 +29,11 @@ public struct LifecycleAllowances: Hashable, Sendable, Codable {
     /// How many CPUs the app may use at once, which bounds how fast CPU time is used up.
     public var processorCount = 1
 
+    private enum CodingKeys: String, CodingKey {
+        case enterBackground, background, expiration, idle, taskWarning, taskLimit, launchesInBackground, launchCPUTime,
+            backgroundLaunch, backgroundCPUTime, processorCount
+    }
+
     /// Creates the default allowances.
     public init() {}
 

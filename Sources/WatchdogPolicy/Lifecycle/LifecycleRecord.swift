@@ -11,6 +11,8 @@ public struct LifecycleRecord: Hashable, Sendable, Codable {
         /// The state that began then.
         public let state: LifecycleState
 
+        private enum CodingKeys: String, CodingKey { case at, state }
+
         /// Creates a change of state.
         public init(at: Instant, state: LifecycleState) {
             self.at = at
@@ -30,6 +32,10 @@ public struct LifecycleRecord: Hashable, Sendable, Codable {
         public var unknownTasks = 0
         /// Starts of tasks with the number of an open task.
         public var repeatedTasks = 0
+
+        private enum CodingKeys: String, CodingKey {
+            case statesOutOfOrder, unknownStates, unknownEvents, unknownTasks, repeatedTasks
+        }
 
         /// Creates a count of zero.
         public init() {}
@@ -55,6 +61,8 @@ public struct LifecycleRecord: Hashable, Sendable, Codable {
     public internal(set) var taskCount = 0
     /// Times from a request to resume to the first answer; launches do not count.
     public internal(set) var resumes = LatencyHistogram()
+
+    private enum CodingKeys: String, CodingKey { case takesPart, moments, mistakes, openTasks, taskCount, resumes }
 
     mutating func enter(_ state: LifecycleState, at now: Instant) {
         guard moments.last?.state != state else { return }

@@ -16,6 +16,9 @@ public enum LifecycleRequest: Hashable, Sendable, Codable, CustomStringConvertib
     /// Handle an event on the main loop.
     case event(kind: String, payload: String)
 
+    private enum CodingKeys: String, CodingKey { case foreground, background, suspend, resume, event }
+    private enum EventCodingKeys: String, CodingKey { case kind, payload }
+
     /// The request in one or two words.
     public var description: String {
         switch self {

@@ -5,15 +5,15 @@ public enum LifecycleState: String, Hashable, Sendable, Codable, CaseIterable {
     /// There is no process.
     case notRunning = "not-running"
     /// The process is running but not ready.
-    case launching
+    case launching = "launching"
     /// In use.
-    case foreground
+    case foreground = "foreground"
     /// Between foreground and background: asked to move, and not there yet.
-    case inactive
+    case inactive = "inactive"
     /// Not in use; it runs for its background tasks.
-    case background
+    case background = "background"
     /// Frozen: it uses no CPU time, and no deadline counts.
-    case suspended
+    case suspended = "suspended"
     /// Asked to end, or ending.
-    case terminating
+    case terminating = "terminating"
 }

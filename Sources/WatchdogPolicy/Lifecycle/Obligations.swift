@@ -7,6 +7,10 @@ struct Obligations: Hashable, Sendable {
     enum Kind: Hashable, Sendable, Codable {
         case state(Visibility, id: UInt64)
         case event(name: String, id: UInt64)
+
+        private enum CodingKeys: String, CodingKey { case state, event }
+        private enum StateCodingKeys: String, CodingKey { case _0, id }
+        private enum EventCodingKeys: String, CodingKey { case name, id }
     }
 
     struct Obligation: Hashable, Sendable, Codable {
@@ -14,7 +18,7 @@ struct Obligations: Hashable, Sendable {
         let sentAt: Instant
         let allowance: Duration
 
-        enum CodingKeys: String, CodingKey { case kind, sentAt, allowance }
+        private enum CodingKeys: String, CodingKey { case kind, sentAt, allowance }
     }
 
     enum StateAnswer {

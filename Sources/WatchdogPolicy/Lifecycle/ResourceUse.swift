@@ -7,6 +7,8 @@ public struct ResourceUse: Hashable, Sendable, Codable {
     /// Time in which its main thread was runnable without a CPU.
     public var runDelay: Duration
 
+    private enum CodingKeys: String, CodingKey { case cpuTime, runDelay }
+
     /// Creates a measurement.
     public init(cpuTime: Duration, runDelay: Duration = .zero) {
         self.cpuTime = cpuTime

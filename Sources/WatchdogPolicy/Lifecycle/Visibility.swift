@@ -3,7 +3,7 @@
 /// Whether an app is in use.
 public enum Visibility: String, Hashable, Sendable, Codable, CaseIterable {
     /// The app is serving somebody now.
-    case foreground
+    case foreground = "foreground"
     /// The app is not in use and may soon be suspended.
-    case background
+    case background = "background"
 }

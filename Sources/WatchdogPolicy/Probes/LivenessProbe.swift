@@ -13,6 +13,8 @@ public struct LivenessProbe: Hashable, Sendable, Codable {
     /// Consecutive failures that count as a hang.
     public var threshold: Int
 
+    private enum CodingKeys: String, CodingKey { case target, interval, timeout, threshold }
+
     /// Creates a probe; interval and timeout must be positive, the threshold at least 1.
     public init(
         of target: String, interval: Duration = .seconds(3), timeout: Duration = .seconds(3), threshold: Int = 3

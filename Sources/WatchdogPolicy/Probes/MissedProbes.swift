@@ -11,6 +11,8 @@ public struct MissedProbes: Hashable, Sendable, Codable, CustomStringConvertible
         /// The app refused or answered incorrectly; the reason is part of a sentence.
         case failed(String)
 
+        private enum CodingKeys: String, CodingKey { case noAnswer, failed }
+
         /// The reason in words.
         public var description: String {
             switch self {
@@ -28,6 +30,8 @@ public struct MissedProbes: Hashable, Sendable, Codable, CustomStringConvertible
     public let last: Failure
     /// How long the last one took.
     public let lastDuration: Duration
+
+    private enum CodingKeys: String, CodingKey { case target, count, last, lastDuration }
 
     /// Creates a series of failures.
     public init(target: String, count: Int, last: Failure, lastDuration: Duration) {

@@ -12,6 +12,8 @@ public struct Allowances: Hashable, Sendable, Codable {
     /// From the request to terminate until the process is gone.
     public var terminate: Duration
 
+    private enum CodingKeys: String, CodingKey { case launch, update, terminate }
+
     /// Creates allowances; each must be positive.
     public init(launch: Duration = .seconds(20), update: Duration = .seconds(10), terminate: Duration = .seconds(5)) {
         precondition(launch > .zero && update > .zero && terminate > .zero, "an allowance must be positive")

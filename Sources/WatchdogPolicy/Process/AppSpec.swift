@@ -7,9 +7,9 @@ public struct AppSpec: Hashable, Sendable, Codable {
     /// What happens when an allowance is exhausted.
     public enum Enforcement: String, Hashable, Sendable, Codable, CaseIterable {
         /// Capture the stacks, kill the app, write a report.
-        case kill
+        case kill = "kill"
         /// Capture the stacks, let the app continue, write a report.
-        case report
+        case report = "report"
     }
 
     /// The app's name as it appears in reports.
@@ -47,6 +47,12 @@ public struct AppSpec: Hashable, Sendable, Codable {
     public var deathBudget: Duration = .seconds(2)
     /// The allowances of the lifecycle.
     @Shared public var lifecycle = LifecycleAllowances()
+
+    private enum CodingKeys: String, CodingKey {
+        case name, allowances, pingInterval, readiness, readinessTarget, probeInterval, livenessProbe, enforcement,
+            fairness, hangThreshold, observationDelay, hangReportThreshold, crashReports, captureBudget, deathBudget,
+            lifecycle
+    }
 
     /// Creates a spec.
     public init(

@@ -12,6 +12,9 @@ enum Life: Hashable, Sendable, Codable {
     case dying
     indirect case ended(Outcome)
 
+    private enum CodingKeys: String, CodingKey { case idle, launching, running, terminating, dying, ended }
+    private enum TerminatingCodingKeys: String, CodingKey { case isRequested }
+
     /// Whether there is a process that is not condemned.
     var isLive: Bool {
         switch self {

@@ -56,6 +56,8 @@ public struct Outcome: Hashable, Sendable, Codable {
         case killedOnRequest
         /// It was killed because an allowance was exhausted.
         case watchdog(Incident)
+
+        private enum CodingKeys: String, CodingKey { case spawnFailed, exited, terminated, killedOnRequest, watchdog }
     }
 
     /// Why it ended.
@@ -64,6 +66,8 @@ public struct Outcome: Hashable, Sendable, Codable {
     public let status: ExitStatus?
     /// Whether the whole process tree is known to be gone.
     public let isDeathVerified: Bool
+
+    private enum CodingKeys: String, CodingKey { case cause, status, isDeathVerified }
 
     /// Creates an outcome.
     public init(cause: Cause, status: ExitStatus?, isDeathVerified: Bool) {

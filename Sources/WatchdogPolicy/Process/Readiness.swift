@@ -20,6 +20,8 @@ public enum Readiness: Hashable, Sendable, Codable {
     /// A successful `execve`.
     case none
 
+    private enum CodingKeys: String, CodingKey { case automatic, channel, notify, listening, command, probe, none }
+
     /// Whether readiness has a probe of its own, which the supervisor repeats until it succeeds.
     public var isProbed: Bool {
         switch self {
@@ -32,13 +34,13 @@ public enum Readiness: Hashable, Sendable, Codable {
 /// What made an app ready.
 public enum ReadinessSource: String, Hashable, Sendable, Codable {
     /// `READY=1` on the channel.
-    case channel
+    case channel = "channel"
     /// `READY=1` on the notify socket.
-    case notify
+    case notify = "notify"
     /// A listening socket, a command that succeeded, or a liveness probe that was answered.
-    case probe
+    case probe = "probe"
     /// `execve` succeeded, and nothing more was required.
-    case exec
+    case exec = "exec"
     /// The launch allowance ended without a message from the app.
-    case assumed
+    case assumed = "assumed"
 }

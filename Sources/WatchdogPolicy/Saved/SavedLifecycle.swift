@@ -10,7 +10,7 @@ struct SavedLifecycle: Sendable, Equatable, Codable {
     let freezer: SavedFreezer
     let past: LifecycleRecord
 
-    enum CodingKeys: String, CodingKey { case visibility, goal, obligations, background, freezer, past }
+    private enum CodingKeys: String, CodingKey { case visibility, goal, obligations, background, freezer, past }
 }
 
 struct SavedObligations: Sendable, Equatable, Codable {
@@ -20,7 +20,7 @@ struct SavedObligations: Sendable, Equatable, Codable {
     let statesDone: UInt64
     let eventsSent: UInt64
 
-    enum CodingKeys: String, CodingKey { case open, waiting, statesAsked, statesDone, eventsSent }
+    private enum CodingKeys: String, CodingKey { case open, waiting, statesAsked, statesDone, eventsSent }
 }
 
 struct SavedBackground: Sendable, Equatable, Codable {
@@ -28,7 +28,7 @@ struct SavedBackground: Sendable, Equatable, Codable {
     let stay: SavedStay?
     let cpu: SavedCPUWatch?
 
-    enum CodingKeys: String, CodingKey { case tasks, stay, cpu }
+    private enum CodingKeys: String, CodingKey { case tasks, stay, cpu }
 }
 
 struct SavedTasks: Sendable, Equatable, Codable {
@@ -40,14 +40,14 @@ struct SavedTasks: Sendable, Equatable, Codable {
     let floodedAt: Instant?
     let isFloodDecided: Bool
 
-    enum CodingKeys: String, CodingKey { case open, count, warning, warned, floodedAt, isFloodDecided }
+    private enum CodingKeys: String, CodingKey { case open, count, warning, warned, floodedAt, isFloodDecided }
 }
 
 struct SavedStay: Sendable, Equatable, Codable {
     enum Phase: String, Sendable, Codable {
-        case open
-        case expiring
-        case over
+        case open = "open"
+        case expiring = "expiring"
+        case over = "over"
     }
 
     let phase: Phase
@@ -56,7 +56,7 @@ struct SavedStay: Sendable, Equatable, Codable {
     let start: ResourceUse?
     let latest: ResourceUse?
 
-    enum CodingKeys: String, CodingKey { case phase, judgement, idleSince, start, latest }
+    private enum CodingKeys: String, CodingKey { case phase, judgement, idleSince, start, latest }
 }
 
 struct SavedCPUWatch: Sendable, Equatable, Codable {
@@ -65,7 +65,7 @@ struct SavedCPUWatch: Sendable, Equatable, Codable {
     let start: Duration?
     let next: Instant
 
-    enum CodingKeys: String, CodingKey { case isForLaunch, limit, start, next }
+    private enum CodingKeys: String, CodingKey { case isForLaunch, limit, start, next }
 }
 
 struct SavedFreezer: Sendable, Equatable, Codable {
@@ -74,5 +74,5 @@ struct SavedFreezer: Sendable, Equatable, Codable {
     let requestedAt: Instant?
     let resumeStart: Instant?
 
-    enum CodingKeys: String, CodingKey { case state, locks, requestedAt, resumeStart }
+    private enum CodingKeys: String, CodingKey { case state, locks, requestedAt, resumeStart }
 }

@@ -4,8 +4,8 @@ public import WatchdogBase
 
 /// The state of a process that is saved for the next supervisor.
 ///
-/// The types in this folder are the format: their coding keys and case names stay the same, however the machine names
-/// its parts. After a change, raise the version of the file that holds it.
+/// The types in this folder, and those that they hold, are the format: their coding keys and raw values stay the same,
+/// however the machine names its parts. After a change, raise the version of the file that holds it.
 public struct SavedProcess: Sendable, Equatable, Codable {
     /// The spec of the app.
     @Shared public private(set) var spec: AppSpec
@@ -21,7 +21,7 @@ public struct SavedProcess: Sendable, Equatable, Codable {
     /// When the process started to run.
     public var launchedAt: Instant? { launch.startedAt }
 
-    enum CodingKeys: String, CodingKey { case spec, life, launch, watches, death, examinations, lifecycle }
+    private enum CodingKeys: String, CodingKey { case spec, life, launch, watches, death, examinations, lifecycle }
 
     init(
         spec: Shared<AppSpec>, life: Life, launch: SavedLaunch, watches: SavedWatches, death: SavedDeath,
@@ -44,6 +44,10 @@ struct SavedLaunch: Sendable, Equatable, Codable {
         case waiting
         case probing(next: Instant)
         case over
+
+        private enum CodingKeys: String, CodingKey { case none, spawning, waiting, probing, over }
+        private enum SpawningCodingKeys: String, CodingKey { case requests }
+        private enum ProbingCodingKeys: String, CodingKey { case next }
     }
 
     let state: State
@@ -51,7 +55,7 @@ struct SavedLaunch: Sendable, Equatable, Codable {
     let duration: Duration?
     let source: ReadinessSource?
 
-    enum CodingKeys: String, CodingKey { case state, startedAt, duration, source }
+    private enum CodingKeys: String, CodingKey { case state, startedAt, duration, source }
 }
 
 struct SavedDeath: Sendable, Equatable, Codable {
@@ -63,5 +67,7 @@ struct SavedDeath: Sendable, Equatable, Codable {
     let isInsisted: Bool
     let wasRequested: Bool
 
-    enum CodingKeys: String, CodingKey { case allowanceEnd, budgetEnd, status, isTreeEmpty, isInsisted, wasRequested }
+    private enum CodingKeys: String, CodingKey {
+        case allowanceEnd, budgetEnd, status, isTreeEmpty, isInsisted, wasRequested
+    }
 }

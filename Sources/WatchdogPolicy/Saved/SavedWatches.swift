@@ -9,7 +9,7 @@ struct SavedWatches: Sendable, Equatable, Codable {
     let incidents: SavedIncidents
     let stoppedSince: Instant?
 
-    enum CodingKeys: String, CodingKey { case duties, probes, trigger, incidents, stoppedSince }
+    private enum CodingKeys: String, CodingKey { case duties, probes, trigger, incidents, stoppedSince }
 }
 
 struct SavedDuties: Sendable, Equatable, Codable {
@@ -22,25 +22,25 @@ struct SavedDuties: Sendable, Equatable, Codable {
     let isObserving: Bool
     let hasSpoken: Bool
 
-    enum CodingKeys: String, CodingKey {
+    private enum CodingKeys: String, CodingKey {
         case allowance, pings, pushes, latencies, progress, graceEnd, isObserving, hasSpoken
     }
 }
 
 struct SavedAllowance: Sendable, Equatable, Codable {
     enum Purpose: String, Sendable, Codable {
-        case launch
-        case ping
-        case push
-        case obligation
-        case termination
-        case requestedTermination
+        case launch = "launch"
+        case ping = "ping"
+        case push = "push"
+        case obligation = "obligation"
+        case termination = "termination"
+        case requestedTermination = "requestedTermination"
     }
 
     let purpose: Purpose
     let judgement: SavedJudgement
 
-    enum CodingKeys: String, CodingKey { case purpose, judgement }
+    private enum CodingKeys: String, CodingKey { case purpose, judgement }
 }
 
 struct SavedJudgement: Sendable, Equatable, Codable {
@@ -52,7 +52,7 @@ struct SavedJudgement: Sendable, Equatable, Codable {
         let examination: Int?
         let next: Instant
 
-        enum CodingKeys: String, CodingKey { case pause, since, remaining, isFound, examination, next }
+        private enum CodingKeys: String, CodingKey { case pause, since, remaining, isFound, examination, next }
     }
 
     enum State: Sendable, Equatable, Codable {
@@ -60,6 +60,9 @@ struct SavedJudgement: Sendable, Equatable, Codable {
         case examining(id: Int, backstop: Instant)
         case paused(Standstill)
         case decided
+
+        private enum CodingKeys: String, CodingKey { case counting, examining, paused, decided }
+        private enum ExaminingCodingKeys: String, CodingKey { case id, backstop }
     }
 
     let event: WatchdogEvent
@@ -76,7 +79,7 @@ struct SavedJudgement: Sendable, Equatable, Codable {
     let isSlow: Bool?
     let state: State
 
-    enum CodingKeys: String, CodingKey {
+    private enum CodingKeys: String, CodingKey {
         case event, allowance, budget, startedAt, windowStart, deadline, credit, paused, rebases, isObserved, isSlow,
             state
     }
@@ -89,14 +92,14 @@ struct SavedPings: Sendable, Equatable, Codable {
     let next: Instant?
     let isAnswered: Bool
 
-    enum CodingKeys: String, CodingKey { case nonceState, unanswered, lastSent, next, isAnswered }
+    private enum CodingKeys: String, CodingKey { case nonceState, unanswered, lastSent, next, isAnswered }
 }
 
 struct SavedPushes: Sendable, Equatable, Codable {
     let interval: Duration?
     let isExpected: Bool
 
-    enum CodingKeys: String, CodingKey { case interval, isExpected }
+    private enum CodingKeys: String, CodingKey { case interval, isExpected }
 }
 
 struct SavedLatencies: Sendable, Equatable, Codable {
@@ -105,7 +108,7 @@ struct SavedLatencies: Sendable, Equatable, Codable {
     let hangs: LatencyHistogram
     let strayAnswers: Int
 
-    enum CodingKeys: String, CodingKey { case pings, probes, hangs, strayAnswers }
+    private enum CodingKeys: String, CodingKey { case pings, probes, hangs, strayAnswers }
 }
 
 struct SavedProbes: Sendable, Equatable, Codable {
@@ -113,6 +116,10 @@ struct SavedProbes: Sendable, Equatable, Codable {
         case waiting(until: Instant)
         case probing(deadline: Instant)
         case judging
+
+        private enum CodingKeys: String, CodingKey { case waiting, probing, judging }
+        private enum WaitingCodingKeys: String, CodingKey { case until }
+        private enum ProbingCodingKeys: String, CodingKey { case deadline }
     }
 
     struct Failures: Sendable, Equatable, Codable {
@@ -120,7 +127,7 @@ struct SavedProbes: Sendable, Equatable, Codable {
         let since: Instant
         let judgement: SavedJudgement?
 
-        enum CodingKeys: String, CodingKey { case missed, since, judgement }
+        private enum CodingKeys: String, CodingKey { case missed, since, judgement }
     }
 
     let step: Step
@@ -131,14 +138,16 @@ struct SavedProbes: Sendable, Equatable, Codable {
     let rebases: Int
     let isImpossible: Bool
 
-    enum CodingKeys: String, CodingKey { case step, startedAt, windowStart, failures, paused, rebases, isImpossible }
+    private enum CodingKeys: String, CodingKey {
+        case step, startedAt, windowStart, failures, paused, rebases, isImpossible
+    }
 }
 
 struct SavedTrigger: Sendable, Equatable, Codable {
     let reason: TriggerWatch.Reason
     let judgement: SavedJudgement
 
-    enum CodingKeys: String, CodingKey { case reason, judgement }
+    private enum CodingKeys: String, CodingKey { case reason, judgement }
 }
 
 struct SavedIncidents: Sendable, Equatable, Codable {
@@ -147,7 +156,7 @@ struct SavedIncidents: Sendable, Equatable, Codable {
         let budgetEnd: Instant
         let isKillRequested: Bool
 
-        enum CodingKeys: String, CodingKey { case incident, budgetEnd, isKillRequested }
+        private enum CodingKeys: String, CodingKey { case incident, budgetEnd, isKillRequested }
     }
 
     let closed: [Incident]
@@ -155,5 +164,5 @@ struct SavedIncidents: Sendable, Equatable, Codable {
     let killing: Incident?
     let capture: Capture?
 
-    enum CodingKeys: String, CodingKey { case closed, count, killing, capture }
+    private enum CodingKeys: String, CodingKey { case closed, count, killing, capture }
 }

@@ -15,6 +15,10 @@ struct TriggerWatch: Hashable, Sendable {
         case launchCPUTime(Duration)
         case backgroundCPUTime(Duration)
         case lockedFiles([LockedFile])
+
+        private enum CodingKeys: String, CodingKey {
+            case asked, backgroundTasks, tooManyTasks, launchCPUTime, backgroundCPUTime, lockedFiles
+        }
     }
 
     enum Outcome {

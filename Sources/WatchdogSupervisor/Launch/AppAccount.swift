@@ -34,6 +34,11 @@ struct AppAccount: Hashable, Sendable, Codable {
     var malformed = 0
     /// Datagrams over the rate limit, of which only the signs of life were accepted.
     var dropped = 0
+
+    private enum CodingKeys: String, CodingKey {
+        case status, summary, errno, library, mainProcess, pingsSent, signsOfLife, lastSignOfLife, lastProbe,
+            failedProbes, exitStatus, malformed, dropped
+    }
 }
 
 extension AppAccount {

@@ -21,6 +21,10 @@ struct KeptApp: Codable {
     let lastIncident: IncidentSummary?
     let lastExit: String?
 
+    private enum CodingKeys: String, CodingKey {
+        case stage, wish, restarts, requestedRestarts, settled, counted, lastIncident, lastExit
+    }
+
     init(_ saved: SavedApp, lastIncident: IncidentSummary?, lastExit: String?) {
         stage = saved.stage
         wish = saved.wish.rawValue

@@ -12,6 +12,8 @@ struct KeptCommand: Codable, Equatable {
     /// A cgroup of its own; nil if it has none.
     var cgroup: String?
 
+    private enum CodingKeys: String, CodingKey { case pid, startTime, cgroup }
+
     /// The process, if it is still the one that was started.
     func find() -> Pidfd? {
         let members = pid == nil ? cgroup.flatMap { try? Cgroup(opening: $0) }?.processes() ?? [] : []
@@ -38,4 +40,6 @@ struct KeptReload: Codable {
     var commands: [Command]
     /// The command that is running.
     var command: KeptCommand?
+
+    private enum CodingKeys: String, CodingKey { case machine, commands, command }
 }

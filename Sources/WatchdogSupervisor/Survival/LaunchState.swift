@@ -24,6 +24,8 @@ struct LaunchState: Codable {
         var launchTime: WallTime
         /// The thread that runs the main loop.
         var thread: Int32?
+
+        private enum CodingKeys: String, CodingKey { case pid, startTime, launchedAt, launchTime, thread }
     }
 
     /// Descriptor numbers, for a process that re-executes itself.
@@ -31,6 +33,8 @@ struct LaunchState: Codable {
         var channel: Int32?
         var notify: Int32
         var process: Int32?
+
+        private enum CodingKeys: String, CodingKey { case channel, notify, process }
 
         var all: [Int32] { [channel, notify, process].compactMap(\.self) }
     }
@@ -40,6 +44,8 @@ struct LaunchState: Codable {
         enum Probe: Codable {
             case listening(String)
             case command(String)
+
+            private enum CodingKeys: String, CodingKey { case listening, command }
         }
 
         var executable: String
@@ -52,6 +58,11 @@ struct LaunchState: Codable {
         var probe: Probe?
         var livenessTarget: ProbeSettings.Target?
         var takesCrashStacks: Bool
+
+        private enum CodingKeys: String, CodingKey {
+            case executable, arguments, environment, workingDirectory, user, group, groups, probe, livenessTarget,
+                takesCrashStacks
+        }
     }
 
     var launchID: IncidentID
@@ -74,9 +85,16 @@ struct LaunchState: Codable {
     /// Commands whose end nobody waits for.
     var commands: [KeptCommand]?
 
+    private enum CodingKeys: String, CodingKey {
+        case launchID, process, cgroup, notifyAddress, descriptors, suspendedTime, program, machine, account, owed,
+            owedCrash, reload, commands
+    }
+
     struct OwedReport: Codable, Hashable {
         var incident: Incident
         var report: IncidentID
+
+        private enum CodingKeys: String, CodingKey { case incident, report }
     }
 
     var name: String { machine.spec.name }
