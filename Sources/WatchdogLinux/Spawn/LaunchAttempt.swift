@@ -103,9 +103,6 @@ final class LaunchAttempt {
     /// The process ID, if the answer has already been read.
     var knownProcessID: Int32? { answer.flatMap { $0.pid > 0 ? $0.pid : nil } }
 
-    /// How many times its limit a launch may take in addition, as long as it only waits for a CPU.
-    static let prolongations = 11
-
     /// Whether nothing but a CPU is missing: the process, or the launcher that has yet to create it, could run.
     func awaitsCPU(of launcher: LauncherProcess?) -> Bool {
         guard let pid = knownProcessID ?? launcher?.process.pid else { return false }

@@ -51,7 +51,7 @@ public final class Launcher {
         onEnd: @escaping (Result<SpawnedProcess, SpawnError>) -> Void
     ) -> PendingLaunch {
         let launch = PendingLaunch(
-            request, by: self, until: loop.now + request.launchLimit, onHeld: onHeld, onEnd: onEnd)
+            request, by: self, until: LaunchDeadline(request.launchLimit, from: loop.now), onHeld: onHeld, onEnd: onEnd)
         launches[ObjectIdentifier(launch)] = launch
         do throws(SpawnError) {
             try request.validate()
@@ -60,7 +60,7 @@ public final class Launcher {
         } catch {
             fail(launch, error)
         }
-        if let timer, timer.due.map({ $0 > launch.deadline }) != false { timer.arm(at: launch.deadline) }
+        if let timer, timer.due.map({ $0 > launch.deadline.at }) != false { timer.arm(at: launch.deadline.at) }
         return launch
     }
 
@@ -203,7 +203,7 @@ public final class Launcher {
     private func giveUpOverdue() {
         takeAllAnswers()
         let now = loop.now
-        for launch in launches.values where launch.deadline <= now {
+        for launch in launches.values where launch.deadline.at <= now {
             if let failure = launch.failure {
                 finish(launch, .failure(failure))
                 continue
@@ -213,13 +213,13 @@ public final class Launcher {
                 finish(launch, .failure(SpawnError(stage: .clone, errno: .timedOut, operation: "create a process")))
                 continue
             }
-            guard !launch.prolong(at: now) else { continue }
+            guard launch.isOver(at: now) else { continue }
             let (error, isStuck) = abandon(launch)
             if isStuck, let process = launch.process { replace(process) }
             finish(launch, .failure(error))
         }
         sendBacklog()
-        timer?.arm(at: launches.values.lazy.map(\.deadline).min())
+        timer?.arm(at: launches.values.lazy.map(\.deadline.at).min())
     }
 
     /// Ends a launcher that is dead or stuck.
@@ -279,9 +279,7 @@ public final class Launcher {
 /// Isolation: the loop's thread.
 public final class PendingLaunch {
     fileprivate private(set) var request: SpawnRequest
-    fileprivate private(set) var deadline: Instant
-    /// Until when the launch may be prolonged.
-    private let lastDeadline: Instant
+    fileprivate private(set) var deadline: LaunchDeadline
     /// Dropped when the launch is over: what it captures may own the launch.
     fileprivate private(set) var onHeld: ((HeldProcess) -> Void)?
     private var onEnd: ((Result<SpawnedProcess, SpawnError>) -> Void)?
@@ -298,13 +296,13 @@ public final class PendingLaunch {
     private weak var launcher: Launcher?
 
     fileprivate init(
-        _ request: SpawnRequest, by launcher: Launcher, until deadline: Instant, onHeld: ((HeldProcess) -> Void)?,
+        _ request: SpawnRequest, by launcher: Launcher, until deadline: LaunchDeadline,
+        onHeld: ((HeldProcess) -> Void)?,
         onEnd: @escaping (Result<SpawnedProcess, SpawnError>) -> Void
     ) {
         self.request = request
         self.launcher = launcher
         self.deadline = deadline
-        lastDeadline = deadline + request.launchLimit * LaunchAttempt.prolongations
         self.onHeld = onHeld
         self.onEnd = onEnd
     }
@@ -328,13 +326,9 @@ public final class PendingLaunch {
         }
     }
 
-    /// Gives an overdue launch more time if nothing but a CPU is missing.
-    ///
-    /// - Returns: Whether it has more time.
-    fileprivate func prolong(at now: Instant) -> Bool {
-        guard now < lastDeadline, attempt?.awaitsCPU(of: process) == true else { return false }
-        deadline = min(now + request.launchLimit, lastDeadline)
-        return true
+    /// Whether an overdue launch is to be given up; it gets more time if nothing but a CPU is missing.
+    fileprivate func isOver(at now: Instant) -> Bool {
+        deadline.isOver(at: now, awaitsCPU: attempt?.awaitsCPU(of: process) == true)
     }
 
     /// Lets the process execute the program, after the owner of the launch has seen it.
@@ -343,7 +337,7 @@ public final class PendingLaunch {
         if let onHeld, let process = attempt.held {
             onHeld(process)
             // It has waited for this loop, which may have been late.
-            deadline = min(max(deadline, .now() + request.launchLimit), lastDeadline)
+            deadline.restart(at: .now())
         }
         attempt.release()
     }

@@ -13,7 +13,7 @@ import WatchdogBase
 ///   that was created exits, and is reaped on a thread of its own as soon as it has.
 public func spawn(_ request: SpawnRequest) throws(SpawnError) -> SpawnedProcess {
     try request.validate()
-    let deadline = Instant.now() + request.launchLimit
+    let deadline = LaunchDeadline(request.launchLimit, from: .now())
     var gone: LauncherProcess?
     for _ in 0..<LaunchAttempt.limit {
         let launcher: LauncherProcess
@@ -23,7 +23,7 @@ public func spawn(_ request: SpawnRequest) throws(SpawnError) -> SpawnedProcess 
             throw SpawnError(stage: .clone, errno: error.errno, operation: "create a process")
         }
         let attempt = try LaunchAttempt(request, isHeld: false)
-        switch try attempt.run(through: launcher, until: deadline, limit: request.launchLimit) {
+        switch try attempt.run(through: launcher, until: deadline) {
         case .launched(let process):
             return process
         case .failed(let error, let process):
@@ -42,7 +42,7 @@ extension LaunchAttempt {
     static let limit = 3
 
     fileprivate func run(
-        through launcher: LauncherProcess, until deadline: Instant, limit: Duration
+        through launcher: LauncherProcess, until deadline: LaunchDeadline
     ) throws(SpawnError) -> End {
         var isSent = true
         sending: while true {
@@ -50,25 +50,21 @@ extension LaunchAttempt {
             case .sent: break sending
             case .closed: return .lost(nil)
             case .full:
-                guard Instant.now() < deadline else {
+                guard Instant.now() < deadline.at else {
                     isSent = false
                     break sending
                 }
-                launcher.waitForRoom(limit: deadline - .now())
+                launcher.waitForRoom(limit: deadline.at - .now())
             }
         }
         var entry = pollfd(fd: status.number, events: 0, revents: 0)
         var deadline = deadline
-        let lastDeadline = deadline + limit * Self.prolongations
         repeat {
-            let left = max((deadline - .now()).nanoseconds, 0)
+            let left = max((deadline.at - .now()).nanoseconds, 0)
             // Rounded up: a wait that ends too early would make this loop spin.
             if poll(&entry, 1, Int32(clamping: (left + 999_999) / 1_000_000)) == 1 { return end() }
             _ = processID()
-            if isSent, .now() >= deadline, deadline < lastDeadline, awaitsCPU(of: launcher) {
-                deadline = min(.now() + limit, lastDeadline)
-            }
-        } while Instant.now() < deadline
+        } while !deadline.isOver(at: .now(), awaitsCPU: isSent && awaitsCPU(of: launcher))
         let (error, process) = giveUp()
         return .failed(error, process)
     }
