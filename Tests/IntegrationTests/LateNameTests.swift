@@ -39,6 +39,25 @@ extension EndToEnd {
                 try Self.run(["cc", "-O1", "-g", "-pthread", "-o", program, "\(subjects)/stripped.c"])
             }
 
+            /// The file of an app that hangs from its start.
+            var app: String {
+                """
+                [App]
+                ExecStart=\(program)
+                [Watchdog]
+                Readiness=notify
+                Launch=1s
+                [Restart]
+                Policy=never
+                """
+            }
+
+            /// A daemon that finds the helper beside its own program.
+            func service(_ apps: [String: String] = [:]) throws -> Service {
+                try Service(
+                    apps, wrapper: ["sh", "-c", "shift; exec \(watchdogd) \"$@\"", "sh"], scratch: scratch)
+            }
+
             private static func run(_ command: [String]) throws {
                 let program = try Program(command)
                 try #require(try program.end().code == 0, "\(command): \(program.text(.errors))")
@@ -69,17 +88,7 @@ extension EndToEnd {
         func next() throws {
             let bed = try Bed(failing: "[ -e MARKS/busy ] && exit 70")
             try bed.scratch.write("", to: "marks/busy")
-            let wrapper = ["sh", "-c", "shift; exec \(bed.watchdogd) \"$@\"", "sh"]
-            let app = """
-                [App]
-                ExecStart=\(bed.program)
-                [Watchdog]
-                Readiness=notify
-                Launch=1s
-                [Restart]
-                Policy=never
-                """
-            let first = try Service(["locked": app], wrapper: wrapper, scratch: bed.scratch)
+            let first = try bed.service(["locked": bed.app])
             let store = ReportStore(directory: bed.scratch["reports"])
             #expect(eventually { (try? store.list().isEmpty) == false })
             try first.wait(for: "locked") { $0.pid == nil && $0.lastIncident?.report != nil }
@@ -89,7 +98,7 @@ extension EndToEnd {
             #expect(symbols(early).isEmpty && notes(early).contains { $0.hasPrefix("Names are missing. ") })
             unlink(bed.scratch["marks/busy"])
             first.remove("locked")
-            let second = try Service(wrapper: wrapper, scratch: bed.scratch)
+            let second = try bed.service()
             #expect(
                 eventually {
                     (try? store.read(stored)).map { symbols($0).contains("block_for_ever") } == true
@@ -105,19 +114,7 @@ extension EndToEnd {
         func serve() throws {
             let bed = try Bed(failing: "[ -e MARKS/busy ] && exit 70")
             try bed.scratch.write("", to: "marks/busy")
-            let service = try Service(
-                [
-                    "locked": """
-                    [App]
-                    ExecStart=\(bed.program)
-                    [Watchdog]
-                    Readiness=notify
-                    Launch=1s
-                    [Restart]
-                    Policy=never
-                    """
-                ],
-                wrapper: ["sh", "-c", "shift; exec \(bed.watchdogd) \"$@\"", "sh"], scratch: bed.scratch)
+            let service = try bed.service(["locked": bed.app])
             let store = ReportStore(directory: bed.scratch["reports"])
             #expect(eventually { (try? store.list().isEmpty) == false })
             let stored = try #require(try store.list().first)

@@ -56,15 +56,7 @@ private enum InstalledCompose {
     }
 
     /// What it reads from each of the files.
-    static func read(_ files: [String]) throws -> [Answer] {
-        let script = "\(PackageFileSystem.fixtures)/compose-config.py"
-        let answer = output(
-            of: "env -i /usr/bin/python3 -W ignore '\(script)' \(files.joined(separator: " ")) 2>/dev/null")
-        try #require(answer.status == 0, "\(answer.text)")
-        return try answer.text.split(separator: "\n").map {
-            try JSONDecoder().decode(Answer.self, from: Data($0.utf8))
-        }
-    }
+    static func read(_ files: [String]) throws -> [Answer] { try answers(of: "compose-config.py", about: files) }
 }
 
 /// What docker-compose 1.29 has in common with today's docker compose.

@@ -3,6 +3,7 @@
 import FoundationEssentials
 import Glibc
 import TestSupport
+import Testing
 
 /// A folder for files that the original programs read.
 struct ScratchFolder: ~Copyable {
@@ -34,6 +35,18 @@ func output(of command: String) -> (text: String, status: Int32) {
     var buffer = [UInt8](repeating: 0, count: 65_536)
     while case let count = fread(&buffer, 1, buffer.count, pipe), count > 0 { bytes += buffer.prefix(count) }
     return (String(decoding: bytes, as: UTF8.self), pclose(pipe))
+}
+
+/// What a program in Python prints about each of some files: a line of JSON.
+///
+/// - Parameter script: a fixture.
+func answers<Answer: Decodable>(of script: String, about files: [String]) throws -> [Answer] {
+    // What the program says of files that it refuses goes to standard error.
+    let answer = output(
+        of: "env -i /usr/bin/python3 -W ignore '\(PackageFileSystem.fixtures)/\(script)' "
+            + "\(files.joined(separator: " ")) 2>/dev/null")
+    try #require(answer.status == 0, "\(answer.text)")
+    return try answer.text.split(separator: "\n").map { try JSONDecoder().decode(Answer.self, from: Data($0.utf8)) }
 }
 
 /// The installed monit.

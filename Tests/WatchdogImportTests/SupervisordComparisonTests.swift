@@ -30,16 +30,7 @@ private enum InstalledSupervisord {
     }
 
     /// What it reads from each of the files.
-    static func read(_ files: [String]) throws -> [Answer] {
-        let script = "\(PackageFileSystem.fixtures)/supervisord-options.py"
-        // What it says of files that it refuses goes to standard error.
-        let answer = output(
-            of: "env -i /usr/bin/python3 -W ignore '\(script)' \(files.joined(separator: " ")) 2>/dev/null")
-        try #require(answer.status == 0, "\(answer.text)")
-        return try answer.text.split(separator: "\n").map {
-            try JSONDecoder().decode(Answer.self, from: Data($0.utf8))
-        }
-    }
+    static func read(_ files: [String]) throws -> [Answer] { try answers(of: "supervisord-options.py", about: files) }
 }
 
 @Suite(
