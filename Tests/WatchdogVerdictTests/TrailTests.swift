@@ -12,8 +12,8 @@ struct TrailTests {
     private static let epoll = "232 0x3 0x7ffd 0x1 0xffffffff 0x0 0x0 0x7ffd39e8 0x7f2a9cf0f2ad"
 
     private func hop(
-        _ link: TrailDetails.Link, _ pid: Int, _ name: String, state: String = "S", syscall: String? = nil,
-        subject: String? = nil, sight: TrailDetails.Sight = .whole, isIdle: Bool = false
+        _ link: TrailLink, _ pid: Int, _ name: String, state: String = "S", syscall: String? = nil,
+        subject: String? = nil, sight: TrailSight = .whole, isIdle: Bool = false
     ) -> TrailDetails.Hop {
         let wait = syscall.map {
             WaitDetails(process: pid, thread: pid, name: name, syscall: $0, subject: subject, sources: [])
@@ -116,12 +116,12 @@ struct TrailTests {
     @Test(
         "what may not be looked at is said to be so",
         arguments: [
-            (TrailDetails.Sight.refused, "S", "which watchdogd may not look at"),
+            (TrailSight.refused, "S", "which watchdogd may not look at"),
             (.outside, "S", "which is asleep, and which the app's user may not look at"),
             (.outside, "R", "which runs, and which the app's user may not look at"),
             (.outside, "T", "which is stopped"),
         ])
-    func rights(sight: TrailDetails.Sight, state: String, words: String) throws {
+    func rights(sight: TrailSight, state: String, words: String) throws {
         let secret = hop(.fileLock, 12, "db", state: state, syscall: Self.recv, subject: "/secret", sight: sight)
         let trail = try judged(TrailDetails(hops: [secret]))
         #expect(trail.line == "web waits for a file lock held by db (pid 12), \(words)")

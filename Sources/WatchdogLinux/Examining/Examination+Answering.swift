@@ -187,7 +187,7 @@ extension WaitTrail {
             let hops = fields.list(limit: Self.longest, { Hop(reading: &$0) }), start <= hops.count
         else { return nil }
         self.init(
-            hops: hops, cycleStart: start < 0 ? nil : start, closing: Link(rawValue: closing), isCut: isCut == 1)
+            hops: hops, cycleStart: start < 0 ? nil : start, closing: TrailLink(rawValue: closing), isCut: isCut == 1)
     }
 
     func write(to fields: inout ExaminerFields) {
@@ -201,9 +201,9 @@ extension WaitTrail {
 
 extension WaitTrail.Hop {
     fileprivate init?(reading fields: inout ExaminerFields) {
-        guard let link = fields.text().flatMap({ WaitTrail.Link(rawValue: $0) }), let process: Int32 = fields.number(),
+        guard let link = fields.text().flatMap({ TrailLink(rawValue: $0) }), let process: Int32 = fields.number(),
             let parent: Int32 = fields.number(), let name = fields.text(), let startTime: UInt64 = fields.number(),
-            let sight = fields.text().flatMap({ WaitTrail.Sight(rawValue: $0) }), let thread: Int32 = fields.number(),
+            let sight = fields.text().flatMap({ TrailSight(rawValue: $0) }), let thread: Int32 = fields.number(),
             let letter: UInt8 = fields.number(), let state = ProcessStat.State(rawValue: letter),
             let waits = fields.list(limit: 1, { Wait(reading: &$0) }), let isIdle: Int = fields.number()
         else { return nil }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CLinux
+import WatchdogBase
 
 extension WaitLook {
     /// How many processes of an app are searched for a socket.

@@ -2,11 +2,12 @@
 
 import CLinux
 import Glibc
+import WatchdogBase
 
 extension WaitLook {
     /// Where a wait leaves its process.
     struct Exit: Hashable {
-        let link: WaitTrail.Link
+        let link: TrailLink
         let process: Int32
         /// Nil if any thread of the process may be meant.
         var thread: Int32?
@@ -145,7 +146,7 @@ extension WaitLook {
         let holders = files.holders(of: file, budget)
         let others = holders.map(\.process).filter { $0 != process }
         if others.isEmpty { return holders.isEmpty ? nil : .own }
-        let link: WaitTrail.Link =
+        let link: TrailLink =
             switch purpose {
             case .sending: .room
             case .connecting: .acceptance
@@ -224,7 +225,7 @@ extension WaitLook {
         guard wd_unix_socket_peer_process(process, number, &peer) == 0, ProcessStat.read(peer) != nil else {
             return .unknown
         }
-        let link: WaitTrail.Link = socket.peer == 0 ? .acceptance : purpose == .sending ? .room : .reply
+        let link: TrailLink = socket.peer == 0 ? .acceptance : purpose == .sending ? .room : .reply
         return peer == process ? .own : .exit(Exit(link: link, process: peer))
     }
 
@@ -234,7 +235,7 @@ extension WaitLook {
         at exit: Exit, _ rights: TraceRights, _ files: OpenFiles
     ) -> WaitTrail.Hop? {
         guard let stat = ProcessStat.read(exit.process) else { return nil }
-        func hop(_ sight: WaitTrail.Sight, _ thread: ProcessStat, _ wait: Wait?, isIdle: Bool) -> WaitTrail.Hop {
+        func hop(_ sight: TrailSight, _ thread: ProcessStat, _ wait: Wait?, isIdle: Bool) -> WaitTrail.Hop {
             WaitTrail.Hop(
                 link: exit.link, process: stat.id, parent: stat.parent, name: Self.quotable(stat.name),
                 startTime: stat.startTime, sight: sight, thread: thread.id, state: thread.state, wait: wait,
@@ -338,7 +339,7 @@ extension WaitLook.Exit {
     /// Nil if the holder is a thread of the process that waits.
     fileprivate init?(_ holder: Wait.Holder, of call: BlockedCall, from process: Int32) {
         guard holder.process != process, holder.process > 0 else { return nil }
-        let link: WaitTrail.Link =
+        let link: TrailLink =
             switch holder.relation {
             case .holds, .ends: .mutex
             case .locks: call.kind == WD_CALL_FLOCK ? .fileLock : .recordLock

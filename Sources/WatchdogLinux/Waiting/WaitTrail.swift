@@ -1,45 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import WatchdogBase
+
 /// The path of a thread's wait across processes: the process that it waits for, the one that this waits for, and so on.
 public struct WaitTrail: Hashable, Sendable {
-    /// How the wait of one process leads to the next one.
-    public enum Link: String, Sendable, CaseIterable {
-        /// It has to send something over a connection.
-        case reply
-        /// It has to read what was sent over a connection.
-        case room
-        /// It has to accept a connection.
-        case acceptance
-        /// It has to write into a pipe.
-        case output
-        /// It has to read from a pipe.
-        case drain
-        /// It holds a lock of flock(2).
-        case fileLock = "file-lock"
-        /// It holds a record lock of fcntl(2).
-        case recordLock = "record-lock"
-        /// It holds a lock in memory that processes share.
-        case mutex
-        /// It is a child whose end, or program, is awaited.
-        case child
-        /// It serves a file system.
-        case fileServer = "file-server"
-    }
-
-    /// How much may be revealed about a process.
-    public enum Sight: String, Sendable, CaseIterable {
-        /// Everything.
-        case whole
-        /// What everybody may see, because the app's user may not read it.
-        case outside
-        /// The same, because watchdogd itself may not read it.
-        case refused
-    }
-
     /// A process on the trail.
     public struct Hop: Hashable, Sendable {
         /// How the process before leads to it.
-        public let link: Link
+        public let link: TrailLink
         /// The process ID.
         public let process: Int32
         /// The ID of the parent process.
@@ -49,7 +17,7 @@ public struct WaitTrail: Hashable, Sendable {
         /// When it was created, in clock ticks since boot.
         public let startTime: UInt64
         /// How much may be revealed about it.
-        public let sight: Sight
+        public let sight: TrailSight
         /// The thread that was looked at.
         public let thread: Int32
         /// The state of that thread.
@@ -66,7 +34,7 @@ public struct WaitTrail: Hashable, Sendable {
     /// it does not.
     public internal(set) var cycleStart: Int?
     /// How the last process leads back; nil if it does not.
-    public internal(set) var closing: Link?
+    public internal(set) var closing: TrailLink?
     /// Whether the last process waits for yet another one, which was not looked at.
     public internal(set) var isCut = false
 

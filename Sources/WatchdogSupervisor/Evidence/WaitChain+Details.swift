@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
 import WatchdogLinux
 import WatchdogVerdict
 
@@ -33,10 +34,10 @@ extension WaitTrail {
     var details: TrailDetails? {
         let hops = hops.map { hop in
             TrailDetails.Hop(
-                link: hop.link.details, process: Int(hop.process), name: hop.name, sight: hop.sight.details,
+                link: hop.link, process: Int(hop.process), name: hop.name, sight: hop.sight,
                 thread: Int(hop.thread), state: hop.state.letter, wait: hop.wait?.details, isIdle: hop.isIdle)
         }
-        return TrailDetails(hops: hops, cycleStart: cycleStart, closing: closing?.details, isCut: isCut)
+        return TrailDetails(hops: hops, cycleStart: cycleStart, closing: closing, isCut: isCut)
     }
 
     /// The processes whose stacks may be revealed, unless they were captured already or their IDs have been reused.
@@ -48,33 +49,6 @@ extension WaitTrail {
                 stat.startTime == hop.startTime
             else { return nil }
             return stat
-        }
-    }
-}
-
-extension WaitTrail.Link {
-    fileprivate var details: TrailDetails.Link {
-        switch self {
-        case .reply: .reply
-        case .room: .room
-        case .acceptance: .acceptance
-        case .output: .output
-        case .drain: .drain
-        case .fileLock: .fileLock
-        case .recordLock: .recordLock
-        case .mutex: .mutex
-        case .child: .child
-        case .fileServer: .fileServer
-        }
-    }
-}
-
-extension WaitTrail.Sight {
-    fileprivate var details: TrailDetails.Sight {
-        switch self {
-        case .whole: .whole
-        case .outside: .outside
-        case .refused: .refused
         }
     }
 }

@@ -1,55 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import WatchdogBase
+public import WatchdogBase
 
 /// The processes to which the main thread's wait leads, one after the other, and which of them is the root.
 ///
 /// Text from processes is made safe for terminals and truncated when the value is created.
 public struct TrailDetails: Codable, Hashable, Sendable {
-    /// How the wait of one process leads to the next one.
-    public enum Link: String, Codable, Sendable, CaseIterable {
-        /// It has to send something over a connection.
-        case reply
-        /// It has to read what was sent over a connection.
-        case room
-        /// It has to accept a connection.
-        case acceptance
-        /// It has to write into a pipe.
-        case output
-        /// It has to read from a pipe.
-        case drain
-        /// It holds a lock of flock(2).
-        case fileLock = "file-lock"
-        /// It holds a record lock of fcntl(2).
-        case recordLock = "record-lock"
-        /// It holds a lock in memory that processes share.
-        case mutex
-        /// It is a child whose end, or program, is awaited.
-        case child
-        /// It serves a file system.
-        case fileServer = "file-server"
-    }
-
-    /// How much may be revealed about a process.
-    public enum Sight: String, Codable, Sendable, CaseIterable {
-        /// Everything.
-        case whole
-        /// What everybody may see, because the app's user may not read the process.
-        case outside
-        /// The same, because watchdogd itself may not read it.
-        case refused
-    }
-
     /// A process on the trail.
     public struct Hop: Codable, Hashable, Sendable {
         /// How the process before leads to it.
-        public var link: Link
+        public var link: TrailLink
         /// The process ID.
         public var process: Int
         /// The name that the process gave itself.
         public var name: String
         /// How much may be revealed about it.
-        public var sight: Sight
+        public var sight: TrailSight
         /// The thread that was looked at.
         public var thread: Int
         /// The letter of that thread's state.
@@ -63,7 +29,8 @@ public struct TrailDetails: Codable, Hashable, Sendable {
 
         /// Creates a hop that is not judged yet.
         public init(
-            link: Link, process: Int, name: String, sight: Sight, thread: Int, state: String, wait: WaitDetails? = nil,
+            link: TrailLink, process: Int, name: String, sight: TrailSight, thread: Int, state: String,
+            wait: WaitDetails? = nil,
             isIdle: Bool = false
         ) {
             self.link = link
@@ -85,7 +52,7 @@ public struct TrailDetails: Codable, Hashable, Sendable {
     /// Where the last process leads back to: 0 for the main process, 1 for the first hop, and so on; nil if it does not.
     public var cycleStart: Int?
     /// How the last process leads back; nil if it does not.
-    public var closing: Link?
+    public var closing: TrailLink?
     /// Whether the last process waits for yet another one, which was not looked at.
     public var isCut: Bool
     /// The ID of the process that does not itself wait for another one; nil in a cycle, and if the trail is cut.
@@ -94,7 +61,7 @@ public struct TrailDetails: Codable, Hashable, Sendable {
     public var line = ""
 
     /// Creates a trail that is not judged yet; nil if it leads nowhere.
-    public init?(hops: [Hop], cycleStart: Int? = nil, closing: Link? = nil, isCut: Bool = false) {
+    public init?(hops: [Hop], cycleStart: Int? = nil, closing: TrailLink? = nil, isCut: Bool = false) {
         guard !hops.isEmpty else { return nil }
         let kept = Array(hops.prefix(Self.longest))
         self.hops = kept
@@ -144,7 +111,7 @@ public struct TrailDetails: Codable, Hashable, Sendable {
         return way + (hops.last.map { ", which \($0.deed)" } ?? "")
     }
 
-    private static func noun(_ link: Link, _ name: String) -> String {
+    private static func noun(_ link: TrailLink, _ name: String) -> String {
         switch link {
         case .reply: "a reply of \(name)"
         case .room: "\(name) to read from a connection"
