@@ -15,13 +15,13 @@ public final class SamplingSession: Sendable {
     private struct State {
         var isStopped = false
         var result: Result<Sampling, SnapshotError>?
-        var onEnd: (@Sendable () -> Void)?
     }
 
     /// How long the first sample may take.
     private static let firstLookLimit = Duration.seconds(2)
 
     private let state = Mutex(State())
+    private let ending = Ending()
     private let wake: Bell
 
     /// Starts the thread.
@@ -41,11 +41,8 @@ public final class SamplingSession: Sendable {
         wake = try Bell()
         try CaptureWorker.start { [self] in
             let result = run(process, options, copying, seat, onFirstLook, onLook)
-            let onEnd = state.withLock { state in
-                state.result = result
-                return state.onEnd.take()
-            }
-            onEnd?()
+            state.withLock { $0.result = result }
+            ending.come()
         }
         .detach()
     }
@@ -59,14 +56,8 @@ public final class SamplingSession: Sendable {
     /// The samples; nil while the thread has not ended.
     public var result: Result<Sampling, SnapshotError>? { state.withLock { $0.result } }
 
-    /// Calls a closure once the samples are there, at once or on another thread; to be called once.
-    public func whenEnded(_ call: @escaping @Sendable () -> Void) {
-        let hasEnded = state.withLock { state in
-            if state.result == nil { state.onEnd = call }
-            return state.result != nil
-        }
-        if hasEnded { call() }
-    }
+    /// Calls a closure once the samples are there, at once or on another thread.
+    public func whenEnded(_ call: @escaping @Sendable () -> Void) { ending.whenCome(call) }
 
     private var isStopped: Bool { state.withLock { $0.isStopped } }
 

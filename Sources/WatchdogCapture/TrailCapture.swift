@@ -18,12 +18,12 @@ public final class TrailCapture: Sendable {
 
     private struct State {
         var running: Int
-        var onEnd: [@Sendable () -> Void] = []
         var result: TreeSnapshot?
     }
 
     private let captures: [TreeCapture]
     private let state: Mutex<State>
+    private let ending = Ending()
 
     /// - Parameter groups: the processes of each tenant.
     init(
@@ -39,6 +39,7 @@ public final class TrailCapture: Sendable {
             return TreeCapture(request, scheduling, seats, copiers, limits: limits)
         }
         state = Mutex(State(running: captures.count))
+        if captures.isEmpty { ending.come() }
         for capture in captures {
             let thread = try? CaptureWorker.start { [self] in
                 capture.run()
@@ -50,23 +51,15 @@ public final class TrailCapture: Sendable {
     }
 
     private func ended() {
-        let calls = state.withLock { state in
+        let isLast = state.withLock { state in
             state.running -= 1
-            guard state.running == 0 else { return [@Sendable () -> Void]() }
-            defer { state.onEnd = [] }
-            return state.onEnd
+            return state.running == 0
         }
-        for call in calls { call() }
+        if isLast { ending.come() }
     }
 
     /// Calls a closure once the stacks are there, at once or on another thread.
-    public func whenEnded(_ call: @escaping @Sendable () -> Void) {
-        let hasEnded = state.withLock { state in
-            if state.running > 0 { state.onEnd.append(call) }
-            return state.running == 0
-        }
-        if hasEnded { call() }
-    }
+    public func whenEnded(_ call: @escaping @Sendable () -> Void) { ending.whenCome(call) }
 
     /// The stacks that are there at the first call.
     public func end() -> TreeSnapshot {
