@@ -43,17 +43,6 @@ extension EndToEnd {
             try #require(try limiter.end().code == 0, "\(limiter.text(.errors))")
         }
 
-        /// Launches the app that hangs, and waits until it is over.
-        private func incident(_ service: Service) throws -> IncidentSummary {
-            let before = try service.app("hang").lastIncident?.time
-            let launch = try service.command("launch", "--no-wait", "hang")
-            try #require(launch.code == 0, "\(launch.errors)")
-            let app = try service.wait(for: "hang") { app in
-                app.state == .stopped && app.lastIncident != nil && app.lastIncident?.time != before
-            }
-            return try #require(app.lastIncident)
-        }
-
         @Test(
             "cannot take the descriptors that launches, captures and reports need, with the connections of four users")
         func connections() throws {
@@ -66,7 +55,7 @@ extension EndToEnd {
                 try startAttacker(scratch, ["connect", "10", scratch["control"]], as: $0)
             }
             #expect(eventually { descriptors(of: service) >= idle + 40 }, "their connections are there")
-            let incident = try incident(service)
+            let incident = try service.incident(of: "hang")
             #expect(incident.event == "process-launch", "\(incident.summary)")
             let report = try service.wait(for: "hang") { $0.lastIncident?.report != nil }.lastIncident?.report
             let bytes = contents(of: try #require(report)) ?? []
@@ -130,17 +119,17 @@ extension EndToEnd {
             try #require(try mount.end() == .exited(code: 0), "\(mount.text(.errors))")
             defer { umount2(disk, Int32(MNT_DETACH)) }
             let service = try service(["hang": Self.hanging], scratch)
-            _ = try incident(service)
+            _ = try service.incident(of: "hang")
             let whole = try service.wait(for: "hang") { $0.lastIncident?.report != nil }.lastIncident?.report
             let before = names(in: disk)
             let filler = try startAttacker(scratch, ["fill", "20", scratch["reports/filler"]])
             #expect(try filler.end() == .exited(code: 0), "\(filler.text(.errors))")
             #expect(filler.text(.output) == "full\n")
-            #expect(try incident(service).report == nil, "it was killed all the same")
+            #expect(try service.incident(of: "hang").report == nil, "it was killed all the same")
             try service.program.line("no report could be written", on: .errors)
             #expect(names(in: disk) == (before + ["filler"]).sorted(), "nothing half-written")
             unlink(scratch["reports/filler"])
-            _ = try incident(service)
+            _ = try service.incident(of: "hang")
             let next = try service.wait(for: "hang") { $0.lastIncident?.report != nil }.lastIncident?.report
             #expect(next != whole)
             for report in [whole, next] {

@@ -82,17 +82,6 @@ extension EndToEnd {
             Policy=never
             """
 
-        /// Launches the app that hangs, and waits until it was killed.
-        private func incident(_ service: Service) throws -> IncidentSummary {
-            let before = try service.app("hang").lastIncident?.time
-            let launch = try service.command("launch", "--no-wait", "hang")
-            try #require(launch.code == 0, "\(launch.errors)")
-            let app = try service.wait(for: "hang") { app in
-                app.state == .stopped && app.lastIncident != nil && app.lastIncident?.time != before
-            }
-            return try #require(app.lastIncident)
-        }
-
         @Test(
             "An app whose output finds no room gets what write(2) returns and lives on; what was there before stays",
             arguments: ["append", "file"])
@@ -118,7 +107,7 @@ extension EndToEnd {
             func said() -> [Substring] { (scratch.read("said") ?? "").split(separator: "\n") }
             // The page that each file has takes two lines.
             #expect(eventually { said().last == "\(ENOSPC) \(ENOSPC)" }, "\(said())")
-            #expect(try incident(service).event == "process-launch", "the daemon goes on")
+            #expect(try service.incident(of: "hang").event == "process-launch", "the daemon goes on")
             disk.empty()
             #expect(eventually { said().last == "ok ok" }, "\(said())")
             let after = try service.app("app")
@@ -149,10 +138,96 @@ extension EndToEnd {
             let refusal = try service.command("launch", "app")
             #expect(refusal.code != 0)
             #expect(refusal.errors.contains("\(disk.path)/output: No space left on device (ENOSPC)"), "\(refusal)")
-            #expect(try incident(service).event == "process-launch", "the daemon goes on")
+            #expect(try service.incident(of: "hang").event == "process-launch", "the daemon goes on")
             disk.empty()
             #expect(try service.command("launch", "app").code == 0)
             #expect(eventually { scratch.read("disk/output") == "here\n" })
+            #expect(try service.end() == 0)
+        }
+
+        // MARK: - The daemon's own files
+
+        /// Hangs from its start and is launched again, without end.
+        private static let looping = """
+            [App]
+            ExecStart=/bin/sleep 1000
+            [Watchdog]
+            Readiness=notify
+            Launch=500ms
+            [Restart]
+            Policy=always
+            Delay=500ms
+            Factor=1
+            Limit=infinity
+            """
+
+        private static let healthy = """
+            [App]
+            ExecStart=/usr/bin/python3 -c 'from wd import *; notify("READY=1"); hang()'
+            Environment=PYTHONPATH=\(quoted(subjects)) PYTHONDONTWRITEBYTECODE=1
+            \(unhurriedSettings)Readiness=notify
+            """
+
+        @Test(
+            "A daemon with reports, history, metrics and state on one full disk goes on, says each once, and recovers")
+        func ownFiles() throws {
+            // Over the whole folder of the test.
+            let disk = try SmallDisk(at: scratch.path, "size=8m")
+            let service = try Service(
+                ["app": Self.healthy, "loop": Self.looping, "hang": Self.hanging],
+                options: ["--metrics-file", scratch["watchdogd.prom"]], scratch: scratch)
+            func count(_ words: String) -> Int {
+                service.program.text(.errors).split(separator: "\n").count { $0.contains(words) }
+            }
+            /// Reads its messages until all of some have come, in whatever order.
+            func read(until words: [String]) throws {
+                var missing = words
+                for _ in 0..<10_000 where !missing.isEmpty {
+                    let line = try service.program.line(on: .errors)
+                    missing.removeAll { line.contains($0) }
+                }
+                #expect(missing == [])
+            }
+            let problems = ["cannot write metrics: ", "launches are not recorded: "]
+            let process = try service.wait(for: "app") { $0.state == .running }.pid
+            try service.wait(for: "loop") { $0.lastIncident?.report != nil }
+            #expect(eventually { scratch.exists("watchdogd.prom") })
+
+            try disk.fill()
+            let reports = names(in: scratch["reports"])
+            let restarts = try service.app("loop").restarts
+            try read(until: problems)
+            // Kills and restarts go on, for longer than it takes to write the metrics twice.
+            try service.wait(for: "loop") { $0.restarts >= restarts + 30 }
+            #expect(names(in: scratch["reports"]) == reports, "nothing half-written")
+            let incident = try service.incident(of: "hang")
+            #expect(incident.event == "process-launch" && incident.report == nil)
+            #expect(try service.command("status", "app").code == 0)
+            try service.program.line("hang[", on: .errors)
+            let lost = try service.program.line("no report could be written: ", on: .errors)
+            #expect(lost.contains("No space left on device (ENOSPC)"), "\(lost)")
+            for problem in problems { #expect(count(problem) == 1, "\(problem)") }
+
+            disk.empty()
+            #expect(eventually { names(in: scratch["reports"]).count > reports.count })
+            try read(until: [
+                "metrics are written again: ",
+                "launches, hangs and exits not recorded because the disk was too slow or full: ",
+            ])
+            for problem in problems { #expect(count(problem) == 1) }
+            // What the end of one launch leaves free is enough for the state of the next.
+            #expect(count(" cannot be kept: ") <= 1)
+            let last = try service.incident(of: "hang")
+            let report = try ReportCoding.decode(contents(of: try #require(last.report)) ?? [])
+            #expect(report.metadata.linux?.event == "process-launch")
+            let metrics = try #require(scratch.read("watchdogd.prom"))
+            #expect(metrics.contains("\nwatchdogd_report_failures_total "))
+            #expect(!metrics.contains("\nwatchdogd_report_failures_total 0\n"))
+            let launches = try Program(
+                [product("watchdogd"), "launches", "hang", "--history", scratch["history.db"]])
+            #expect(try launches.end().code == 0, "\(launches.text(.errors))")
+            let after = try service.app("app")
+            #expect(after.pid == process && after.restarts == 0 && after.lastIncident == nil)
             #expect(try service.end() == 0)
         }
 

@@ -121,7 +121,8 @@ private struct HistoryWork {
     private let tell: @Sendable (HistoryWriter.News) -> Void
     private let packages = DebianPackages()
     private var store: HistoryStore?
-    private var lastProblem: String?
+    /// Whether a problem was told and nothing has been written since.
+    private var isFailing = false
     private var retry: Instant?
     private var pruned: Instant?
     private var lost = 0
@@ -144,19 +145,21 @@ private struct HistoryWork {
             let opened = try HistoryStore.open(path, limits: limits)
             store = opened.store
             if let warning = opened.warning { tell(.problem(warning)) }
-            (retry, lastProblem) = (nil, nil)
+            retry = nil
         } catch {
             failed(error)
         }
     }
 
-    /// Says a problem once, and tries again later.
+    /// Says the first problem until something is written again, and tries again later.
+    ///
+    /// A full disk may fail in another way each time: at the opening, at the first page, or later.
     private mutating func failed(_ error: HistoryError) {
         store = nil
         // Nothing but another watchdogd or an administrator changes that.
         retry = [.newer, .foreign].contains(error.code) ? nil : .now() + Self.patience
-        guard error.description != lastProblem else { return }
-        lastProblem = error.description
+        guard !isFailing else { return }
+        isFailing = true
         tell(.problem("launches are not recorded: \(error)"))
     }
 
@@ -183,6 +186,7 @@ private struct HistoryWork {
             if error.code == .damaged { open() }
             return
         }
+        isFailing = false
         guard lost > 0 else { return }
         tell(.problem("launches, hangs and exits not recorded because the disk was too slow or full: \(lost)"))
         lost = 0

@@ -104,6 +104,17 @@ final class Service: ServedDaemon {
         try command(arguments)
     }
 
+    /// Launches an app that hangs from its start and is not restarted, and waits until it was killed.
+    func incident(of name: String) throws -> IncidentSummary {
+        let before = try app(name).lastIncident?.time
+        let launch = try command("launch", "--no-wait", name)
+        try #require(launch.code == 0, "\(launch.errors)")
+        let app = try wait(for: name) { app in
+            app.state == .stopped && app.lastIncident != nil && app.lastIncident?.time != before
+        }
+        return try #require(app.lastIncident)
+    }
+
     func command(_ arguments: [String]) throws -> (code: Int32?, output: String, errors: String) {
         let program = try Program([product("watchdogd")] + arguments + ["--control", scratch["control"]])
         let code = try program.end().code
