@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import WatchdogBase
 import WatchdogRemote
 
 @testable import WatchdogControl
@@ -189,7 +190,7 @@ private func read<Reply: ControlReply>(_ message: [UInt8]) -> Reply? {
     }
 }
 
-private func checkText(_ text: String) { precondition(text.shownOnLines == text) }
+private func checkText(_ text: String) { precondition(text.terminalLines.joined(separator: "\n") == text) }
 
 // MARK: - Drivers of watchdogd run
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
 import WatchdogConfiguration
 
 @testable import WatchdogImport
@@ -70,7 +71,7 @@ private func checkPlace(_ place: ImportPlace, _ files: Files) {
 
 private func checkLine(_ text: String) {
     precondition(text.utf8.count <= 32_768)
-    precondition(Printable.text(text, limit: .max) == text)
+    precondition(text.singleLine() == text)
 }
 
 // MARK: - Files

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
+
 @testable import WatchdogWire
 
 /// Whatever a program sends to NOTIFY_SOCKET: decoding survives it, and what is passed on decodes to itself.
@@ -13,8 +15,8 @@ public func fuzzNotifyMessage(_ start: UnsafePointer<UInt8>?, _ count: Int) -> C
     }
     precondition(message.mainProcess ?? 1 > 0)
 
-    let shown = (message.status ?? "").printable(limit: 80)
-    precondition(shown.utf8.count <= 80 && !shown.unicodeScalars.contains { $0.value < 0x20 })
+    let shown = (message.status ?? "").singleLine(limit: 80)
+    precondition(shown.unicodeScalars.count <= 80 && !shown.unicodeScalars.contains { $0.value < 0x20 })
 
     let datagram = message.datagram
     precondition(datagram.count <= Wire.Limit.datagram)

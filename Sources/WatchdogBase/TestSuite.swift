@@ -125,14 +125,8 @@ public struct TestSuite: Equatable, Sendable {
         oneLine(text).replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
     }
 
-    /// The text with control characters replaced, line breaks included; tabs become spaces.
-    private static func oneLine(_ text: String) -> String {
-        String(
-            String.UnicodeScalarView(
-                text.unicodeScalars.map {
-                    $0 == "\t" ? " " : $0.properties.generalCategory == .control ? "\u{fffd}" : $0
-                }))
-    }
+    /// The text on one line; tabs become spaces.
+    private static func oneLine(_ text: String) -> String { text.replacing("\t", with: " ").singleLine() }
 
     /// A text for XML 1.0, which does not allow most control characters, not even escaped.
     static func escaped(_ text: String) -> String {

@@ -15,9 +15,9 @@ public struct ConformanceText {
     public func line(_ result: ConformanceResult, after previous: ConformanceResult? = nil) -> String {
         let (mark, remark) =
             switch result.outcome {
-            case .passed(let text): ("ok  ", text)
-            case .failed(let text): ("FAIL", text)
-            case .skipped(let text): ("-   ", text)
+            case .passed(let text): ("ok  ", text.singleLine())
+            case .failed(let text): ("FAIL", text.singleLine())
+            case .skipped(let text): ("-   ", text.singleLine())
             }
         let required = result.requirement.text
         guard !remark.isEmpty, result.outcome != previous?.outcome else { return "\(mark)  \(required)\n" }

@@ -35,7 +35,7 @@ struct ActionOptions: ParsableArguments {
                 client throws(ControlClientError) in try call(client, AppRequest(name, waits: wait))
             }
             guard let reply else { return }
-            if output.json { print(ControlText.json(reply), terminator: "") } else { tell(reply, name) }
+            if output.json { StandardOutput.emit(ControlText.json(reply)) } else { tell(reply, name) }
         }
     }
 }
@@ -64,7 +64,7 @@ extension DaemonChoice {
                 return try body(client)
             } catch {
                 guard let refusal = error.controlError, isSettled(refusal) else { throw error }
-                print(printsJSON ? ControlText.json(error) : "\(error)\n", terminator: "")
+                StandardOutput.emit(printsJSON ? ControlText.json(error) : "\(error)\n")
                 return nil
             }
         }

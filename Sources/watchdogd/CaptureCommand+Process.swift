@@ -27,7 +27,7 @@ extension CaptureCommand {
                 })
         } else if output.json {
             let bytes = try Failure.reporting { try ReportCoding.encode(report) }
-            print(String(decoding: bytes, as: UTF8.self), terminator: "")
+            StandardOutput.emit(String(decoding: bytes, as: UTF8.self))
         } else {
             print(TextRenderer.render(report), terminator: "")
         }

@@ -55,7 +55,11 @@ struct CheckCommand: ParsableCommand {
                 report.add(error, of: path)
             }
         }
-        print(json ? try Self.text(report) : report.text(in: colors.style), terminator: "")
+        if json {
+            StandardOutput.emit(try Self.text(report))
+        } else {
+            print(report.text(in: colors.style), terminator: "")
+        }
         if !json { advise(about: report.apps) }
         // EX_NOINPUT, EX_DATAERR: sysexits.h.
         if isUnreadable { throw ExitCode(66) }

@@ -88,7 +88,7 @@ struct ConformanceCommand: ParsableCommand {
             }
             let results = try session.run()
             let suite = TestSuite(conformanceOf: command, results: results, duration: .now() - start)
-            if json { print(try ConformanceReport(command: command, results: results).encoded(), terminator: "") }
+            if json { StandardOutput.emit(try ConformanceReport(command: command, results: results).encoded()) }
             if isTable { print("\n" + text.summary(results), terminator: "") }
             try Failure.running { () throws(RunError) in try files.write(suite) }
             if results.contains(where: \.isFailure) { throw ExitCode(1) }

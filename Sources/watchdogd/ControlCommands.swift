@@ -3,6 +3,7 @@
 import ArgumentParser
 import Glibc
 import WatchdogControl
+import WatchdogSupervisor
 
 /// `watchdogd launch`.
 struct LaunchCommand: ParsableCommand {
@@ -118,6 +119,6 @@ struct CaptureCommand: ParsableCommand {
             return try capture(
                 NamedProcess.container(named: name, after: error, of: daemon.choice, printsJSON: output.json))
         }
-        print(output.json ? ControlText.json(reply) : "\(reply.report)\n", terminator: "")
+        StandardOutput.emit(output.json ? ControlText.json(reply) : "\(reply.report)\n")
     }
 }

@@ -83,7 +83,7 @@ enum DaemonChoice {
     ///
     /// - Parameter more: what else is known, as in "; no container named web runs here".
     func report(_ error: ControlClientError, adding more: String = "", printsJSON: Bool) -> ExitCode {
-        if printsJSON { print(ControlText.json(error), terminator: "") }
+        if printsJSON { StandardOutput.emit(ControlText.json(error)) }
         StandardError.say(error.description + hint(for: error) + more)
         return ExitCode(error.exitCode)
     }

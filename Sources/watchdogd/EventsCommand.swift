@@ -6,6 +6,7 @@ import WatchdogBase
 import WatchdogControl
 import WatchdogLinux
 import WatchdogRendering
+import WatchdogSupervisor
 
 /// `watchdogd events`.
 struct EventsCommand: ParsableCommand {
@@ -68,7 +69,7 @@ struct EventsCommand: ParsableCommand {
                     whole? += line
                     return true
                 }
-                print(line, terminator: "")
+                output.json ? StandardOutput.emit(line) : print(line, terminator: "")
                 // Flush: a pipe would hold the line back until its buffer is full.
                 return fflush(nil) == 0
             }

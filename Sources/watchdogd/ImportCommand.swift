@@ -77,9 +77,7 @@ struct ImportCommand: ParsableCommand {
             }
         }
         progress.clear()
-        print(
-            json ? ImportReply(result, failures).json : result.apps.map(\.text).joined(separator: "\n"),
-            terminator: "")
+        StandardOutput.emit(json ? ImportReply(result, failures).json : result.apps.map(\.text).joined(separator: "\n"))
         // Print the files before the notes about them.
         if let loss = StandardOutput.flush() {
             StandardError.say(loss)

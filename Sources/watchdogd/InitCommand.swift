@@ -131,7 +131,7 @@ struct InitCommand: ParsableCommand {
     }
 
     private func deliver(_ text: String) throws {
-        guard let output else { return print(text, terminator: "") }
+        guard let output else { return StandardOutput.emit(text) }
         do throws(LinuxError) {
             try AtomicFile.create(Array(text.utf8), at: output)
             StandardError.say("wrote \(output)")

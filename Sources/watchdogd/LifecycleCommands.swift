@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import WatchdogControl
+import WatchdogSupervisor
 
 /// `watchdogd foreground`.
 struct ForegroundCommand: ParsableCommand {
@@ -98,6 +99,6 @@ struct EventCommand: ParsableCommand {
         let reply = try action.daemon.withClient(action.output) { client throws(ControlClientError) in
             try client.sendEvent(request)
         }
-        if action.output.json { print(ControlText.json(reply), terminator: "") }
+        if action.output.json { StandardOutput.emit(ControlText.json(reply)) }
     }
 }

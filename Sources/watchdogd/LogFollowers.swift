@@ -6,10 +6,12 @@ import WatchdogBase
 import WatchdogLinux
 import WatchdogSupervisor
 
-/// Programs that follow the output of several apps, side by side; each line begins with the app's name.
+/// Programs that follow the output of several apps, side by side; each line is made safe for a terminal and
+/// begins with the app's name.
 struct LogFollowers {
     private struct Follower {
-        let name: String
+        /// What precedes each line; nil for the lines alone.
+        let name: String?
         let process: Pidfd
         /// Nil at its end.
         var output: OwnedDescriptor?
@@ -28,7 +30,7 @@ struct LogFollowers {
     /// Starts a program.
     ///
     /// It ends when nobody reads its output any more: journalctl(1) and tail(1) look whether somebody does.
-    mutating func start(_ command: [String], for name: String) throws {
+    mutating func start(_ command: [String], for name: String?) throws {
         do {
             let output = try OwnedDescriptor.pipe()
             let program = try resolveExecutable(command[0], path: Environment.inherited.searchPath)
@@ -88,8 +90,10 @@ struct LogFollowers {
     /// The line that the follower has so far, behind the app's name.
     private static func take(_ follower: inout Follower) -> [UInt8] {
         defer { follower.line = [] }
-        let end: [UInt8] = follower.line.last == UInt8(ascii: "\n") ? [] : [UInt8(ascii: "\n")]
-        return Array("\(follower.name): ".utf8) + follower.line + end
+        var line = follower.line[...]
+        if line.last == UInt8(ascii: "\n") { line.removeLast() }
+        let text = String(decoding: line, as: UTF8.self).replacing("\t", with: "    ").singleLine()
+        return Array("\(follower.name.map { "\($0): " } ?? "")\(text)\n".utf8)
     }
 
     /// Nil while the process is alive.

@@ -75,13 +75,13 @@ struct LogsCommand: ParsableCommand {
         } catch {
             failure = error
         }
-        guard apps.count > 1 else {
-            if let failure { throw failure }
-            return try replace(by: commands[0].words)
+        // journalctl makes its output safe for a terminal, tail(1) does not.
+        if apps.count == 1, failure == nil, commands[0].words[0] == "journalctl" {
+            try replace(by: commands[0].words)
         }
         // An app that cannot be followed does not keep the others from being followed.
         var followers = LogFollowers()
-        for command in commands { try followers.start(command.words, for: command.app) }
+        for command in commands { try followers.start(command.words, for: apps.count > 1 ? command.app : nil) }
         let code = followers.printLines()
         throw failure ?? ExitCode(code)
     }
@@ -108,9 +108,9 @@ struct LogsCommand: ParsableCommand {
         var log = reply.log
         if let beginning { log.removeAll { $0.time.map { $0 < beginning } ?? true } }
         if output.json {
-            for line in log { print(ControlText.jsonLine(line), terminator: "") }
+            for line in log { StandardOutput.emit(ControlText.jsonLine(line)) }
         } else {
-            if underName { print("\(name):") }
+            if underName { print("\(name.singleLine()):") }
             pager.show(ControlText.log(log, style: output.style))
             if log.isEmpty, count > 0 {
                 let isSilent = reply.log.isEmpty

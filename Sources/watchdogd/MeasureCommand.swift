@@ -100,11 +100,10 @@ struct MeasureCommand: ParsableCommand {
         if let junit {
             try MeasureCheckOptions.write(Array(JUnitText.xml(measurement, checks: answers).utf8), to: junit, "--junit")
         }
-        let text =
+        StandardOutput.emit(
             json
-            ? String(decoding: try MeasurementJSON(measurement, checks: answers).encoded(), as: UTF8.self)
-            : MeasurementText(measurement, checks: answers, width: TerminalWidth.columns).text
-        Swift.print(text, terminator: "")
+                ? String(decoding: try MeasurementJSON(measurement, checks: answers).encoded(), as: UTF8.self)
+                : MeasurementText(measurement, checks: answers, width: TerminalWidth.columns).text)
         fflush(nil)
     }
 }

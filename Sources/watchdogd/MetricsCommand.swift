@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import WatchdogControl
+import WatchdogSupervisor
 
 /// `watchdogd metrics`: what Prometheus reads.
 struct MetricsCommand: ParsableCommand {
@@ -19,7 +20,7 @@ struct MetricsCommand: ParsableCommand {
 
     func run() throws {
         let reply = try daemon.withClient(output) { client throws(ControlClientError) in try client.metrics() }
-        guard !output.json else { return print(ControlText.json(reply), terminator: "") }
-        for part in reply.parts { print(part, terminator: "") }
+        guard !output.json else { return StandardOutput.emit(ControlText.json(reply)) }
+        for part in reply.parts { StandardOutput.emit(part) }
     }
 }

@@ -90,14 +90,14 @@ struct OrganizerCommand: ParsableCommand {
         sources.prometheus = prometheus.flatMap { try? WebAddress(parsing: $0) }
         try sources.read(into: organizer)
         let table = OrganizerTable(organizer, OrganizerTable.Extent(signatures: top, hosts: top))
-        if output.json { print(OrganizerReply(table).json, terminator: "") }
+        if output.json { StandardOutput.emit(OrganizerReply(table).json) }
         guard let html else {
             guard !output.json else { return }
             let text = OrganizerText(columns: output.style.columns ?? 200, isUnicode: Locale.isUnicode)
             return pager.show(text.text(table))
         }
         let page = OrganizerPage.render(table)
-        guard html != "-" else { return print(page, terminator: "") }
+        guard html != "-" else { return StandardOutput.emit(page) }
         try ExportTarget.write(page, to: html)
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import WatchdogBase
 import WatchdogControl
 
 /// `watchdogd ping`: the probe of a container.
@@ -42,7 +43,7 @@ struct PingCommand: ParsableCommand {
             let reply = try place.choice.withClient(within: patience) { client throws(ControlClientError) in
                 try client.describeDaemon()
             }
-            return print("watchdogd \(reply.version) answers, pid \(reply.pid)")
+            return print("watchdogd \(reply.version.singleLine(limit: 64)) answers, pid \(reply.pid)")
         }
         guard !names.isEmpty else { return try Self.check(nil, of: place.choice, within: patience) }
         try AppNames.each(AppNames(names).matches(of: place.choice, within: patience)) { name in

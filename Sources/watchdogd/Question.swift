@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Glibc
+import WatchdogBase
 import WatchdogSupervisor
 
 /// A question before something is changed.
@@ -16,7 +17,7 @@ enum Question {
             StandardError.say("\(otherwise): no terminal to ask on; use --yes to skip the question")
             throw ExitCode(64)
         }
-        "\(question) [y/N] ".withCString { text in _ = Glibc.write(STDERR_FILENO, text, strlen(text)) }
+        "\(question.singleLine()) [y/N] ".withCString { text in _ = Glibc.write(STDERR_FILENO, text, strlen(text)) }
         guard let answer = readLine(), ["y", "yes"].contains(answer.lowercased()) else {
             StandardError.say(otherwise)
             throw ExitCode(1)

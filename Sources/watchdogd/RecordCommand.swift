@@ -99,7 +99,11 @@ struct RecordLaunchCommand: ParsableCommand {
             if let output { try AtomicFile.write(file, to: output) }
             try files.write(launch.recording)
             let style = OutputOptions.standard.launchStyle
-            print(json ? String(decoding: file, as: UTF8.self) : launch.recording.text(style), terminator: "")
+            if json {
+                StandardOutput.emit(String(decoding: file, as: UTF8.self))
+            } else {
+                print(launch.recording.text(style), terminator: "")
+            }
             throw ExitCode(launch.exitCode)
         } catch let error as ExecutableLookupError {
             let isName = !error.command.contains("/")

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import WatchdogControl
+import WatchdogSupervisor
 
 /// `watchdogd reload`: reloads the daemon's configuration, or that of apps.
 struct ReloadCommand: ParsableCommand {
@@ -47,7 +48,11 @@ struct ReloadCommand: ParsableCommand {
             let text =
                 dryRun
                 ? ControlText.dryRun(reply, style: output.style) : ControlText.reload(reply, style: output.style)
-            print(output.json ? ControlText.json(reply) : text, terminator: "")
+            if output.json {
+                StandardOutput.emit(ControlText.json(reply))
+            } else {
+                print(text, terminator: "")
+            }
             return
         }
         try AppNames.each(AppNames(apps).matches(daemon, output), reload)

@@ -89,7 +89,7 @@ struct ReportListCommand: ParsableCommand {
         let limit = archive.hasJournal && !json && options.limit == nil ? ReportListing.journalLimit : options.limit
         let list = try location.reading(archive) { try $0.list(options.filter, atMost: limit) }
         let reports = list?.reports ?? []
-        guard !json else { return print(ReportListing.json(reports), terminator: "") }
+        guard !json else { return StandardOutput.emit(ReportListing.json(reports)) }
         guard !reports.isEmpty else { return print(options.absence(in: location), terminator: "") }
         let text = ReportListing.text(
             reports, width: colors.style.columns ?? .max,
@@ -123,7 +123,7 @@ struct ReportGroupCommand: ParsableCommand {
         }
         for failure in result?.failures ?? [] { StandardError.say(failure.description) }
         let groups = result?.groups ?? []
-        guard !json else { return print(ReportGroup.json(groups), terminator: "") }
+        guard !json else { return StandardOutput.emit(ReportGroup.json(groups)) }
         guard !groups.isEmpty || result?.failures.isEmpty == false else {
             return print(options.absence(in: location), terminator: "")
         }
@@ -151,6 +151,6 @@ struct ReportShowCommand: ParsableCommand {
         let report = try location.report(report.reference)
         guard json else { return pager.show(TextRenderer.render(report, in: colors.style)) }
         let bytes = try Failure.reporting { try ReportCoding.encode(report) }
-        print(String(decoding: bytes, as: UTF8.self), terminator: "")
+        StandardOutput.emit(String(decoding: bytes, as: UTF8.self))
     }
 }

@@ -115,7 +115,7 @@ struct ReportExportCommand: ParsableCommand {
     func run() throws {
         if format == .lines || format == .logs { return try writeLines() }
         let text = try text()
-        guard output != "-" else { return print(text, terminator: "") }
+        guard output != "-" else { return StandardOutput.emit(text) }
         try ExportTarget.write(text, to: output)
     }
 
@@ -133,7 +133,7 @@ struct ReportExportCommand: ParsableCommand {
                     let incident = IncidentLine(of: try result.get(), host: stored.host)
                     let line = format == .logs ? IncidentLogRecord(of: incident).text : incident.text
                     guard failure == nil else { return }
-                    if let lines { try lines.write(line) } else { print(line, terminator: "") }
+                    if let lines { try lines.write(line) } else { StandardOutput.emit(line) }
                 } catch let error as ReportStoreError where error.code == .damaged || error.code == .notFound {
                     progress?.clear()
                     StandardError.say(error.description)

@@ -6,6 +6,7 @@ import WatchdogLinux
 import WatchdogRendering
 import WatchdogReport
 import WatchdogReportStore
+import WatchdogSupervisor
 
 /// Selects a report.
 struct ReportArgument: ParsableArguments {
@@ -36,7 +37,7 @@ struct ReportExplainCommand: ParsableCommand {
 
     func run() throws {
         let explanation = Explanation(of: try location.report(report.reference))
-        guard !json else { return print(explanation.json, terminator: "") }
+        guard !json else { return StandardOutput.emit(explanation.json) }
         print(explanation.text(in: colors.style) { .current(at: $0.seconds) }, terminator: "")
     }
 }
@@ -66,7 +67,7 @@ struct ReportDiffCommand: ParsableCommand {
 
     func run() throws {
         let comparison = ReportComparison(try location.report(old), try location.report(new))
-        guard !json else { return print(comparison.json, terminator: "") }
+        guard !json else { return StandardOutput.emit(comparison.json) }
         pager.show(comparison.text(in: colors.style))
     }
 }
@@ -79,6 +80,6 @@ struct ReportPathCommand: ParsableCommand {
     @OptionGroup var report: ReportArgument
 
     func run() throws {
-        print(try location.find(report.reference, in: try location.open()).path)
+        StandardOutput.emit(try location.find(report.reference, in: try location.open()).path + "\n")
     }
 }

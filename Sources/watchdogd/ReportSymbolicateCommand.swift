@@ -85,7 +85,7 @@ struct ReportSymbolicateCommand: ParsableCommand {
         guard output != "-" || json else { return print(TextRenderer.render(result.report), terminator: "") }
         let bytes = try Failure.reporting { try ReportCoding.encode(result.report) }
         let text = String(decoding: bytes, as: UTF8.self)
-        guard output != "-" else { return print(text, terminator: "") }
+        guard output != "-" else { return StandardOutput.emit(text) }
         try ExportTarget.write(text, to: output)
     }
 }

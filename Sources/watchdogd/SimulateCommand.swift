@@ -65,7 +65,7 @@ struct SimulateCommand: ParsableCommand {
                 return try Simulation(read, under: spec, margin: margin)
             }
             guard !output.json else {
-                return print(ControlText.json(SimulationReply(simulation, margin: margin)), terminator: "")
+                return StandardOutput.emit(ControlText.json(SimulationReply(simulation, margin: margin)))
             }
             let text = SimulationText(columns: output.style.columns ?? ControlText.width, isUnicode: Locale.isUnicode) {
                 .current(at: $0.seconds)

@@ -48,16 +48,16 @@ struct TestSuiteTests {
                   ...
                 not ok 2 - no hang \\# ever
                   ---
-                  message: "an answer took \\"612 ms\\"\u{fffd}"
+                  message: "an answer took \\"612 ms\\"\\\\x01"
                   details: |
                     Thread 0:
-                    0 a < b\u{fffd}[2J
+                    0 a < b\\x1b[2J
                   ...
                 not ok 3 - against
                   ---
                   message: "too few runs"
                   ...
-                ok 4 - line 7: expect <alive> # SKIP it stopped\u{fffd}at "#6"
+                ok 4 - line 7: expect <alive> # SKIP it stopped\\x0aat "#6"
 
                 """)
     }

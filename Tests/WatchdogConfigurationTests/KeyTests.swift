@@ -352,7 +352,7 @@ struct KeyTests {
     func longTarget() throws {
         let settings = try ProbeSettings(parsing: "exec:" + String(repeating: "x", count: 1_000))
         #expect(settings.target.description.count == 120)
-        #expect(settings.target.description.hasSuffix("x…"))
+        #expect(settings.target.description.hasSuffix("x..."))
     }
 
     @Test("Restarts")

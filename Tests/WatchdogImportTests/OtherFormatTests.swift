@@ -98,7 +98,7 @@ struct OtherFormatTests {
         let notes = try imported(start + " as uid \u{1b}[2J and gid \u{202e}x\n", as: "monitrc").notes
         let printed =
             notes.map(\.description) + [failure("[program:a]\ncommand=/a \u{1b}[2J\n", as: "supervisord.conf") ?? ""]
-        #expect(printed.contains { $0.contains("to do: uid \u{fffd}[2J") })
+        #expect(printed.contains { $0.contains("to do: uid \\x1b[2J") })
         #expect(printed.allSatisfy { !$0.unicodeScalars.contains("\u{1b}") && !$0.unicodeScalars.contains("\u{202e}") })
     }
 

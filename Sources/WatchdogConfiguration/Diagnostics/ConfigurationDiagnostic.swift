@@ -66,7 +66,7 @@ public struct ConfigurationDiagnostic: Hashable, Sendable, CustomStringConvertib
     public var description: String {
         let place = [line, column].compactMap { $0.map { ":\($0)" } }.joined()
         let question = suggestion.map { "; did you mean \($0.quoted())?" } ?? ""
-        return "\(file.shown)\(place): \(severity.rawValue): \(message)\(question)"
+        return "\(file.singleLine())\(place): \(severity.rawValue): \(message)\(question)"
     }
 
     /// The ``description`` followed by the source line with a caret, as compilers print it; ends with a newline.

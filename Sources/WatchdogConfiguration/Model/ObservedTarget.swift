@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
+
 /// Something that already runs and belongs to someone else.
 public enum ObservedTarget: Hashable, Sendable {
     /// One process, with its descendants, until it exits.
@@ -71,7 +73,8 @@ public enum ObservedTarget: Hashable, Sendable {
         } else if let dot = text.lastIndex(of: "."), Self.otherUnits.contains(String(text[text.index(after: dot)...])) {
             throw ParseError(
                 description:
-                    "\(text.prefix(80).shown) has no process; only services can be observed, such as nginx.service")
+                    "\(text.prefix(80).singleLine()) has no process; only services can be observed, such as nginx.service"
+            )
         } else if let name = Self.serviceName(completing: text) {
             self = .service(name)
         } else {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
 public import WatchdogPolicy
 
 /// How the supervisor probes an app's liveness: `Probe=` and related settings.
@@ -20,8 +21,8 @@ public struct ProbeSettings: Hashable, Sendable {
             switch self {
             case .connect(.tcp(let host, let port)): "tcp:\(NetworkAddress.tcp(host, port: port))"
             case .connect(let address): "unix:\(address)"
-            case .http(let request): "http://\(request.authority)\(request.path)".shown(limit: 120)
-            case .command(let command): "exec:\(command)".shown(limit: 120)
+            case .http(let request): "http://\(request.authority)\(request.path)".singleLine(limit: 120)
+            case .command(let command): "exec:\(command)".singleLine(limit: 120)
             }
         }
     }
@@ -69,11 +70,5 @@ extension ProbeSettings {
         } catch {
             throw SyntaxError(description: error.message)
         }
-    }
-}
-
-extension String {
-    fileprivate func shown(limit: Int) -> String {
-        count <= limit ? self : prefix(limit - 1) + "…"
     }
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
+
 extension AppReader {
     /// `ExecStart=`: one command, which must be cleared before another can be set.
     mutating func setCommand(_ text: SourceText) throws(ValueError) {
@@ -11,7 +13,7 @@ extension AppReader {
         if let earlier = settings[.execStart]?.dropLast().last {
             let file = diagnostics.files[earlier.position.file].path.split(separator: "/").last ?? ""
             let isSameFile = earlier.position.file == text.position(at: 0).file
-            let place = "line \(earlier.position.line + 1)\(isSameFile ? "" : " of \(String(file).shown)")"
+            let place = "line \(earlier.position.line + 1)\(isSameFile ? "" : " of \(String(file).singleLine())")"
             throw ValueError(
                 message: "a command is already set in \(place); clear it first with an empty ExecStart=",
                 length: text.count)

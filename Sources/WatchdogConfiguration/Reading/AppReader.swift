@@ -100,7 +100,8 @@ struct AppReader {
         let suggestion = counterpart?.rawValue ?? Similarity.nearest(to: name, among: names)
         let known = suggestion == nil ? "; the sections are [App], [Watchdog] and [Restart]" : ""
         diagnostics.report(
-            .error, at: text.position(at: 0), length: text.count, "unknown section [\(name.prefix(80).shown)]\(known)",
+            .error, at: text.position(at: 0), length: text.count,
+            "unknown section [\(name.singleLine(limit: 80))]\(known)",
             suggestion: suggestion.map { "[\($0)]" })
         if let counterpart {
             headers[counterpart] = headers[counterpart] ?? text.position(at: 0)
@@ -152,10 +153,10 @@ struct AppReader {
             suspects.insert(ours)
             let isHere = ours.section == (section ?? .app)
             report(
-                "systemd's \(name.shown)= has a different name here" + (note.map { ": \($0)" } ?? ""),
+                "systemd's \(name.singleLine())= has a different name here" + (note.map { ": \($0)" } ?? ""),
                 suggestion: isHere ? ours.rawValue : "[\(ours.section.rawValue)] \(ours.rawValue)")
         case .none(let reason)?:
-            report("\(name.shown)= has no counterpart: \(reason)")
+            report("\(name.singleLine())= has no counterpart: \(reason)")
         case nil:
             let near = ConfigurationKey.allCases.filter { section == nil || $0.section == section }.map(\.rawValue)
             let nearest =
@@ -220,7 +221,7 @@ struct AppReader {
             let next = text[(offset + 1)..<min(text.count, offset + 5)].string.prefix(1)
             let error = ValueError(
                 message:
-                    "\\\(next.shown) is not an escape sequence, so the backslash stays; write \\\\ for a backslash",
+                    "\\\(next.singleLine()) is not an escape sequence, so the backslash stays; write \\\\ for a backslash",
                 offset: offset,
                 length: 2)
             diagnostics.report(.warning, error, in: text)

@@ -67,7 +67,7 @@ struct ScriptReader {
                     .error, at: first.position, length: first.length, "the app is launched once, at the beginning")
             }
             steps.append(
-                LifecycleScript.Step(line: index + 1, command: command, text: text.trimmed.shown))
+                LifecycleScript.Step(line: index + 1, command: command, text: text.trimmed.singleLine()))
         }
         if steps.isEmpty, !diagnostics.hasErrors {
             diagnostics.report(.error, file: 0, "the script is empty; its first command is launch")
@@ -200,7 +200,7 @@ struct ScriptReader {
             }
             return .inject(fault)
         } catch {
-            fail(first, error.description.shown)
+            fail(first, error.description.singleLine())
             return nil
         }
     }
@@ -288,7 +288,7 @@ struct ScriptReader {
             return try TimeSpan.parse(text)
         } catch {
             diagnostics.report(
-                .error, at: words[0].position, length: words[0].length, error.description.shown)
+                .error, at: words[0].position, length: words[0].length, error.description.singleLine())
             return nil
         }
     }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
+
 /// The position of a byte in a file, by line.
 struct SourcePosition: Hashable, Comparable {
     /// The index of the file in the app's list.
@@ -49,17 +51,21 @@ struct SourceFile {
         let place = min(line.lowerBound + position.byte, line.upperBound)
         let marked = place..<min(line.upperBound, place + length)
         // 100 scalars take at most 400 bytes.
-        var text: [Unicode.Scalar] = []
         let before = String(decoding: bytes[max(line.lowerBound, place - 400)..<place], as: UTF8.self).unicodeScalars
         let after = String(decoding: bytes[place..<min(line.upperBound, place + 400)], as: UTF8.self).unicodeScalars
         let isCutBefore = before.count > 60 || place - line.lowerBound > 400
-        text += isCutBefore ? ["…"] + before.suffix(60) : Array(before)
-        let caret = text.count
-        text += after.prefix(60)
-        if after.count > 60 || line.upperBound - place > 400 { text.append("…") }
-        let shown = String(String.UnicodeScalarView(text.map { $0 == "\t" ? " " : $0 })).shown
-        let count = min(bytes[marked].scalarCount, text.count - caret)
-        return ConfigurationDiagnostic.Excerpt(text: shown, caret: caret, length: max(1, count))
+        let isCutAfter = after.count > 60 || line.upperBound - place > 400
+        let count = min(bytes[marked].scalarCount, 60)
+        // What is not safe for a terminal is shown in more columns than it has in the file.
+        let head = (isCutBefore ? "…" : "") + Self.shown(isCutBefore ? before.suffix(60) : before[...])
+        let middle = Self.shown(after.prefix(count))
+        let tail = Self.shown(after.prefix(60).dropFirst(count)) + (isCutAfter ? "…" : "")
+        return ConfigurationDiagnostic.Excerpt(
+            text: head + middle + tail, caret: head.unicodeScalars.count, length: max(1, middle.unicodeScalars.count))
+    }
+
+    private static func shown(_ scalars: Substring.UnicodeScalarView) -> String {
+        Substring(scalars).replacing("\t", with: " ").singleLine()
     }
 
     private func line(_ number: Int) -> Range<Int> {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
+
 /// Parses the forms of ``NetworkAddress``.
 enum AddressReader {
     // The size of sockaddr_un.sun_path without the NUL: unix(7).
@@ -18,7 +20,7 @@ enum AddressReader {
         }
         guard let colon = text.lastIndex(of: ":") else { return .tcp(bareHost, port: try port(text[...])) }
         guard !text[..<colon].contains(":") else {
-            throw wrong("an IPv6 address goes in brackets: [\(text.shown)]:PORT")
+            throw wrong("an IPv6 address goes in brackets: [\(text.singleLine())]:PORT")
         }
         return .tcp(try host(text[..<colon]), port: try port(text[colon...].dropFirst()))
     }

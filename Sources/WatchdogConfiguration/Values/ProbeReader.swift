@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
+
 /// Parses the target of a liveness probe.
 enum ProbeReader {
     static func target(_ word: String) throws(ValueError) -> ProbeSettings.Target {
@@ -26,7 +28,7 @@ enum ProbeReader {
     /// An address that can be connected to.
     private static func peer(_ text: String) throws(ValueError) -> NetworkAddress {
         guard !text.hasPrefix("/"), !text.hasPrefix("@") else {
-            throw ValueError(message: "a Unix socket is written unix:\(text.prefix(40).shown)")
+            throw ValueError(message: "a Unix socket is written unix:\(text.prefix(40).singleLine())")
         }
         let address = try AddressReader.address(text, bareHost: .loopback)
         guard case .tcp(.any, _) = address else { return address }

@@ -35,7 +35,8 @@ enum ValueReader {
         do throws(TimeSpan.SyntaxError) {
             duration = try TimeSpan.parse(word)
         } catch {
-            throw ValueError(message: error.description.shown, offset: error.offset, length: text.count - error.offset)
+            throw ValueError(
+                message: error.description.singleLine(), offset: error.offset, length: text.count - error.offset)
         }
         guard duration >= minimum else {
             let message = "\(word.quoted()) is too short: use at least \(TimeSpan.text(minimum))"

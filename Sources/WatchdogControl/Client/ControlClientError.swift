@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import WatchdogBase
 public import WatchdogLinux
 
 /// Why a call failed.
@@ -30,7 +31,7 @@ public struct ControlClientError: Error, Hashable, Sendable, CustomStringConvert
 
     init(_ code: Code, _ description: String) {
         self.code = code
-        self.description = description.shownOnLines
+        self.description = description.terminalLines.joined(separator: "\n")
     }
 
     /// watchdogd's error, if it replied with one.

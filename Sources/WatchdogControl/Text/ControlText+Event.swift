@@ -13,16 +13,16 @@ extension ControlText {
 
     /// One event, with its time, app and process.
     public static func event(_ event: ControlEvent, style: Style = Style()) -> String {
-        let app = event.app?.shown ?? "watchdogd"
+        let app = event.app?.singleLine() ?? "watchdogd"
         let pid = event.pid.map { "[\($0)]" } ?? ""
         let stamp = style.time.date(event.time)
         let indent = String(repeating: " ", count: stamp.count + 1)
-        let lines = "\(stamp) \(app)\(pid): \(event.message.shown)"
+        let lines = "\(stamp) \(app)\(pid): \(event.message.singleLine())"
             .wrapped(columns: style.columns ?? .max, indent: indent)
         let paint = TextStyle(isColored: style.isColored)
         var text = lines.map { paint($0, event.kind.meaning) + "\n" }.joined()
         if let report = event.report, !event.message.contains(report) {
-            text += indent + report.shown + "\n"
+            text += indent + report.singleLine() + "\n"
         }
         return text
     }

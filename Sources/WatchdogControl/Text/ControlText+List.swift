@@ -29,8 +29,8 @@ extension ControlText {
             reply.apps.map { row($0, style) }
             + invalid.map { name in
                 Row(
-                    name: name, meaning: meaning(of: .invalid), cells: [name.shown, "invalid", "-", "-", "-", "-"],
-                    shortState: "invalid")
+                    name: name, meaning: meaning(of: .invalid),
+                    cells: [name.singleLine(), "invalid", "-", "-", "-", "-"], shortState: "invalid")
             }
         let columns = reply.isWithheld == true ? outlineColumns : Array(0..<6)
         var text = table(rows.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }, columns, style)
@@ -84,12 +84,12 @@ extension ControlText {
     }
 
     private static func row(_ app: AppSummary, _ style: Style) -> Row {
-        let state = app.state.rawValue.shown.cut(to: 11)
+        let state = app.state.rawValue.singleLine().cut(to: 11)
         let incident = app.lastIncident.map { incident in
-            "\((incident.event ?? incident.kind.rawValue).shown), \(style.time.distance(incident.time))"
+            "\((incident.event ?? incident.kind.rawValue).singleLine()), \(style.time.distance(incident.time))"
         }
         let cells = [
-            app.name.shown,
+            app.name.singleLine(),
             app.silence?.text(at: style.time.now) ?? state,
             app.pid.map { "\($0)" } ?? "-",
             app.uptime.map(\.duration.rough) ?? "-",
@@ -103,7 +103,7 @@ extension ControlText {
 
     /// Which apps nothing watches for hangs.
     private static func unwatched(_ apps: [AppSummary], _ style: Style) -> String {
-        let names = apps.filter { $0.isWatched == false }.map(\.name.shown)
+        let names = apps.filter { $0.isWatched == false }.map { $0.name.singleLine() }
         guard let first = names.first else { return "" }
         let more = names.count > mostNames ? " and \(names.count - mostNames) more" : ""
         return wrap(
@@ -127,7 +127,7 @@ extension ControlText {
         let counts = Dictionary(grouping: states, by: \.self).mapValues(\.count)
         let unknown = Set(counts.keys).subtracting(AppState.allCases).sorted { $0.rawValue < $1.rawValue }
         let parts = (AppState.allCases + unknown).compactMap { state in
-            counts[state].map { "\($0) \(state.rawValue.shown)" }
+            counts[state].map { "\($0) \(state.rawValue.singleLine())" }
         }
         if !parts.isEmpty { text += ": " + parts.joined(separator: ", ") }
         if invalid > 0 { text += "; \(invalid) invalid \(invalid == 1 ? "file" : "files")" }

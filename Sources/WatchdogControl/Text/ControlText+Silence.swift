@@ -29,7 +29,7 @@ extension SilenceSummary {
             detail = failed < needed ? "\(failed) of \(needed) probes failed" : Self.count(failed) + " failed"
         case .ping: detail = "no answer to a ping"
         case .push: detail = "no WATCHDOG=1"
-        default: detail = reason.rawValue.shown
+        default: detail = reason.rawValue.singleLine()
         }
         return "\(word) for \(time) (\(detail))"
     }

@@ -83,7 +83,7 @@ public enum ControlText {
     }
 
     static func diagnostics(_ files: [InvalidFile], _ style: Style) -> String {
-        files.flatMap(\.diagnostics).map { wrap($0.description.shown, indent: 4, style) }.joined()
+        files.flatMap(\.diagnostics).map { wrap($0.description.singleLine(), indent: 4, style) }.joined()
     }
 }
 

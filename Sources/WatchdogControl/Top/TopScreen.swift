@@ -109,7 +109,7 @@ public struct TopScreen: Sendable {
             return nil
         }
         guard let report = app.summary.lastIncident?.report else {
-            message = "\(app.summary.name.shown) has no crash log"
+            message = "\(app.summary.name.singleLine()) has no crash log"
             return nil
         }
         return .open(report: report)
@@ -175,9 +175,9 @@ public struct TopScreen: Sendable {
     }
 
     private var footer: String {
-        if isFiltering { return "filter: \(filter.shown)_   Enter keeps it, Esc drops it" }
-        if !message.isEmpty { return message.shown }
-        let filtered = filter.isEmpty ? "/ filter" : "/ \(filter.shown) (Esc shows all)"
+        if isFiltering { return "filter: \(filter.singleLine())_   Enter keeps it, Esc drops it" }
+        if !message.isEmpty { return message.singleLine() }
+        let filtered = filter.isEmpty ? "/ filter" : "/ \(filter.singleLine()) (Esc shows all)"
         return "sort: n name c CPU m memory p ping i incident  \(filtered)  Enter report  q quit"
     }
 }

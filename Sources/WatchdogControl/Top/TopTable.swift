@@ -57,7 +57,7 @@ struct TopTable {
         self.columns = columns
         self.style = style
         self.isUnicode = isUnicode
-        let name = min(apps.map { $0.summary.name.shown.count }.max() ?? 0, Self.longestName)
+        let name = min(apps.map { $0.summary.name.singleLine().count }.max() ?? 0, Self.longestName)
         let incident = apps.map { Self.incident($0.summary, style).count }.max() ?? 0
         func state(isLong: Bool) -> Int {
             apps.map { Self.state($0.summary, isLong: isLong, style).count }.reduce(Column.state.width, max)
@@ -109,7 +109,7 @@ struct TopTable {
             case .trend: chart(trend)
             }
         }
-        let line = row(summary.name.shown, cells, incident(summary))
+        let line = row(summary.name.singleLine(), cells, incident(summary))
         guard style.isColored else { return isSelected ? line.cut(to: columns) : line }
         guard !isSelected else { return "\u{1b}[7m\(line.left(columns))\u{1b}[0m" }
         let state = ControlText.colored(cells[0].cut(to: stateWidth).left(stateWidth), summary.meaning, style)
@@ -131,7 +131,7 @@ struct TopTable {
     }
 
     private static func state(_ app: AppSummary, isLong: Bool, _ style: ControlText.Style) -> String {
-        guard let silence = app.silence else { return app.state.rawValue.shown.cut(to: Column.state.width) }
+        guard let silence = app.silence else { return app.state.rawValue.singleLine().cut(to: Column.state.width) }
         return isLong ? silence.text(at: style.time.now) : silence.shortText(at: style.time.now)
     }
 
@@ -145,11 +145,11 @@ struct TopTable {
     private static func incident(_ app: AppSummary, _ style: ControlText.Style) -> String {
         guard let incident = app.lastIncident else { return "-" }
         let time = style.time.distance(incident.time)
-        let what = (incident.event ?? incident.kind.rawValue).shown
+        let what = (incident.event ?? incident.kind.rawValue).singleLine()
         // What follows says how the main thread spent its time.
-        guard let whole = incident.verdict, let verdict = whole.shown.split(separator: " \u{b7} ").first,
+        guard let whole = incident.verdict, let verdict = whole.singleLine().split(separator: " \u{b7} ").first,
             !verdict.isEmpty
-        else { return "\(time): \(incident.event == nil ? incident.summary.shown : what)" }
+        else { return "\(time): \(incident.event == nil ? incident.summary.singleLine() : what)" }
         let subject = "Main thread "
         return "\(time): \(verdict.hasPrefix(subject) ? verdict.dropFirst(subject.count) : verdict) (\(what))"
     }

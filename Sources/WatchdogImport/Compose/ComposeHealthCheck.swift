@@ -84,7 +84,7 @@ struct ComposeHealthCheck {
         if let page = Self.page(check), draft.put(.probe, UnitText.escapedSpecifiers(page.address)) == nil {
             let effect = page.followsRedirects ? "; it does not follow redirects, which count as success" : ""
             draft.note(
-                .changed, at: place, "healthcheck: the command became Probe=\(Printable.text(page.address))\(effect)")
+                .changed, at: place, "healthcheck: the command became Probe=\(page.address.singleLine())\(effect)")
             return true
         }
         return draft.carry(
@@ -176,7 +176,7 @@ struct ComposeHealthCheck {
         for entry in node.entries ?? [] where !known.contains(entry.key) && !entry.key.hasPrefix("x-") {
             draft.note(
                 .dropped, at: ImportPlace(file: place.file, line: entry.line),
-                "healthcheck: \(Printable.text(entry.key, limit: 40)) is not a setting of health checks")
+                "healthcheck: \(entry.key.singleLine(limit: 40)) is not a setting of health checks")
         }
     }
 

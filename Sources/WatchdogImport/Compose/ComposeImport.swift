@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
 import WatchdogConfiguration
 
 /// Makes apps of the services of a compose file: compose-spec.
@@ -79,7 +80,7 @@ struct ComposeImport {
             guard entry.key != "include" else {
                 throw ImportError(place, "include is not supported; import what 'docker compose config' prints")
             }
-            let message = "\(Printable.text(entry.key, limit: 40)): \(reasons[entry.key] ?? "it has no counterpart")"
+            let message = "\(entry.key.singleLine(limit: 40)): \(reasons[entry.key] ?? "it has no counterpart")"
             result.notes.append(ImportNote(kind: .dropped, place: place, message: message))
         }
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
 import WatchdogConfiguration
 
 extension ComposeService {
@@ -32,10 +33,10 @@ extension ComposeService {
             let isOptional = item["required"]?.scalar.flatMap(ComposeValue.boolean) == false
             draft.carry(
                 .environmentFile, (isOptional ? "-" : "") + UnitText.escapedSpecifiers(absolute),
-                of: "env_file: \(Printable.text(path, limit: 40))", at: place(item))
+                of: "env_file: \(path.singleLine(limit: 40))", at: place(item))
             noteRest(of: item, except: ["path", "required"], in: "env_file")
             if item["format"]?.scalar != "raw", let file = try reading(absolute) {
-                noteDifference(in: file, Printable.text(path, limit: 40), at: place(item))
+                noteDifference(in: file, path.singleLine(limit: 40), at: place(item))
             }
         }
     }
@@ -50,14 +51,14 @@ extension ComposeService {
             let other = theirs.values.filter { ours[$0.key].map(ComposeVariables.Value.text) != $0.value }
                 .min { theirs.lines[$0.key] ?? 0 < theirs.lines[$1.key] ?? 0 }?.key
             if let other {
-                let name = Printable.text(other, limit: 40)
+                let name = other.singleLine(limit: 40)
                 draft.note(
                     .toDo, at: place,
                     "env_file: \(shown):\(theirs.lines[other] ?? 0): compose reads another value for \(name); \(todo)")
             } else if let more = Set(ours.keys).subtracting(theirs.values.keys).min() {
                 draft.note(
                     .toDo, at: place,
-                    "env_file: \(shown): compose sets no \(Printable.text(more, limit: 40)), and EnvironmentFile= does")
+                    "env_file: \(shown): compose sets no \(more.singleLine(limit: 40)), and EnvironmentFile= does")
             }
         } catch {
             let line = error.place.line.map { ":\($0)" } ?? ""
@@ -66,7 +67,7 @@ extension ComposeService {
     }
 
     private mutating func putVariable(_ name: String, _ node: YAMLNode) {
-        let shown = Printable.text(name, limit: 40)
+        let shown = name.singleLine(limit: 40)
         guard node.value != .null else {
             if case .text(let value) = variables.values[name] {
                 draft.note(.changed, at: place(node), "\(shown): has its value in .env")
@@ -81,7 +82,7 @@ extension ComposeService {
             if ComposeValue.isRewritten(value) {
                 draft.note(
                     .changed, at: place(node),
-                    "\(shown): compose reads \(Printable.text(value, limit: 40)) as a number, and may write it differently"
+                    "\(shown): compose reads \(value.singleLine(limit: 40)) as a number, and may write it differently"
                 )
             }
         }

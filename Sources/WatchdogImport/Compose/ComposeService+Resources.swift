@@ -36,7 +36,7 @@ extension ComposeService {
             draft.note(.changed, at: at, "restart: \(Printable.quoted(value)) is not a policy; it became on-failure")
         }
         if let most = parts.dropFirst().first.map(String.init) ?? rules?["max_attempts"]?.scalar, most != "0" {
-            if draft.carry(.limit, most, of: "restart: \(Printable.text(value, limit: 40))", at: at) {
+            if draft.carry(.limit, most, of: "restart: \(value.singleLine(limit: 40))", at: at) {
                 draft.set(.atLimit, "stop")
             }
         }
@@ -74,23 +74,23 @@ extension ComposeService {
         }
         if let memory = limits?["memory"] ?? memory, let text = text(memory, of: "memory"), text != "0" {
             draft.carry(
-                .memoryMax, ComposeValue.size(text) ?? text, of: "memory: \(Printable.text(text, limit: 20))",
+                .memoryMax, ComposeValue.size(text) ?? text, of: "memory: \(text.singleLine(limit: 20))",
                 at: place(memory))
         }
         if let share = limits?["cpus"] ?? share, let text = text(share, of: "cpus"), Double(text) != 0 {
             // No machine has as many.
             let number = Double(text).flatMap { (0...1e6).contains($0) ? $0 : nil }
             let percent = number.map { "\(Int(($0 * 100).rounded()))%" } ?? text
-            draft.carry(.cpuQuota, percent, of: "cpus: \(Printable.text(text, limit: 20))", at: place(share))
+            draft.carry(.cpuQuota, percent, of: "cpus: \(text.singleLine(limit: 20))", at: place(share))
         }
         if let count = limits?["pids"] ?? count, let text = text(count, of: "pids"), !["-1", "0"].contains(text) {
-            draft.carry(.tasksMax, text, of: "pids: \(Printable.text(text, limit: 20))", at: place(count))
+            draft.carry(.tasksMax, text, of: "pids: \(text.singleLine(limit: 20))", at: place(count))
         }
     }
 
     mutating func putUlimits() {
         for entry in entries(take("ulimits"), of: "ulimits") {
-            let name = Printable.text(entry.key, limit: 20)
+            let name = entry.key.singleLine(limit: 20)
             let value = entry.value
             guard !value.isUnresolved else { continue }
             guard let key = ConfigurationKey(rawValue: "Limit" + entry.key.uppercased()), key.limitedResource != nil

@@ -45,7 +45,7 @@ struct ComposeService {
             let reason = Self.reasons[entry.key] ?? "has no counterpart for a program outside of a container"
             draft.note(
                 .dropped, at: ImportPlace(file: whole.file, line: entry.line),
-                "\(Printable.text(entry.key, limit: 40)): \(reason)")
+                "\(entry.key.singleLine(limit: 40)): \(reason)")
         }
     }
 
@@ -122,7 +122,7 @@ struct ComposeService {
             return YAMLNode(value: .mapping(replaced), line: node.line)
         case .scalar(let text):
             guard text.contains("$") else { return node }
-            let shown = Printable.text(label, limit: 40)
+            let shown = label.singleLine(limit: 40)
             do throws(ComposeVariables.Unknown) {
                 let replaced = try variables.replaced(text)
                 expanded += replaced.text.utf8.count
@@ -174,7 +174,7 @@ struct ComposeService {
         for entry in node?.entries ?? [] where !known.contains(entry.key) && !entry.key.hasPrefix("x-") {
             draft.note(
                 .dropped, at: ImportPlace(file: whole.file, line: entry.line),
-                "\(label).\(Printable.text(entry.key, limit: 40)) has no counterpart")
+                "\(label).\(entry.key.singleLine(limit: 40)) has no counterpart")
         }
     }
 
@@ -232,7 +232,7 @@ struct ComposeService {
         }
         if let node = take("oom_score_adj"), let value = text(node, of: "oom_score_adj") {
             draft.carry(
-                .oomScoreAdjust, value, of: "oom_score_adj: \(Printable.text(value, limit: 20))", at: place(node))
+                .oomScoreAdjust, value, of: "oom_score_adj: \(value.singleLine(limit: 20))", at: place(node))
         }
         if let profiles = take("profiles"), profiles.items?.isEmpty == false {
             draft.set(.enabled, "no")
@@ -260,7 +260,7 @@ struct ComposeService {
                 .changed, at: whole,
                 "user: the file sets none, so that the app runs as watchdogd's user; an image may set one")
         }
-        let source = "user: \(Printable.text(user, limit: 40))"
+        let source = "user: \(user.singleLine(limit: 40))"
         let parts = user.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         draft.carry(.user, parts[0], of: source, at: place(node))
         if parts.count > 1, !parts[1].isEmpty { draft.carry(.group, parts[1], of: source, at: place(node)) }

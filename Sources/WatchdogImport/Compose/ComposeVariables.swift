@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
+
 /// `${NAME:-default}` and `$$` in a compose file: compose-spec, "Interpolation".
 struct ComposeVariables {
     struct Unknown: Error {
@@ -72,7 +74,7 @@ struct ComposeVariables {
     private func expanded(_ body: Substring, _ depth: Int, _ whole: inout Replaced) throws(Unknown) -> String {
         let name = Self.name(body)
         var rule = body.dropFirst(name.count)
-        guard !name.isEmpty else { throw Unknown(message: "\"${\(Printable.text(body, limit: 40))}\" has no name") }
+        guard !name.isEmpty else { throw Unknown(message: "\"${\(body.singleLine(limit: 40))}\" has no name") }
         guard !rule.isEmpty else { return try value(name, &whole) }
         let wantsText = rule.first == ":"
         if wantsText { rule = rule.dropFirst() }
@@ -91,12 +93,12 @@ struct ComposeVariables {
         case "?" where isSet: return try value(name, &whole)
         case "?" where values[String(name)] != nil:
             throw Unknown(
-                message: "compose refuses an empty ${\(name)}: \(Printable.text(other, limit: 80))")
+                message: "compose refuses an empty ${\(name)}: \(other.singleLine(limit: 80))")
         case "+" where values[String(name)] != nil:
             whole.hasValues = true
             return isSet ? try replaced(other, depth + 1, &whole) : ""
         case "?", "+": throw Self.unknown(name)
-        default: throw Unknown(message: "\"${\(Printable.text(body, limit: 40))}\" is not what compose reads")
+        default: throw Unknown(message: "\"${\(body.singleLine(limit: 40))}\" is not what compose reads")
         }
     }
 
@@ -131,7 +133,7 @@ struct ComposeVariables {
 
     private static func unknown(_ name: Substring) -> Unknown {
         Unknown(
-            message: "the value of ${\(Printable.text(name, limit: 40))} is not in the file; "
+            message: "the value of ${\(name.singleLine(limit: 40))} is not in the file; "
                 + "import what 'docker compose config' prints")
     }
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
+
 /// The values of a YAML document that have anchors, and what aliases repeat of them: YAML 1.2, 3.2.2.2.
 struct YAMLAnchors {
     struct Invalid: Error {
@@ -33,7 +35,7 @@ struct YAMLAnchors {
     /// - Throws: ``Invalid`` if there is none, or too much has been repeated.
     mutating func node(_ name: String) throws(Invalid) -> YAMLNode {
         guard let (node, weight) = nodes[name] else {
-            throw Invalid(message: "no anchor &\(Printable.text(name, limit: 40)) comes before this alias")
+            throw Invalid(message: "no anchor &\(name.singleLine(limit: 40)) comes before this alias")
         }
         repeated += weight
         guard repeated <= Self.maximumWeight else {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
 import WatchdogConfiguration
 
 /// Reads the part of YAML 1.2 in which people write compose files, and refuses the rest: docs/adr/0015.
@@ -162,7 +163,7 @@ struct YAMLReader {
     private mutating func alias(_ text: String, _ line: Int) throws(ImportError) -> YAMLNode {
         let name = YAMLAnchors.name(text.dropFirst())
         guard text.dropFirst(1 + name.count).isEmpty else {
-            throw error("nothing may follow the alias *\(Printable.text(name, limit: 40))", line)
+            throw error("nothing may follow the alias *\(name.singleLine(limit: 40))", line)
         }
         do throws(YAMLAnchors.Invalid) {
             return try anchors.node(String(name))

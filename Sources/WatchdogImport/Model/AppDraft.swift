@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
 import WatchdogConfiguration
 
 /// An app file in the making: only values that the shipped parser accepts get into it.
@@ -91,7 +92,7 @@ struct AppDraft {
     }
 
     /// Adds a comment to the head of the file.
-    mutating func comment(_ text: String) { comments.append(Printable.text(text)) }
+    mutating func comment(_ text: String) { comments.append(text.singleLine(limit: 4_096)) }
 
     // MARK: - The file
 
@@ -116,10 +117,10 @@ struct AppDraft {
     }
 
     private var text: String {
-        var lines = ["# \(name)\(AppName.fileSuffix), imported from \(Printable.text(origin))."]
+        var lines = ["# \(name)\(AppName.fileSuffix), imported from \(origin.singleLine(limit: 4_096))."]
         lines += comments.map { "# \($0)" }
         if !toDo.isEmpty {
-            lines += ["#", "# To do before it is launched:"] + toDo.map { "# - \(Printable.text($0))" }
+            lines += ["#", "# To do before it is launched:"] + toDo.map { "# - \($0.singleLine(limit: 4_096))" }
         }
         var values = values
         if !toDo.isEmpty { values[.enabled] = ["no"] }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
+
 /// What happened to a line that an app file cannot say in the same words.
 public struct ImportNote: Hashable, Sendable, CustomStringConvertible {
     /// What became of the line.
@@ -24,7 +26,7 @@ public struct ImportNote: Hashable, Sendable, CustomStringConvertible {
     init(kind: Kind, place: ImportPlace, message: String) {
         self.kind = kind
         self.place = place
-        self.message = Printable.text(message)
+        self.message = message.singleLine(limit: 4_096)
     }
 
     /// One line: `file:line: dropped: message`.
@@ -45,7 +47,7 @@ public struct ImportPlace: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// `file:line`, or `file`.
-    public var description: String { Printable.text(file) + (line.map { ":\($0)" } ?? "") }
+    public var description: String { file.singleLine(limit: 4_096) + (line.map { ":\($0)" } ?? "") }
 }
 
 /// Why a file cannot be imported.
@@ -59,7 +61,7 @@ public struct ImportError: Error, Hashable, Sendable, CustomStringConvertible {
 
     init(_ place: ImportPlace, _ message: String, isUnreadable: Bool = false) {
         self.place = place
-        self.message = Printable.text(message)
+        self.message = message.singleLine(limit: 4_096)
         self.isUnreadable = isUnreadable
     }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
 import WatchdogConfiguration
 
 /// The statements of monit's control file and of those that it includes: monit(1).
@@ -13,7 +14,7 @@ struct MonitFile {
         /// As it is in the file, on one line, cut.
         var shown: String {
             let words = tokens.reduce("") { $0.isEmpty || $1.isAttached ? $0 + $1.shown : "\($0) \($1.shown)" }
-            return Printable.text(words.split { $0.isWhitespace }.joined(separator: " "), limit: 72)
+            return words.split { $0.isWhitespace }.joined(separator: " ").singleLine(limit: 72)
         }
 
         /// The token after a keyword.
@@ -79,7 +80,7 @@ struct MonitFile {
             if included.isEmpty { note(token, "\(shown): no file matches") }
             for file in included {
                 guard !files.contains(file.path), files.count < Self.maximumDepth else {
-                    note(token, "\(shown): \(Printable.text(file.path)) includes itself, or is included too deep")
+                    note(token, "\(shown): \(file.path.singleLine()) includes itself, or is included too deep")
                     continue
                 }
                 try add(file, within: files, to: &tokens, matching: search)

@@ -150,7 +150,7 @@ struct MonitImport {
             guard let value = rest.popFirst() else {
                 throw ImportError(option.place, "\(Printable.quoted(option.text)) has no value")
             }
-            let shown = "\(option.keyword) \(Printable.text(value.text, limit: 60))"
+            let shown = "\(option.keyword) \(value.text.singleLine(limit: 60))"
             switch option.keyword {
             case "uid": draft.carry(.user, value.text, of: shown, at: value.place)
             case "gid": draft.carry(.group, value.text, of: shown, at: value.place)

@@ -42,7 +42,7 @@ struct MonitTest {
         if let other, other.keyword != "alert" {
             draft.note(
                 .dropped, at: other.place,
-                "else … \(Printable.text(other.text, limit: 20)): nothing runs when an app recovers")
+                "else … \(other.text.singleLine(limit: 20)): nothing runs when an app recovers")
         }
     }
 
@@ -134,7 +134,7 @@ struct MonitTest {
             if let name = connection.protocolName, name != "default" {
                 draft.note(
                     .changed, at: statement.place,
-                    "protocol \(Printable.text(name, limit: 20)) became a probe that only connects")
+                    "protocol \(name.singleLine(limit: 20)) became a probe that only connects")
             }
         }
         guard !lacking.isEmpty else { return }
@@ -155,7 +155,7 @@ struct MonitTest {
     }
 
     private func putStatus(_ status: MonitConnection.Comparison, _ draft: inout AppDraft) {
-        let shown = "status \(status.mark) \(Printable.text(status.value.text, limit: 20))"
+        let shown = "status \(status.mark) \(status.value.text.singleLine(limit: 20))"
         guard let code = status.value.count, (100...599).contains(code) else {
             return draft.note(.dropped, at: status.value.place, "\(shown) is not a code from 100 to 599")
         }

@@ -25,7 +25,7 @@ struct ServiceFolderImport {
     private mutating func read() throws(ImportError) -> ImportResult {
         var result = ImportResult()
         if let type = folder.text("type"), type != "longrun" {
-            let message = "a \(Printable.text(type, limit: 20)) of s6-rc is not a program that keeps running"
+            let message = "a \(type.singleLine(limit: 20)) of s6-rc is not a program that keeps running"
             result.notes = [ImportNote(kind: .skipped, place: place("type"), message: message)]
             return result
         }
@@ -106,7 +106,7 @@ struct ServiceFolderImport {
         if let descriptor = folder.text("notification-fd") {
             draft.note(
                 .dropped, at: place("notification-fd"),
-                "an app gets no descriptor \(Printable.text(descriptor, limit: 10)); "
+                "an app gets no descriptor \(descriptor.singleLine(limit: 10)); "
                     + "let the program report by sd_notify, or set Readiness=listen:PORT")
         }
         if folder.names.contains("check") {
@@ -122,7 +122,7 @@ struct ServiceFolderImport {
         if let signal = folder.text("down-signal"), !["SIGTERM", "TERM", "15"].contains(signal) {
             draft.note(
                 .dropped, at: place("down-signal"),
-                "\(Printable.text(signal, limit: 20)) has no counterpart: an app ends at SIGTERM")
+                "\(signal.singleLine(limit: 20)) has no counterpart: an app ends at SIGTERM")
         }
         for (name, reason) in Self.reasons where folder.names.contains(name) {
             draft.note(.dropped, at: place(name), reason)

@@ -75,7 +75,7 @@ public struct StarterFile: Sendable {
     private var app: [String] {
         var lines = ["[App]", "ExecStart=\(UnitText.command(findings.command))"]
         if isRoot { lines += ["# It was tried as root. Give it a user of its own:", "#User=\(name.prefix)"] }
-        if directory != "/", !Printable.text(directory).contains("\u{fffd}") {
+        if directory != "/", !directory.contains("\u{fffd}"), directory.singleLine() == directory {
             let reason =
                 needsDirectory
                 ? "# The command names files in this folder."
@@ -176,7 +176,7 @@ public struct StarterFile: Sendable {
 
     /// A port that the kernel chooses is not named in the command: ip(7), ip_local_port_range.
     private func isSteady(_ address: String) -> Bool {
-        guard Printable.text(address) == address, !address.contains(" ") else { return false }
+        guard address.singleLine() == address, !address.contains(" ") else { return false }
         guard !Self.isUnix(address), let port = Int(address.split(separator: ":").last ?? "") else { return true }
         return port < 32_768 || findings.command.contains { $0.contains(String(port)) }
     }

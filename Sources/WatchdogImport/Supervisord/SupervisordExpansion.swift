@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
+
 /// `%(name)s` in supervisord's values, which Python's `%` operator replaces: docs.python.org, "printf-style String
 /// Formatting".
 struct SupervisordExpansion {
@@ -40,7 +42,7 @@ struct SupervisordExpansion {
             rest = rest.dropFirst(width.count)
             guard let kind = rest.first, "sdiu".contains(kind), (Int(width) ?? 0) <= Self.maximumWidth else {
                 throw Invalid(
-                    message: "%(\(Printable.text(name, limit: 40))) lacks the s or d after it; write %(NAME)s")
+                    message: "%(\(name.singleLine(limit: 40))) lacks the s or d after it; write %(NAME)s")
             }
             rest = rest.dropFirst()
             if marksUnknown, name.hasPrefix("ENV_"), values[name] == nil {
@@ -54,7 +56,7 @@ struct SupervisordExpansion {
 
     private func value(of name: String) throws(Invalid) -> String {
         if let value = values[name] { return value }
-        let shown = Printable.text(name, limit: 40)
+        let shown = name.singleLine(limit: 40)
         throw Invalid(
             message: name.hasPrefix("ENV_")
                 ? "%(\(shown))s is a variable of supervisord's own environment; write its value"
@@ -65,7 +67,7 @@ struct SupervisordExpansion {
         _ value: String, isNumber: Bool, _ flags: Substring, _ width: Int, _ name: String
     ) throws(Invalid) -> String {
         guard !isNumber || Int(value) != nil else {
-            throw Invalid(message: "%(\(Printable.text(name, limit: 40)))d is not a number; write s instead of d")
+            throw Invalid(message: "%(\(name.singleLine(limit: 40)))d is not a number; write s instead of d")
         }
         var digits = value
         if isNumber, flags.contains("+"), !value.hasPrefix("-") { digits = "+" + value }

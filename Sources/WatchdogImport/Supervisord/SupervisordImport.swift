@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
 import WatchdogConfiguration
 
 /// Makes apps of supervisord's `[program:NAME]` sections: supervisord.org, "Configuration File".
@@ -50,7 +51,7 @@ struct SupervisordImport {
             } else if section.name == "supervisord" {
                 result.notes += daemon?.notes ?? []
             } else if let reason = Self.reason(section.name) {
-                note(reason.kind, section.place, "[\(Printable.text(section.name, limit: 60))] \(reason.text)")
+                note(reason.kind, section.place, "[\(section.name.singleLine(limit: 60))] \(reason.text)")
             }
         }
         return result
@@ -164,7 +165,7 @@ struct SupervisordImport {
         if numbers > 1 {
             note(
                 .changed, section.place,
-                "[\(Printable.text(section.name))] became \(numbers) apps, one for each process")
+                "[\(section.name.singleLine())] became \(numbers) apps, one for each process")
         }
         result.notes += notes
     }

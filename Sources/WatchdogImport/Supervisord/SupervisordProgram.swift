@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
 import WatchdogConfiguration
 
 /// The settings of one `[program:NAME]` section.
@@ -105,7 +106,7 @@ struct SupervisordProgram {
 
     private mutating func putCommand(_ draft: inout AppDraft) throws(ImportError) {
         guard let command = take("command"), !command.value.isEmpty else {
-            throw ImportError(section.place, "[\(Printable.text(section.name, limit: 60))] has no command=")
+            throw ImportError(section.place, "[\(section.name.singleLine(limit: 60))] has no command=")
         }
         let words: [String]
         do throws(ShellWords.Invalid) {
@@ -120,7 +121,7 @@ struct SupervisordProgram {
 
     private func putEnvironment(_ draft: inout AppDraft) {
         for (name, value, option) in variables {
-            let shown = "environment: \(Printable.text(name, limit: 40))"
+            let shown = "environment: \(name.singleLine(limit: 40))"
             guard !value.contains(SupervisordExpansion.unknown) else {
                 draft.note(
                     .toDo, at: option.place,

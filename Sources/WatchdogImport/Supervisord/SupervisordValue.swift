@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
+
 /// Values that supervisord itself refuses unless they have one of a few forms: each is an error here too.
 enum SupervisordValue {
     /// A whole number.
@@ -55,7 +57,7 @@ extension INIFile.Option {
         let path = "\(folder)/\(value)"
         draft.note(
             .changed, at: place,
-            "\(shown) is relative to where supervisord is started; it became \(Printable.text(path))")
+            "\(shown) is relative to where supervisord is started; it became \(path.singleLine())")
         return path
     }
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
+
 /// `KEY=value,KEY2="value, 2"` of supervisord's `environment`, which it takes apart with Python's shlex in its older
 /// mode: a word of letters, digits and a few marks, or a text in quotes, or any other character by itself.
 struct SupervisordVariables {
@@ -61,7 +63,7 @@ struct SupervisordVariables {
                 rest = rest.drop { $0 != "\n" }
             } else if first == "\"" || first == "'" {
                 guard let close = rest.dropFirst().firstIndex(of: first) else {
-                    let name = tokens.count >= 2 ? Printable.text(tokens[tokens.count - 2], limit: 40) : "a value"
+                    let name = tokens.count >= 2 ? tokens[tokens.count - 2].singleLine(limit: 40) : "a value"
                     throw Invalid(message: "the quote of \(name) is never closed; write KEY=\"value\",KEY2=\"value\"")
                 }
                 tokens.append(String(rest[...close]))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
 import WatchdogConfiguration
 
 /// The settings of a unit that are in force, after its drop-ins: systemd.unit(5).
@@ -42,7 +43,7 @@ struct SystemdUnit {
         let place = ImportPlace(file: file, line: setting.line)
         guard !setting.section.hasPrefix("X-"), !setting.key.hasPrefix("X-") else { return }
         guard ["Unit", "Service", "Install"].contains(setting.section) else {
-            let section = Printable.text(setting.section, limit: 40)
+            let section = setting.section.singleLine(limit: 40)
             return stray(setting, place, "is in [\(section)], not in [Unit], [Service] or [Install]")
         }
         if let section = SystemdSections.section(of: setting.key, unlike: setting.section) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
 import WatchdogConfiguration
 
 /// Where systemd finds a unit: systemd.unit(5).
@@ -44,10 +45,10 @@ extension Importer {
         }
         let asked = Self.lastPart(path)
         if asked != unit.name {
-            note("\(Printable.text(asked)) is another name of \(Printable.text(unit.name)), which is imported")
+            note("\(asked.singleLine()) is another name of \(unit.name.singleLine()), which is imported")
         }
         if let other = replacement(of: unit) {
-            let shown = Printable.text(other)
+            let shown = other.singleLine()
             note(
                 isMasked(other)
                     ? "systemd starts nothing of this name, because \(shown) masks it"

@@ -92,7 +92,7 @@ public struct UnitWrap: Hashable, Sendable {
             span > .zero, !isGiven("--update")
         {
             words += ["--update", "\"\(TimeSpan.format(span))\""]
-            notes.append("watchdogd enforces WatchdogSec=\(Printable.text(watchdog.value)) and answers systemd itself")
+            notes.append("watchdogd enforces WatchdogSec=\(watchdog.value.singleLine()) and answers systemd itself")
         }
         if let restart = last("Restart")?.value, ["no", "on-success"].contains(restart) {
             notes.append("Restart=\(restart): a hang ends the service, and nothing starts it again")
@@ -104,7 +104,7 @@ public struct UnitWrap: Hashable, Sendable {
         }
         if let filter = last("SystemCallFilter") {
             notes.append(
-                "SystemCallFilter=\(Printable.text(filter.value, limit: 40)) may forbid ptrace(2) and unshare(2): crash logs then "
+                "SystemCallFilter=\(filter.value.singleLine(limit: 40)) may forbid ptrace(2) and unshare(2): crash logs then "
                     + "have fewer stacks")
         }
         words += options.words.map { Self.quoted($0, isExpanded: !prefix.contains(":")) } + ["--", rest]
@@ -179,7 +179,7 @@ public struct UnitWrap: Hashable, Sendable {
         case ("KillMode", "none"), ("KillMode", "process"):
             "KillMode=\(setting.value): watchdogd run leaves no process behind; observe it instead"
         case ("KillSignal", let signal) where !SystemdValue.isWatchdogdsOwn(setting):
-            "KillSignal=\(Printable.text(signal, limit: 40)): watchdogd run asks the program to exit by SIGTERM; observe it instead"
+            "KillSignal=\(signal.singleLine(limit: 40)): watchdogd run asks the program to exit by SIGTERM; observe it instead"
         case ("FileDescriptorStoreMax", let count) where count != "0":
             "FileDescriptorStoreMax=: watchdogd run does not pass descriptors on; observe it instead"
         case ("SuccessExitStatus", let codes), ("RestartPreventExitStatus", let codes),
@@ -191,7 +191,7 @@ public struct UnitWrap: Hashable, Sendable {
         }
     }
 
-    /// The lines that change, as a diff shows them.
+    /// The lines that change, as a diff shows them, safe for a terminal.
     ///
     /// - Parameter old: the present drop-in; nil if there is none.
     public static func difference(from old: String?, to new: String?) -> String {
@@ -216,7 +216,7 @@ public struct UnitWrap: Hashable, Sendable {
                 position += 1
             }
         }
-        return lines.map { $0 + "\n" }.joined()
+        return lines.map { $0.singleLine() + "\n" }.joined()
     }
 }
 

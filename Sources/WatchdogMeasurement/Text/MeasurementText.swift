@@ -159,7 +159,7 @@ public struct MeasurementText {
 
     private func wrapped(_ text: String, indent: String) -> [String] {
         // No line begins with a unit.
-        text.replacing(" %", with: "\u{a0}%").wrapped(columns: width, indent: indent)
+        text.singleLine().replacing(" %", with: "\u{a0}%").wrapped(columns: width, indent: indent)
             .map { $0.replacing("\u{a0}%", with: " %") }
     }
 }

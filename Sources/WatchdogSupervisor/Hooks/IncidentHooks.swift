@@ -4,7 +4,6 @@ import WatchdogBase
 import WatchdogConfiguration
 import WatchdogLinux
 import WatchdogReport
-import WatchdogWire
 
 /// Runs the commands of `OnIncident=` and `--on-incident`, each in a cgroup of its own and for a limited time.
 ///
@@ -178,7 +177,7 @@ final class IncidentHooks {
     private func fail(_ facts: HookFacts, _ reason: String) { say(facts, "failed: \(reason)") }
 
     private func say(_ facts: HookFacts, _ words: String) {
-        host.log.tell(nil, line: "\(facts.app.printable(limit: 64)): the command for incidents \(words)")
+        host.log.tell(nil, line: "\(facts.app.singleLine(limit: 64)): the command for incidents \(words)")
     }
 }
 

@@ -3,7 +3,6 @@
 import WatchdogBase
 import WatchdogCapture
 import WatchdogLinux
-import WatchdogWire
 
 /// What the reports of an app lack because earlier reads of its memory, or of that of other apps of its user, have not
 /// returned; says so once.
@@ -66,7 +65,7 @@ final class ReportGaps {
 
     private func tell(_ kind: EventKind, _ text: String, of tenant: Tenant?) {
         let subject = tenant.map { EventSubject(app: $0.app) }
-        let line = (tenant.map { "\($0.app.printable(limit: 64)): " } ?? "") + text
+        let line = (tenant.map { "\($0.app.singleLine(limit: 64)): " } ?? "") + text
         log.tell(JournalEntry(kind, line, about: subject), line: line)
     }
 }

@@ -7,7 +7,6 @@ import WatchdogPolicy
 import WatchdogRendering
 import WatchdogReport
 import WatchdogVerdict
-import WatchdogWire
 
 extension JournalEntry {
     /// An entry with the fields common to all of watchdogd's entries.
@@ -23,7 +22,7 @@ extension JournalEntry {
         add("MESSAGE_ID", kind.messageID)
         add("WATCHDOGD_KIND", kind.rawValue)
         guard let subject else { return }
-        add("WATCHDOGD_APP", subject.app.printable(limit: 255))
+        add("WATCHDOGD_APP", subject.app.singleLine(limit: 255))
         add("WATCHDOGD_PID", subject.pid.map { "\($0)" })
         add("WATCHDOGD_LAUNCH_ID", subject.launch)
         add("WATCHDOGD_APP_VERSION", subject.version)
@@ -34,7 +33,7 @@ extension JournalEntry {
 
     /// The entry for a notice, worded by ``Narration``; nil if a later entry covers it.
     init?(_ notice: Notice, about subject: EventSubject, mayNameObject: Bool = geteuid() == 0) {
-        let narration = Narration(name: subject.app.printable(limit: 64), verbosity: .verbose)
+        let narration = Narration(name: subject.app.singleLine(limit: 64), verbosity: .verbose)
         guard let kind = EventKind(notice), let text = narration.line(for: notice) else { return nil }
         self.init(kind, text, about: subject, mayNameObject: mayNameObject)
         switch notice {
@@ -78,7 +77,7 @@ extension JournalEntry {
         _ event: some ReportedEvent, _ report: ReportOutcome, about subject: EventSubject, carriesReport: Bool = true,
         mayNameObject: Bool = geteuid() == 0
     ) {
-        let narration = Narration(name: subject.app.printable(limit: 64), verbosity: .verbose)
+        let narration = Narration(name: subject.app.singleLine(limit: 64), verbosity: .verbose)
         self.init(
             event.eventKind, narration.lines(of: event, pid: subject.pid, report), about: subject,
             mayNameObject: mayNameObject)
@@ -157,7 +156,7 @@ extension EventKind {
 extension NamedReport {
     /// Says that the report has names now.
     func tell(_ log: EventLog) {
-        guard let line = line(name: appName.printable(limit: 64)) else { return }
+        guard let line = line(name: appName.singleLine(limit: 64)) else { return }
         log.tell(JournalEntry(self, line), line: line)
     }
 }

@@ -2,7 +2,6 @@
 
 import WatchdogBase
 import WatchdogPolicy
-import WatchdogWire
 
 extension Narration {
     func text(for notice: LifecycleNotice) -> (isDetail: Bool, text: String) {
@@ -19,7 +18,7 @@ extension Narration {
         case .longTask(let task, let age):
             (
                 false,
-                "\(name) began the background task \"\(task.name.printable(limit: 128))\" \(age.brief) ago and has not"
+                "\(name) began the background task \"\(task.name.singleLine(limit: 128))\" \(age.brief) ago and has not"
                     + " ended it; in the background, the app could be killed for that"
             )
         case .suspended(let after):
@@ -30,7 +29,7 @@ extension Narration {
             (
                 false,
                 "\(name) is suspended and holds locks on "
-                    + files.prefix(4).map { $0.path.printable(limit: 256) }.joined(separator: ", ")
+                    + files.prefix(4).map { $0.path.singleLine(limit: 256) }.joined(separator: ", ")
                     + (files.count > 4 ? " and \(files.count - 4) more" : "")
             )
         case .resumed(let after):
@@ -38,9 +37,9 @@ extension Narration {
         case .responsive(let after):
             (true, "\(name) answered \(after.brief) after the request to resume")
         case .handled(let event, let after):
-            (true, "\(name) handled the event \(event.printable(limit: 64)) in \(after.brief)")
+            (true, "\(name) handled the event \(event.singleLine(limit: 64)) in \(after.brief)")
         case .refused(let request, let refusal):
-            (false, "\(name): \(request.description.printable(limit: 80)) refused, \(refusal.words)")
+            (false, "\(name): \(request.description.singleLine(limit: 80)) refused, \(refusal.words)")
         }
     }
 }

@@ -4,7 +4,6 @@ import WatchdogBase
 import WatchdogPolicy
 import WatchdogReport
 import WatchdogVerdict
-import WatchdogWire
 
 /// The text of notices on stderr, one line each.
 struct Narration {
@@ -96,11 +95,11 @@ struct Narration {
 
     private func text(for notice: ProbeNotice) -> String {
         switch notice {
-        case .failed(let missed): "\(name): \(missed)".printable(limit: 400)
+        case .failed(let missed): "\(name): \(missed)".singleLine(limit: 400)
         case .recovered(let failures):
             "\(name) answers again after \(failures == 1 ? "1 failed probe" : "\(failures) failed probes")"
         case .impossible(let reason):
-            "\(name) cannot be probed, which does not count as a failure: \(reason)".printable(limit: 400)
+            "\(name) cannot be probed, which does not count as a failure: \(reason)".singleLine(limit: 400)
         case .overslept(let late):
             "watchdogd itself did not run for \(late.brief); the probe of \(name) is repeated"
         case .credited(let credit):
@@ -146,9 +145,9 @@ extension Narration {
         switch incident.cause {
         case .exhausted:
             "\(incident.event.omission) within \(TimeSpan.text(incident.allowance))"
-                + (incident.awaited.map { ", waiting for \($0)".printable(limit: 200) } ?? "")
+                + (incident.awaited.map { ", waiting for \($0)".singleLine(limit: 200) } ?? "")
         case .triggered: "it asked for this with WATCHDOG=trigger"
-        case .probesFailed(let missed): "\(missed)".printable(limit: 400)
+        case .probesFailed(let missed): "\(missed)".singleLine(limit: 400)
         case .launchCPUTime: "\(incident.event.omission) after \(TimeSpan.text(incident.allowance)) of CPU time"
         case .backgroundTasks(let tasks, _):
             "\(tasks.count == 1 ? "a background task" : "\(tasks.count) background tasks") open after"

@@ -98,7 +98,7 @@ struct LaunchTrace: Hashable, Sendable {
     private var hasOpenTask: Bool { tasks.contains { $0.end == nil } }
 
     private mutating func begin(_ task: String, at now: Instant, isReady: Bool) {
-        let name = task.printable(limit: 64)
+        let name = task.singleLine(limit: 64)
         guard !isReady || hasOpenTask, tasks.count < Self.taskLimit, !tasks.contains(where: { $0.name == name }) else {
             lost += 1
             return
@@ -107,7 +107,7 @@ struct LaunchTrace: Hashable, Sendable {
     }
 
     private mutating func end(_ task: String, at now: Instant) {
-        let name = task.printable(limit: 64)
+        let name = task.singleLine(limit: 64)
         guard let index = tasks.firstIndex(where: { $0.name == name && $0.end == nil }) else { return lost += 1 }
         tasks[index].end = now
     }
@@ -161,7 +161,7 @@ struct LaunchTrace: Hashable, Sendable {
         }
         intervals.append(
             Interval(
-                name: signpost.name.printable(limit: 64), category: signpost.category.printable(limit: 64),
+                name: signpost.name.singleLine(limit: 64), category: signpost.category.singleLine(limit: 64),
                 id: signpost.id, start: at, end: nil, isOnMainThread: signpost.isOnMainThread,
                 isEvent: signpost.phase == .event))
     }

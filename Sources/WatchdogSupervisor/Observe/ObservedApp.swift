@@ -6,7 +6,6 @@ import WatchdogLinux
 import WatchdogPolicy
 import WatchdogReport
 import WatchdogReportStore
-import WatchdogWire
 
 /// One target of `watchdogd observe`: judges its process, over restarts, and reports on it.
 ///
@@ -97,7 +96,7 @@ final class ObservedApp {
 
     private func connect(_ launch: AppLaunch) {
         let narration = Narration(
-            name: launch.shell.configuration.name.printable(limit: 64), verbosity: configuration.verbosity)
+            name: launch.shell.configuration.name.singleLine(limit: 64), verbosity: configuration.verbosity)
         launch.supervisor.onNotice = { [unowned self, unowned launch] notice in
             switch notice {
             // Already reported, with more detail; an end is reported when it is handled.

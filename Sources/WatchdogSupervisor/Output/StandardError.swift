@@ -74,7 +74,7 @@ public enum StandardError {
     /// Writes lines without a prefix, or as one object; lines that cannot be written immediately are lost.
     static func show(_ lines: String) {
         guard format == .text else { return _ = say(lines, as: .info, within: .zero) }
-        for line in lines.split(separator: "\n") { _ = say(String(line), prefix: "", within: .zero) }
+        for line in lines.split(separator: "\n") { _ = say(line.singleLine(), prefix: "", within: .zero) }
     }
 
     /// Writes an entry for the journal as a line: `text`, or the entry's fields as a JSON object.
@@ -109,8 +109,7 @@ public enum StandardError {
         let (format, app) = style.withLock(\.self)
         if format == .json { return write(JSONLogLine(level, text, app: app).bytes, within: limit) }
         // Names of files and apps may contain escape sequences for the terminal.
-        let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { String($0).singleLine() }
-        let text = prefix.withLock { $0.text(level, before: lines, columns: columns) }
+        let text = prefix.withLock { $0.text(level, before: text.terminalLines, columns: columns) }
         return say(text, prefix: "", within: limit)
     }
 

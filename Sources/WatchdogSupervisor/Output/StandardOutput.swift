@@ -2,9 +2,18 @@
 
 // `stdout` is a variable in C.
 @preconcurrency import Glibc
+import WatchdogBase
 
 /// What was printed on file descriptor 1.
 public enum StandardOutput {
+    /// Prints text that programs and editors read: as it is, but safe where it goes to a terminal.
+    ///
+    /// JSON, app files and metrics may hold names that would control a terminal, and must not lose them in a pipe.
+    public static func emit(_ text: String) {
+        guard isatty(STDOUT_FILENO) == 1 else { return print(text, terminator: "") }
+        print(text.replacing("\t", with: "    ").terminalLines.joined(separator: "\n"), terminator: "")
+    }
+
     /// Writes what is still in the buffer.
     ///
     /// - Returns: why some of the output is lost, such as for a full disk; nil if all has been written.

@@ -6,7 +6,6 @@ import WatchdogLinux
 import WatchdogPolicy
 import WatchdogReport
 import WatchdogVerdict
-import WatchdogWire
 
 /// Searches for what a crashed process left: its core file, or what systemd-coredump made of it.
 ///
@@ -70,7 +69,7 @@ struct PostMortem: Sendable {
         let deadline = Instant.now() + Self.readingTime
         var refusal: String?
         for candidate in search.candidates(name) {
-            let path = candidate.path.printable(limit: 512)
+            let path = candidate.path.singleLine(limit: 512)
             do throws(CoreError) {
                 let core = try CoreContents(
                     reading: candidate.descriptor.number, of: process, until: deadline)
@@ -88,7 +87,7 @@ struct PostMortem: Sendable {
                 refusal = refusal ?? "the core file \(path) cannot be used: \(error)"
             }
         }
-        let folders = search.folders(name).map { $0.printable(limit: 255) }.joined(separator: ", ")
+        let folders = search.folders(name).map { $0.singleLine(limit: 255) }.joined(separator: ", ")
         crash.stacks = "none: " + (refusal ?? "its core file was not found in \(folders)")
         return .nothing
     }
@@ -98,7 +97,7 @@ struct PostMortem: Sendable {
     private func ask(_ program: String, _ crash: inout CrashDetails) -> Finding {
         let name = program.split(separator: "/").last.map(String.init) ?? program
         guard name == "systemd-coredump" else {
-            crash.stacks = "none: the kernel gave the core to \(program.printable(limit: 255))"
+            crash.stacks = "none: the kernel gave the core to \(program.singleLine(limit: 255))"
             return .nothing
         }
         let patience = crash.isKnown ? Self.journalPatience : Self.briefPatience
@@ -116,7 +115,7 @@ struct PostMortem: Sendable {
         if !crash.isKnown, let signal = entry.signal {
             crash.note(signal: Int(signal))
         }
-        let file = entry.file.map { " (core: \($0.printable(limit: 255)))" } ?? ""
+        let file = entry.file.map { " (core: \($0.singleLine(limit: 255)))" } ?? ""
         guard let stacks = CoredumpMessage.read(entry.message, process: Int(process)) else {
             crash.stacks = "none: systemd-coredump found no stacks; coredumpctl debug \(process) may\(file)"
             return .nothing

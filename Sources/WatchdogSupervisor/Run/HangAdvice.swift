@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
 import WatchdogConfiguration
 import WatchdogLinux
 import WatchdogPolicy
-import WatchdogWire
 
 /// What to do about a run that nothing watches for hangs.
 struct HangAdvice: Hashable {
@@ -18,7 +18,7 @@ struct HangAdvice: Hashable {
             option = nil
             return
         }
-        let target = ProbeAdvice.target(arguments, readiness)?.printable(limit: 120)
+        let target = ProbeAdvice.target(arguments, readiness)?.singleLine(limit: 120)
         option = "--probe \(target ?? "tcp:ADDR, --probe http://ADDR/PATH or --probe exec:CMD")"
     }
 

@@ -7,7 +7,6 @@ import WatchdogLinux
 import WatchdogPolicy
 import WatchdogRemote
 import WatchdogVerdict
-import WatchdogWire
 
 /// The socket of the program that drives a run: requests come in, events go out, and its end is the app's end.
 ///
@@ -78,7 +77,7 @@ final class RemoteControl {
             case .kill: kill()
             }
         } catch {
-            tell(.refused(request: String(decoding: line, as: UTF8.self).printable(limit: 64), reason: "\(error)"))
+            tell(.refused(request: String(decoding: line, as: UTF8.self).singleLine(limit: 64), reason: "\(error)"))
         }
         tellState()
     }
@@ -97,7 +96,7 @@ final class RemoteControl {
             onFault(fault)
             tell(.injected(fault: fault.description))
         } catch {
-            tell(.refused(request: "fault \(text.printable(limit: 64))", reason: "\(error)"))
+            tell(.refused(request: "fault \(text.singleLine(limit: 64))", reason: "\(error)"))
         }
     }
 

@@ -64,6 +64,6 @@ final class RunNotifier {
             isReloading = false
             notifier.say(["READY=1"])
         }
-        if let status = message.status { notifier.mention("STATUS=\(status.printable(limit: 400))") }
+        if let status = message.status { notifier.mention("STATUS=\(status.singleLine(limit: 400))") }
     }
 }

@@ -10,7 +10,6 @@ import WatchdogRendering
 import WatchdogReport
 import WatchdogReportStore
 import WatchdogVerdict
-import WatchdogWire
 
 /// Executes the effects of the ``AppMachine`` of a program in the foreground, and reports on them: lines while it runs,
 /// and the summary and the exit code at its end.
@@ -71,7 +70,7 @@ final class RunSession {
             try LaunchHistory(settings, on: launch.shell.host, tell: { $0.mention() })
         }
         expectations = RunExpectations(configuration.expectations)
-        narration = Narration(name: configuration.spec.name.printable(limit: 64), verbosity: configuration.verbosity)
+        narration = Narration(name: configuration.spec.name.singleLine(limit: 64), verbosity: configuration.verbosity)
         var restart = RestartSettings()
         restart.policy = .never
         driver = AppDriver(AppMachine(.enabled, restart: Shared(wrappedValue: restart), seed: 0), on: loop)

@@ -3,7 +3,6 @@
 import WatchdogBase
 import WatchdogPolicy
 import WatchdogReport
-import WatchdogWire
 
 extension RunSummary.Launch {
     /// The launch with what the app reported about it.
@@ -61,7 +60,7 @@ extension RunSummary.Lifecycle {
                 Moment(state: $0.state.rawValue, milliseconds: ($0.at - launchedAt).milliseconds)
             },
             backgroundTasks: record.taskCount,
-            openTasks: record.openTasks.prefix(64).map { $0.name.printable(limit: 128) },
+            openTasks: record.openTasks.prefix(64).map { $0.name.singleLine(limit: 128) },
             resumes: Resumes(
                 count: record.resumes.count,
                 p50Milliseconds: record.resumes.quantile(0.5)?.milliseconds,

@@ -3,7 +3,6 @@
 import Glibc
 import WatchdogBase
 import WatchdogLinux
-import WatchdogWire
 
 /// A process that watchdogd did not start and whose stacks it may read.
 struct ForeignProcess {
@@ -21,7 +20,7 @@ struct ForeignProcess {
         guard let stat = ProcessStat.read(id), let status = ProcessStatus.read(id) else {
             throw RunError("there is no process \(id)", exitCode: 66)
         }
-        let name = stat.name.printable(limit: 64)
+        let name = stat.name.singleLine(limit: 64)
         guard status.process == id else {
             throw .usage("\(id) is a thread of process \(status.process); use \(status.process)")
         }
