@@ -59,6 +59,22 @@ extension Duration {
 }
 
 extension Duration {
+    /// Milliseconds without a unit, like ``seconds(fractionDigits:)``: `754.0`.
+    package func milliseconds(fractionDigits: Int) -> String {
+        (self * 1_000).seconds(fractionDigits: fractionDigits)
+    }
+
+    /// The value with a number of significant digits, in whole microseconds; from two minutes on, in whole seconds.
+    package func rounded(digits: Int) -> Duration {
+        let microseconds = max(0, nanoseconds) / 1_000
+        let limit = (0..<digits).reduce(Int64(1)) { limit, _ in limit * 10 }
+        var unit: Int64 = 1
+        if microseconds >= 120_000_000 { unit = 1_000_000 } else { while microseconds / unit >= limit { unit *= 10 } }
+        return .microseconds((microseconds + unit / 2) / unit * unit)
+    }
+}
+
+extension Duration {
     /// An offset from another time: `+2.000 s`.
     package var offsetText: String {
         let text = seconds(fractionDigits: nanoseconds.magnitude < 10_000_000_000 ? 3 : 2)
@@ -67,7 +83,10 @@ extension Duration {
 }
 
 extension Duration {
-    /// A measured duration with about three significant digits: `52 ms`, `2.35 s`, `20.00 s`, `2 min 5 s`, `3 d 4 h`.
+    /// A measured duration to read, with about three significant digits: `52 ms`, `2.35 s`, `20.00 s`, `2 min 5 s`,
+    /// `3 d 4 h`.
+    ///
+    /// ``figure(digits:)`` is for columns, ``TimeSpan/text(_:)`` for what was set.
     package var brief: String {
         let nanoseconds = max(0, nanoseconds)
         switch nanoseconds {
@@ -77,6 +96,24 @@ extension Duration {
         case ..<120_000_000_000: return Self.decimal((nanoseconds + 5_000_000) / 10_000_000, places: 2) + " s"
         default: return rough
         }
+    }
+
+    /// A measured duration in a column of figures, always with that many digits from a millisecond on: `52 µs`, `12.3 ms`,
+    /// `1.23 s`; from a thousand seconds on, two units: `16 min 40 s`.
+    package func figure(digits: Int = 3) -> String {
+        let nanoseconds = max(0, nanoseconds)
+        guard nanoseconds >= 999_500 else { return "\((nanoseconds + 500) / 1_000) µs" }
+        guard nanoseconds < 1_000_000_000_000 else { return rough }
+        for (unit, name) in [(Int64(1_000_000), "ms"), (1_000_000_000, "s")] {
+            for places in (0..<digits).reversed() {
+                let scale = (0..<places).reduce(Int64(1)) { scale, _ in scale * 10 }
+                let rounded = (nanoseconds + unit / scale / 2) / (unit / scale)
+                // Three digits before the point, at most.
+                guard rounded / scale < 1_000, String(rounded).count <= digits else { continue }
+                return (places > 0 ? Self.decimal(rounded, places: places) : "\(rounded)") + " " + name
+            }
+        }
+        return rough
     }
 
     /// The largest unit: `3 d`, `2 h`, `5 min`, `12 s`.

@@ -111,11 +111,13 @@ public enum TimeSpan {
         return (whole, fraction, scale)
     }
 
-    /// A duration for people, to the microsecond: `1 min 30 s`, `2.5 s`, `250 ms`, `52 µs`.
+    /// A setting or limit for people: `1 min 30 s`, `2.5 s`, `250 ms`, `52 µs`.
     ///
-    /// For settings and limits, which are exact; ``Swift/Duration/brief`` is for what was measured.
+    /// Whole milliseconds are exact. What is finer is what is left of a limit, and has three digits: `1.99 s`. What was
+    /// measured is a ``Swift/Duration/brief``.
     public static func text(_ duration: Duration) -> String {
-        parts(duration).map { "\($0) \($1 == "us" ? "\u{b5}s" : $1)" }.joined(separator: " ")
+        parts(duration.nanoseconds % 1_000_000 == 0 ? duration : duration.rounded(digits: 3))
+            .map { "\($0) \($1 == "us" ? "\u{b5}s" : $1)" }.joined(separator: " ")
     }
 
     /// Formats a duration so that ``parse(_:)`` can read it back, to the microsecond: `1min 30s`, `2.5s`, `250ms`.

@@ -3,6 +3,7 @@
 import ArgumentParser
 import FoundationEssentials
 import Glibc
+import WatchdogBase
 import WatchdogConfiguration
 import WatchdogImport
 import WatchdogLinux
@@ -101,7 +102,7 @@ struct InitCommand: ParsableCommand {
     }
 
     private func findings() throws -> TrialFindings {
-        StandardError.say("launching \(command[0]) for at most \(TrialText.span(within))")
+        StandardError.say("launching \(command[0]) for at most \(TimeSpan.text(within))")
         do throws(MeasuringError) {
             let trial = try ProgramTrial(
                 command, environment: .inherited, within: within, showsOutput: showOutput)

@@ -77,6 +77,10 @@ struct TimeSpanTests {
         #expect(TimeSpan.text(.milliseconds(250)) == "250 ms")
         #expect(TimeSpan.text(.seconds(90)) == "1 min 30 s")
         #expect(TimeSpan.text(.zero) == "0 \u{b5}s" && TimeSpan.text(.milliseconds(3_602_500)) == "1 h 2.5 s")
+        // What is left of an allowance, not what somebody has set.
+        #expect(TimeSpan.text(.nanoseconds(1_993_252_001)) == "1.99 s")
+        #expect(TimeSpan.text(.milliseconds(1_993)) == "1.993 s")
+        #expect(TimeSpan.text(.microseconds(90_000_500)) == "1 min 30 s")
         #expect(try TimeSpan.parse(TimeSpan.text(.microseconds(928))) == .microseconds(928))
     }
 

@@ -109,7 +109,7 @@ struct TextTests {
     @Test("A duration has three digits and a unit")
     func durations() {
         let shown = [0, 999, 1_000, 12_345, 99_950, 999_499, 999_500, 1_500_000, 59_960_000, 1_000_000_000]
-            .map { Duration.microseconds($0).shown }
+            .map { Duration.microseconds($0).figure() }
         #expect(
             shown == [
                 "0 µs", "999 µs", "1.00 ms", "12.3 ms", "100 ms", "999 ms", "1.00 s", "1.50 s", "60.0 s", "16 min 40 s",

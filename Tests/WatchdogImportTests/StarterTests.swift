@@ -105,7 +105,7 @@ struct StarterTests {
         #expect(
             TrialText(findings).lines == [
                 "opened the channel after 40 ms", "READY=1 after 1.23 s, channel", "WATCHDOG=1 1 time",
-                "listens on 127.0.0.1:80 after 12 s; answered GET / with 200",
+                "listens on 127.0.0.1:80 after 12.00 s; answered GET / with 200",
                 "did not exit within 5.00 s of SIGTERM; killed",
             ])
     }

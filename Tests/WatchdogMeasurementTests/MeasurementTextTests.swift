@@ -88,7 +88,7 @@ struct MeasurementTextTests {
         arguments: [
             (0, "0 µs"), (941_600, "942 µs"), (999_499, "999 µs"), (999_500, "1.000 ms"), (9_999_499, "9.999 ms"),
             (9_999_500, "10.00 ms"), (38_610_000, "38.61 ms"), (246_000_000, "246.0 ms"), (999_949_999, "999.9 ms"),
-            (999_950_000, "1.000 s"), (12_340_000_000, "12.3 s"),
+            (999_950_000, "1.000 s"), (12_340_000_000, "12.34 s"),
         ])
     func times(nanoseconds: Int64, text: String) {
         #expect(FigureText.time(.nanoseconds(nanoseconds)) == text)

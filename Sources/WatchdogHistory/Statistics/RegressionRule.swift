@@ -33,14 +33,7 @@ public struct LaunchRegression: Equatable, Sendable {
     public var text: String {
         let percent = Int(((ratio - 1) * 100).rounded())
         return "launches \(percent) % more slowly since version \(version.text): \(measure.rawValue) "
-            + "\(TimeSpan.text(Self.rounded(after))), with \(former.text) \(TimeSpan.text(Self.rounded(before)))"
-    }
-
-    /// Three digits are more than the measurement is worth.
-    private static func rounded(_ duration: Duration) -> Duration {
-        var unit: Int64 = 1
-        while duration.wholeMicroseconds / unit >= 1_000 { unit *= 10 }
-        return .microseconds(duration.wholeMicroseconds / unit * unit)
+            + "\(TimeSpan.text(after.rounded(digits: 3))), with \(former.text) \(TimeSpan.text(before.rounded(digits: 3)))"
     }
 }
 

@@ -75,7 +75,7 @@ public struct LaunchesText: Sendable {
         ]
         for group in table.groups {
             let assumed = group.assumed == 0 ? "-" : "\(group.assumed)"
-            let spans = [0.5, 0.9, 0.99].map { group.durations.quantile($0)?.shown ?? "-" }
+            let spans = [0.5, 0.9, 0.99].map { group.durations.quantile($0)?.figure() ?? "-" }
             lines.append(
                 line(
                     group.label,
@@ -90,7 +90,7 @@ public struct LaunchesText: Sendable {
         let width = max(title.count, parts.map(\.title.count).max() ?? 0)
         return [line(title, ["count", "p50", "p90"], [], width)]
             + parts.map { part in
-                let spans = [0.5, 0.9].map { part.durations.quantile($0)?.shown ?? "-" }
+                let spans = [0.5, 0.9].map { part.durations.quantile($0)?.figure() ?? "-" }
                 return line(part.title, ["\(part.durations.count)"] + spans, [], width)
             }
     }
@@ -110,7 +110,7 @@ public struct LaunchesText: Sendable {
         let largest = rows.map(\.count).max() ?? 0
         guard largest > 0 else { return [] }
         let countWidth = "\(largest)".count + 1
-        let limits = rows.map { "\($0.from.shown) to \($0.to.shown)" }
+        let limits = rows.map { "\($0.from.figure()) to \($0.to.figure())" }
         let limitWidth = limits.map(\.count).max() ?? 0
         let width = min(Self.barColumns, columns - limitWidth - countWidth - 3)
         return zip(rows, limits).map { row, limit in

@@ -96,10 +96,10 @@ public struct StarterFile: Sendable {
         lines += update
         switch findings.end {
         case .terminated(let time):
-            lines += ["# It exited \(TrialText.span(time)) after SIGTERM.", "Terminate=\(Self.allowance(time))"]
+            lines += ["# It exited \(time.brief) after SIGTERM.", "Terminate=\(Self.allowance(time))"]
         case .killed(let time):
             lines += [
-                "# It did not exit within \(TrialText.span(time)) of SIGTERM, and watchdogd kills it when this time is over.",
+                "# It did not exit within \(time.brief) of SIGTERM, and watchdogd kills it when this time is over.",
                 "Terminate=5s",
             ]
         case .exited: lines += ["# From SIGTERM until it has exited.", "#Terminate=5s"]
@@ -109,7 +109,7 @@ public struct StarterFile: Sendable {
 
     private var readiness: [String] {
         if let ready = findings.ready {
-            let time = TrialText.span(ready.time)
+            let time = ready.time.brief
             return ["# It sent READY=1 after \(time).", "Readiness=\(ready.source.rawValue)"]
         }
         guard let listener = chosen else {
@@ -119,7 +119,7 @@ public struct StarterFile: Sendable {
             ]
         }
         return [
-            "# It listened on \(listener.address) after \(TrialText.span(listener.time)).",
+            "# It listened on \(listener.address) after \(listener.time.brief).",
             "Readiness=listen:\(Self.escaped(Self.listening(listener.address)))",
         ]
     }
@@ -159,7 +159,7 @@ public struct StarterFile: Sendable {
     private var restart: [String] {
         var lines = ["[Restart]"]
         if case .exited(let code, let time) = findings.end {
-            lines += ["# In the trial, it exited by itself after \(TrialText.span(time)), with code \(code)."]
+            lines += ["# In the trial, it exited by itself after \(time.brief), with code \(code)."]
         }
         return lines + ["# always, on-failure (unless it exits with 0), on-watchdog, or never.", "Policy=on-failure"]
     }

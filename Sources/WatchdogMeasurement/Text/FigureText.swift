@@ -4,21 +4,11 @@ import WatchdogBase
 
 /// Figures as text.
 enum FigureText {
-    /// `942 µs`, `38.61 ms`, `1.234 s`: four digits, or three below a millisecond.
-    static func time(_ duration: Duration) -> String {
-        let nanoseconds = Double(max(duration.nanoseconds, 0))
-        switch nanoseconds {
-        case ..<999_500: return "\(Int((nanoseconds / 1e3).rounded())) µs"
-        case ..<9_999_500: return decimal(nanoseconds / 1e6, digits: 3) + " ms"
-        case ..<99_995_000: return decimal(nanoseconds / 1e6, digits: 2) + " ms"
-        case ..<999_950_000: return decimal(nanoseconds / 1e6, digits: 1) + " ms"
-        case ..<9_999_500_000: return decimal(nanoseconds / 1e9, digits: 3) + " s"
-        default: return decimal(nanoseconds / 1e9, digits: 1) + " s"
-        }
-    }
-
-    /// The same for a number of nanoseconds.
+    /// `942 µs`, `38.61 ms`, `1.234 s`.
     static func time(nanoseconds: Double) -> String { time(.nanoseconds(Int64(nanoseconds.rounded()))) }
+
+    /// The same for a duration.
+    static func time(_ duration: Duration) -> String { duration.figure(digits: 4) }
 
     /// `512 bytes`, `12.0 KiB`, `3.4 MiB`.
     static func bytes(_ bytes: Int64) -> String {

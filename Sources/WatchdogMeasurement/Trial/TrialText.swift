@@ -12,12 +12,12 @@ public struct TrialText: Sendable {
     /// One line for each finding.
     public var lines: [String] {
         var lines: [String] = []
-        if let hello = findings.hello { lines.append("opened the channel after \(Self.span(hello))") }
+        if let hello = findings.hello { lines.append("opened the channel after \(hello.brief)") }
         if let ready = findings.ready {
             lines.append(
-                "READY=1 after \(Self.span(ready.time)), \(ready.source == .channel ? "channel" : "sd_notify")")
+                "READY=1 after \(ready.time.brief), \(ready.source == .channel ? "channel" : "sd_notify")")
         } else {
-            lines.append("no READY=1 in \(Self.span(findings.observed))")
+            lines.append("no READY=1 in \(findings.observed.brief)")
         }
         if findings.heartbeats > 0 {
             lines.append("WATCHDOG=1 \(findings.heartbeats) time\(findings.heartbeats == 1 ? "" : "s")")
@@ -30,23 +30,14 @@ public struct TrialText: Sendable {
 
     private static func line(_ listener: TrialFindings.Listener) -> String {
         let answer = listener.httpStatus.map { "; answered GET / with \($0)" } ?? ""
-        return "listens on \(listener.address) after \(span(listener.time))\(answer)"
+        return "listens on \(listener.address) after \(listener.time.brief)\(answer)"
     }
 
     private var end: String {
         switch findings.end {
-        case .terminated(let time): return "exited \(Self.span(time)) after SIGTERM"
-        case .killed(let time): return "did not exit within \(Self.span(time)) of SIGTERM; killed"
-        case .exited(let code, let time): return "exited by itself after \(Self.span(time)), with code \(code)"
+        case .terminated(let time): return "exited \(time.brief) after SIGTERM"
+        case .killed(let time): return "did not exit within \(time.brief) of SIGTERM; killed"
+        case .exited(let code, let time): return "exited by itself after \(time.brief), with code \(code)"
         }
-    }
-
-    /// A time to three digits: `52 ms`, `1.25 s`.
-    public static func span(_ time: Duration) -> String {
-        let milliseconds = max(0, time.nanoseconds) / 1_000_000
-        guard milliseconds >= 1_000 else { return "\(milliseconds) ms" }
-        let hundredths = milliseconds / 10
-        let fraction = String(hundredths % 100 + 100).dropFirst()
-        return hundredths < 1_000 ? "\(hundredths / 100).\(fraction) s" : "\(hundredths / 100) s"
     }
 }

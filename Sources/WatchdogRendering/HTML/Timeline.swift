@@ -175,12 +175,7 @@ struct Timeline: Equatable {
 
     /// `10.00 s`, `100 ms`, `4.9 ms`.
     static func span(_ nanoseconds: Int64) -> String {
-        switch nanoseconds {
-        case ..<100_000: "less than 0.1 ms"
-        case ..<10_000_000: "\(nanoseconds / 1_000_000).\(nanoseconds / 100_000 % 10) ms"
-        case ..<1_000_000_000: "\(nanoseconds / 1_000_000) ms"
-        default: Duration.nanoseconds(nanoseconds).seconds(fractionDigits: 2) + " s"
-        }
+        nanoseconds < 100_000 ? "less than 0.1 ms" : LaunchDetails.span(nanoseconds)
     }
 
     /// What a screen reader says instead of the drawing; the moments and samples follow as text.

@@ -97,8 +97,7 @@ struct LaunchText {
 
     /// Milliseconds, so that the digits of a column show magnitudes: `754.0`; in short launches `0.41`.
     func milliseconds(_ duration: Duration) -> String {
-        let digits = figures.drawnLength < .milliseconds(100) ? 2 : 1
-        return (max(.zero, duration) * 1_000).seconds(fractionDigits: digits)
+        max(.zero, duration).milliseconds(fractionDigits: figures.drawnLength < .milliseconds(100) ? 2 : 1)
     }
 
     /// Cells with a color for each run of equal ones.

@@ -30,14 +30,16 @@ extension ProcessSamples {
         let length = duration.seconds(fractionDigits: 2)
         text.field("Samples", sampleCount == 1 ? "1" : "\(sampleCount) in \(length) s, one every \(every)")
         text.field("Threads", "\(threads.count)")
+        let stop = longestStop.milliseconds(fractionDigits: 2)
         text.field(
             "Disturbance",
             stopCount == 0
                 ? "none, no thread was stopped"
                 : stopCount == 1
-                    ? "a thread on a CPU was stopped once, for \(milliseconds(longestStop)) ms"
-                    : "threads on a CPU were stopped \(stopCount) times, for \(milliseconds(longestStop)) ms at most")
-        text.field("Cost", "\(milliseconds(sampleCount > 0 ? cost / sampleCount : cost)) ms of CPU time per sample")
+                    ? "a thread on a CPU was stopped once, for \(stop) ms"
+                    : "threads on a CPU were stopped \(stopCount) times, for \(stop) ms at most")
+        let cost = sampleCount > 0 ? cost / sampleCount : cost
+        text.field("Cost", "\(cost.milliseconds(fractionDigits: 2)) ms of CPU time per sample")
         for note in notes { text.field("Note", note) }
     }
 
@@ -89,8 +91,8 @@ extension ProcessSamples {
         let places = counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(4).map {
             "\($0.key) \(percentText(tenths: ($0.value * 1_000 + total / 2) / total))"
         }
-        let times = "ran \(milliseconds(run)) ms, waited \(milliseconds(delay)) ms for a CPU"
-        return places.joined(separator: ", ") + "; " + times
+        let (ran, waited) = (run.milliseconds(fractionDigits: 2), delay.milliseconds(fractionDigits: 2))
+        return places.joined(separator: ", ") + "; ran \(ran) ms, waited \(waited) ms for a CPU"
     }
 
     private static func words(_ node: CallTree.Node) -> String {
@@ -133,10 +135,5 @@ extension ProcessSamples {
                 "\(image.base.hexadecimal().alignedRight(18)) - \(end.hexadecimal().alignedRight(18)) "
                     + "\(image.name) <\(image.buildID ?? "no build-id")> \(image.path)")
         }
-    }
-
-    private func milliseconds(_ duration: Duration) -> String {
-        let hundredths = max(0, duration.nanoseconds + 5_000) / 10_000
-        return "\(hundredths / 100).\((hundredths % 100).padded(2))"
     }
 }

@@ -123,7 +123,8 @@ enum InformationLines {
         let reason = captured.methodReason.map { ", because \($0)" } ?? ""
         switch captured.method {
         case .ptrace:
-            return "Stacks: all threads stopped at once, for \(milliseconds(captured.frozenNanoseconds)) ms"
+            let frozen = Duration.nanoseconds(Int64(clamping: captured.frozenNanoseconds))
+            return "Stacks: all threads stopped at once, for \(frozen.milliseconds(fractionDigits: 1)) ms"
         case .procfsRegisters: return "Stacks: taken without stopping the process\(reason)"
         case .procfs: return "Stacks: none, only what the kernel reports for each thread\(reason)"
         case .core, .journal: return "Stacks: taken after the end\(reason)"
@@ -136,15 +137,10 @@ enum InformationLines {
             facts.enforcement == .report
                 ? "Kill: none, the process was left running (enforcement: report)" : "Kill: none"
         case .verified(let after):
-            "Kill: every process gone \(milliseconds(UInt64(max(0, after.nanoseconds)))) ms after the decision"
+            "Kill: every process gone \(max(.zero, after).milliseconds(fractionDigits: 1)) ms after the decision"
         case .unverified: "Kill: SIGKILL sent, effect not verified"
         case .unkillable(let pids):
             "Kill: SIGKILL did not end pid \(pids.prefix(32).map(String.init).joined(separator: ", "))"
         }
-    }
-
-    private static func milliseconds(_ nanoseconds: UInt64) -> String {
-        let tenths = nanoseconds / 100_000 + (nanoseconds % 100_000 >= 50_000 ? 1 : 0)
-        return "\(tenths / 10).\(tenths % 10)"
     }
 }

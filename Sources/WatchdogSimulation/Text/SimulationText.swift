@@ -160,12 +160,6 @@ public struct SimulationText: Sendable {
 }
 
 extension Duration {
-    /// About three digits, without zeros at the end: `1.25 s`, `312 ms`, `26 h 10 min`.
-    fileprivate var short: String {
-        let microseconds = max(0, wholeMicroseconds)
-        var unit: Int64 = 1
-        if microseconds >= 120_000_000 { unit = 1_000_000 } else { while microseconds / unit >= 1_000 { unit *= 10 } }
-        let rounded = (microseconds + unit / 2) / unit * unit
-        return TimeSpan.text(.microseconds(rounded))
-    }
+    /// Three digits, without zeros at the end: `1.25 s`, `312 ms`, `26 h 10 min`.
+    fileprivate var short: String { TimeSpan.text(rounded(digits: 3)) }
 }
