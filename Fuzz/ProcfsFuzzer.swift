@@ -21,7 +21,7 @@ public func fuzzProcfs(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     _ = SocketTable.entry(bytes, matching: .unix(path: "/x"))
     _ = CgroupMount.parse(mountinfo: text)
     _ = MountPoint(parsing: bytes, leadingTo: "/mnt/x")
-    _ = try? ListenAddress(parsing: text)
+    _ = try? NetworkAddress(parsing: text)
     let information = DescriptorInfo(parsing: bytes)
     precondition(information.watched.count <= 4 && information.locks.count <= 8)
     _ = FileLock(parsing: bytes)

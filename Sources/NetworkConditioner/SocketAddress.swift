@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 package import Glibc
+import WatchdogBase
 
 /// A TCP address as people write it: `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080`.
 package struct SocketAddress: Sendable, CustomStringConvertible {
@@ -14,27 +15,30 @@ package struct SocketAddress: Sendable, CustomStringConvertible {
 
     /// - Throws: ``SyntaxError`` also for names other than `localhost`, because a lookup may take arbitrarily long.
     package init(parsing text: String) throws(SyntaxError) {
-        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
-            throw SyntaxError(
-                description: "'\(text)' is not an address; write 127.0.0.1:8080, [::1]:8080 or localhost:8080")
+        let advice = "write 127.0.0.1:8080, [::1]:8080 or localhost:8080"
+        let address: NetworkAddress
+        do throws(NetworkAddress.SyntaxError) {
+            address = try NetworkAddress(parsing: text, ports: 0...65_535)
+        } catch {
+            throw SyntaxError(description: "\(error); \(advice)")
         }
-        var host = String(text[..<colon])
-        if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
-        if host == "localhost" { host = "127.0.0.1" }
-        var version4 = sockaddr_in()
-        version4.sin_family = sa_family_t(AF_INET)
-        version4.sin_port = port.bigEndian
-        if inet_pton(AF_INET, host, &version4.sin_addr) == 1 {
-            self.init(version4)
-            return
+        switch address {
+        case .tcp(.loopback, let port): self = .loopback(port)
+        case .tcp(.v4(let bytes), let port):
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_port = port.bigEndian
+            withUnsafeMutableBytes(of: &address.sin_addr) { $0.copyBytes(from: bytes) }
+            self.init(address)
+        case .tcp(.v6(let bytes), let port):
+            var address = sockaddr_in6()
+            address.sin6_family = sa_family_t(AF_INET6)
+            address.sin6_port = port.bigEndian
+            withUnsafeMutableBytes(of: &address.sin6_addr) { $0.copyBytes(from: bytes) }
+            self.init(address)
+        case .tcp(.any, _), .unix, .abstract:
+            throw SyntaxError(description: "'\(text)' is not the address of one TCP port; \(advice)")
         }
-        var version6 = sockaddr_in6()
-        version6.sin6_family = sa_family_t(AF_INET6)
-        version6.sin6_port = port.bigEndian
-        guard inet_pton(AF_INET6, host, &version6.sin6_addr) == 1 else {
-            throw SyntaxError(description: "'\(host)' is not a numeric address; write 127.0.0.1, [::1] or localhost")
-        }
-        self.init(version6)
     }
 
     /// A loopback port; 0 for any free one.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import WatchdogBase
 import WatchdogLinux
 import WatchdogSupervisor
 
@@ -34,10 +35,10 @@ struct MetricsOptions: ParsableArguments {
     }
 
     /// A port alone is on localhost: nothing is served to the network by accident.
-    static func address(_ text: String) throws -> ListenAddress {
+    static func address(_ text: String) throws -> NetworkAddress {
         let isPort = !text.isEmpty && text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
-        do throws(ListenAddress.ParseError) {
-            let address = try ListenAddress(parsing: isPort ? "localhost:\(text)" : text)
+        do throws(NetworkAddress.SyntaxError) {
+            let address = try NetworkAddress(parsing: isPort ? "localhost:\(text)" : text)
             if case .tcp = address { return address }
         } catch {
             throw ValidationError("--metrics: \(error); use PORT, ADDR:PORT or '*:PORT'")

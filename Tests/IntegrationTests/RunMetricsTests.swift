@@ -84,7 +84,7 @@ extension EndToEnd {
             #expect(scraped == Set(try told().keys.filter(isCounted)))
             try run.send(SIGTERM)
             #expect(try run.end().exitCode == 143)
-            _ = try TextServer.listen(on: ListenAddress(parsing: "127.0.0.1:\(port)"))
+            _ = try TextServer.listen(on: NetworkAddress(parsing: "127.0.0.1:\(port)"))
         }
 
         @Test("Without --metrics there is no port: the run listens at no TCP address")
@@ -114,7 +114,7 @@ extension EndToEnd {
         @Test("A port that is taken is a clear error, and nothing is launched")
         func taken() throws {
             let port = try freePort()
-            let listener = try TextServer.listen(on: ListenAddress(parsing: "127.0.0.1:\(port)"))
+            let listener = try TextServer.listen(on: NetworkAddress(parsing: "127.0.0.1:\(port)"))
             let program = try Program(
                 [product("watchdogd"), "run", "--metrics", "127.0.0.1:\(port)", "--", "/bin/touch", scratch["made"]])
             #expect(try program.end().code == 69)

@@ -18,13 +18,13 @@ enum ProbedSocket: Sendable, CaseIterable {
 /// A listening socket that accepts only on request.
 private final class Server {
     let listening: OwnedDescriptor
-    let address: ListenAddress
+    let address: NetworkAddress
 
     /// - Parameter defersAcceptance: whether the kernel withholds connections until data arrives, as Apache asks for.
     /// - Parameter backlog: nil for a socket that does not listen.
     init(_ kind: ProbedSocket, backlog: Int32? = 8, defersAcceptance: Bool = false) throws {
         let name = "watchdogd-test-\(UInt64.random(in: 0 ... .max))"
-        let given: ListenAddress =
+        let given: NetworkAddress =
             switch kind {
             case .v4: .tcp(.v4([127, 0, 0, 1]), port: 0)
             case .v6: .tcp(.v6([UInt8](repeating: 0, count: 15) + [1]), port: 0)
@@ -102,7 +102,7 @@ struct ConnectionProbeTests {
 
     /// What a probe says, driven by a loop until then or until the time is over.
     private func result(
-        of address: ListenAddress, _ exchange: ConnectionProbe.Exchange = .accept, within limit: Duration = patience,
+        of address: NetworkAddress, _ exchange: ConnectionProbe.Exchange = .accept, within limit: Duration = patience,
         _ serve: () throws -> Void = {}
     ) throws -> ProbeResult? {
         let loop = try EventLoop()

@@ -3,52 +3,14 @@
 import Glibc
 import TestSupport
 import Testing
+import WatchdogBase
 
 @testable import WatchdogLinux
 
 @Suite("Listening sockets", .reapsChildren)
 struct ListeningTests {
-    @Test(
-        "addresses are read in all their forms and written back",
-        arguments: [
-            ("8080", "*:8080"), ("*:80", "*:80"), (":80", "*:80"), ("127.0.0.1:65535", "127.0.0.1:65535"),
-            ("localhost:1", "localhost:1"), ("[::1]:443", "[::1]:443"), ("[0:0::2]:443", "[::2]:443"),
-            ("/run/a b.sock", "/run/a b.sock"), ("@name", "@name"),
-        ]
-    )
-    func forms(text: String, written: String) throws {
-        #expect(try ListenAddress(parsing: text).description == written)
-    }
-
-    @Test(
-        "what is wrong with an address is said",
-        arguments: [
-            ("", "the port is missing"), ("0", "the port must be 1 … 65535"), ("65536", "the port must be 1 … 65535"),
-            ("host:", "the port is missing"), ("-1", "the port must be a number, not '-1'"),
-            ("web:80", "'web' is not an IP address; names are not looked up, except localhost"),
-            ("1.2.3:80", "'1.2.3' is not an IP address; names are not looked up, except localhost"),
-            ("::1:80", "an IPv6 address goes in brackets: [::1:80]:port"),
-            ("[::1:80", "']' is missing after the IPv6 address"), ("[::1]", "':port' is missing after ']'"),
-            ("[::g]:80", "'[::g]' is not an IP address; names are not looked up, except localhost"),
-            ("@", "the Unix socket has no name"),
-        ]
-    )
-    func errors(text: String, reason: String) throws {
-        let error = try #require(throws: ListenAddress.ParseError.self) { try ListenAddress(parsing: text) }
-        #expect(error.reason == reason)
-        #expect(error.description == "'\(text)' is not an address to listen on: \(reason)")
-    }
-
-    @Test("a path that no socket can have is refused")
-    func longPath() {
-        #expect(throws: Never.self) { try ListenAddress(parsing: "/" + String(repeating: "x", count: 106)) }
-        #expect(throws: ListenAddress.ParseError.self) {
-            try ListenAddress(parsing: "/" + String(repeating: "x", count: 107))
-        }
-    }
-
     private func listens(_ line: String, _ address: String) throws -> Bool {
-        let entry = SocketTable.entry(Array(line.utf8), matching: try ListenAddress(parsing: address))
+        let entry = SocketTable.entry(Array(line.utf8), matching: try NetworkAddress(parsing: address))
         return entry == .match(inode: 4242)
     }
 
@@ -87,7 +49,7 @@ struct ListeningTests {
 
     @Test("the search ends at the first socket that does not listen, and not at the heading")
     func order() throws {
-        let port = try ListenAddress(parsing: "8080")
+        let port = try NetworkAddress(parsing: "8080")
         let connected = Array(line("0100007F", state: "01").utf8)
         #expect(SocketTable.entry(connected, matching: port) == .end)
         let heading = Array("  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt".utf8)
@@ -110,11 +72,11 @@ struct ListeningTests {
             _ = $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(listener.number, $0, &actual) }
         }
         let port = UInt16(bigEndian: address.sin_port)
-        let own = try ListenAddress(parsing: "127.0.0.1:\(port)")
+        let own = try NetworkAddress(parsing: "127.0.0.1:\(port)")
         #expect(ListeningSocket.find(own, inNamespaceOf: getpid()) == nil)
         listen(listener.number, 1)
         let found = try #require(ListeningSocket.find(own, inNamespaceOf: getpid()))
-        #expect(found == ListeningSocket.find(try ListenAddress(parsing: "\(port)"), inNamespaceOf: getpid()))
+        #expect(found == ListeningSocket.find(try NetworkAddress(parsing: "\(port)"), inNamespaceOf: getpid()))
         #expect(found.isHeld(by: getpid()))
         let stranger = try spawn(shell("exit 0"))
         #expect(!found.isHeld(by: stranger.pid))
@@ -146,7 +108,7 @@ struct ListeningTests {
             ]
             let spawned = try spawn(request)
             var buffer = [UInt8](repeating: 0, count: 64)
-            let address = try ListenAddress(parsing: name)
+            let address = try NetworkAddress(parsing: name)
             try #require(waitReadable(output.read) && read(output.read.number, &buffer, 64) > 0)
             #expect(ListeningSocket.find(address, inNamespaceOf: spawned.pid) == nil)
             Glibc.write(input.write.number, "\n", 1)
@@ -179,7 +141,7 @@ struct ListeningTests {
             let path = "\(folder)/socket"
             let listener = try Listener(bind, ByteString(path))
             defer { listener.end() }
-            let found = ListeningSocket.find(try ListenAddress(parsing: path), inNamespaceOf: listener.pid)
+            let found = ListeningSocket.find(try NetworkAddress(parsing: path), inNamespaceOf: listener.pid)
             #expect((found != nil) == isFound, "\(way)")
             #expect(found?.isHeld(by: listener.pid) != false, "\(way)")
         }
@@ -188,7 +150,7 @@ struct ListeningTests {
     @Test("a path that was bound again leads to the new listener")
     func boundAgain() throws {
         try withTemporaryDirectory { folder in
-            let path = try ListenAddress(parsing: "\(folder)/socket")
+            let path = try NetworkAddress(parsing: "\(folder)/socket")
             let first = try Listener("s.bind(path)", ByteString("\(folder)/socket"))
             defer { first.end() }
             let second = try Listener("os.unlink(path); s.bind(path)", ByteString("\(folder)/socket"))
@@ -203,10 +165,10 @@ struct ListeningTests {
         let name = "watchdogd-test-\(UInt64.random(in: 0 ... .max))"
         let listener = try Listener("s.bind(('\\0' + path).ljust(108, '\\0'))", ByteString(name))
         defer { listener.end() }
-        #expect(ListeningSocket.find(try ListenAddress(parsing: "@\(name)"), inNamespaceOf: listener.pid) != nil)
-        #expect(ListeningSocket.find(try ListenAddress(parsing: "@\(name)2"), inNamespaceOf: listener.pid) == nil)
+        #expect(ListeningSocket.find(try NetworkAddress(parsing: "@\(name)"), inNamespaceOf: listener.pid) != nil)
+        #expect(ListeningSocket.find(try NetworkAddress(parsing: "@\(name)2"), inNamespaceOf: listener.pid) == nil)
         let shorter = String(name.dropLast())
-        #expect(ListeningSocket.find(try ListenAddress(parsing: "@\(shorter)"), inNamespaceOf: listener.pid) == nil)
+        #expect(ListeningSocket.find(try NetworkAddress(parsing: "@\(shorter)"), inNamespaceOf: listener.pid) == nil)
     }
 
     @Test(
@@ -219,14 +181,14 @@ struct ListeningTests {
                 ByteString("\(folder)/x"))
             defer { inside.end() }
             for path in ["/socket", "/link"] {
-                let found = ListeningSocket.find(try ListenAddress(parsing: path), inNamespaceOf: inside.pid)
+                let found = ListeningSocket.find(try NetworkAddress(parsing: path), inNamespaceOf: inside.pid)
                 #expect(found?.isHeld(by: inside.pid) == true)
             }
             let apart = try Listener(
                 "ctypes.CDLL(None).unshare(0x40000000); s = socket.socket(socket.AF_UNIX); s.bind(path)",
                 ByteString("\(folder)/apart"))
             defer { apart.end() }
-            let address = try ListenAddress(parsing: "\(folder)/apart")
+            let address = try NetworkAddress(parsing: "\(folder)/apart")
             #expect(ListeningSocket.find(address, inNamespaceOf: apart.pid)?.isHeld(by: apart.pid) == true)
         }
     }

@@ -49,7 +49,7 @@ struct ProcfsTests {
             _ = SocketTable.entry(bytes, matching: .tcp(.loopback, port: 80))
             _ = SocketTable.entry(bytes, matching: .unix(path: "/x"))
             _ = CgroupMount.parse(mountinfo: String(decoding: bytes, as: UTF8.self))
-            _ = try? ListenAddress(parsing: String(decoding: bytes, as: UTF8.self))
+            _ = try? NetworkAddress(parsing: String(decoding: bytes, as: UTF8.self))
         }
     }
 

@@ -16,7 +16,7 @@ final class ServerSearchTests {
 
     deinit { try? FileManager.default.removeItem(atPath: folder) }
 
-    private var address: ListenAddress { .unix(path: "\(folder)/socket") }
+    private var address: NetworkAddress { .unix(path: "\(folder)/socket") }
 
     /// A master that reaps its workers, each of which does something with the socket `s`.
     private func server(_ workers: String..., address: String? = nil) throws -> TrailSubject {
@@ -51,7 +51,7 @@ final class ServerSearchTests {
         var address = self.address
         if overTCP {
             let text = String(decoding: try #require(Procfs.read(file)), as: UTF8.self)
-            address = try ListenAddress(parsing: "127.0.0.1:\(text)")
+            address = try NetworkAddress(parsing: "127.0.0.1:\(text)")
         }
         let client = try OutgoingConnection(to: try #require(SocketAddress.candidates(for: address).first))
         try #require(eventually { (try? client.connect()) != nil })

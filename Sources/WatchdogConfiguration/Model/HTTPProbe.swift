@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import WatchdogBase
+
 /// An HTTP request that probes an app's liveness.
 public struct HTTPProbe: Hashable, Sendable, Codable {
     /// The address to connect to.

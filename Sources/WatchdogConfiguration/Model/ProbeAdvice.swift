@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
+
 /// The probe that would watch an app for hangs, guessed from its command line.
 public enum ProbeAdvice {
     /// Options whose value is a port.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import WatchdogBase
+public import WatchdogBase
 public import WatchdogPolicy
 
 /// How the supervisor probes an app's liveness: `Probe=` and related settings.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import WatchdogBase
 public import WatchdogPolicy
 
 /// How an app reports that its launch is complete: `Readiness=`.

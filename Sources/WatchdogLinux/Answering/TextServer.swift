@@ -2,7 +2,7 @@
 
 import CLinux
 import Glibc
-import WatchdogBase
+public import WatchdogBase
 
 /// Serves one text over HTTP from a thread of its own, so that no client can delay the loop.
 ///
@@ -91,7 +91,7 @@ public final class TextServer: Sendable {
     // MARK: - Listening
 
     /// A socket that listens on a TCP address; `localhost` is 127.0.0.1, `*` is every address of either family.
-    public static func listen(on address: ListenAddress) throws(LinuxError) -> OwnedDescriptor {
+    public static func listen(on address: NetworkAddress) throws(LinuxError) -> OwnedDescriptor {
         guard case .tcp(let host, let port) = address else {
             throw LinuxError("listen on \(address)", .invalidArgument)
         }
@@ -106,7 +106,7 @@ public final class TextServer: Sendable {
     }
 
     private static func listen(
-        _ bytes: [UInt8], _ port: UInt16, _ address: ListenAddress
+        _ bytes: [UInt8], _ port: UInt16, _ address: NetworkAddress
     ) throws(LinuxError) -> OwnedDescriptor {
         let isV6 = bytes.count == 16
         let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)

@@ -66,7 +66,7 @@ enum ExaminationAnswer {
         of process: ExaminedProcess, _ request: inout ExaminerFields, to answer: inout ExaminerFields
     ) -> Bool {
         guard let accepted: UInt32 = request.number(), let preferred: UInt32 = request.number(),
-            let address = request.text().flatMap({ try? ListenAddress(parsing: $0) })
+            let address = request.text().flatMap({ try? NetworkAddress(parsing: $0) })
         else { return false }
         let connection = UnansweredConnection(accepted: accepted == 0 ? nil : accepted, address: address)
         let look = WaitLook(budget: WaitLook.trailBudget, isInCgroup: process.cgroup != nil) { process.family }

@@ -2,6 +2,7 @@
 
 import CLinux
 import Glibc
+public import WatchdogBase
 
 /// A socket that listens on an address, found without connecting to it.
 public struct ListeningSocket: Hashable, Sendable {
@@ -20,7 +21,7 @@ public struct ListeningSocket: Hashable, Sendable {
     /// holds it.
     ///
     /// May wait for file systems, and takes milliseconds on a machine with many sockets: not for the loop.
-    public static func find(_ address: ListenAddress, inNamespaceOf pid: Int32) -> ListeningSocket? {
+    public static func find(_ address: NetworkAddress, inNamespaceOf pid: Int32) -> ListeningSocket? {
         switch address {
         case .tcp:
             find(address, in: "/proc/\(pid)/net/tcp") ?? find(address, in: "/proc/\(pid)/net/tcp6")
@@ -29,7 +30,7 @@ public struct ListeningSocket: Hashable, Sendable {
         }
     }
 
-    private static func find(_ address: ListenAddress, _ name: String, _ pid: Int32) -> ListeningSocket? {
+    private static func find(_ address: NetworkAddress, _ name: String, _ pid: Int32) -> ListeningSocket? {
         var place = wd_listening_place()
         if case .unix = address {
             switch wd_listening_place_at(pid, name, &place) {
@@ -76,7 +77,7 @@ public struct ListeningSocket: Hashable, Sendable {
     ///
     /// Waits for no file system, so a Unix socket is found by the name that it was bound by; a relative one may be another
     /// program's.
-    static func all(on address: ListenAddress, inNamespaceOf pid: Int32) -> Set<UInt64> {
+    static func all(on address: NetworkAddress, inNamespaceOf pid: Int32) -> Set<UInt64> {
         var (found, crowded): (Set<UInt64>, Set<UInt64>) = ([], [])
         var tables = ["unix"]
         if case .tcp = address { tables = ["tcp", "tcp6"] }
@@ -110,7 +111,7 @@ public struct ListeningSocket: Hashable, Sendable {
         return !["/", "@"].contains(where: name.hasPrefix) && path.hasSuffix("/\(relative)")
     }
 
-    private static func find(_ address: ListenAddress, in path: String) -> ListeningSocket? {
+    private static func find(_ address: NetworkAddress, in path: String) -> ListeningSocket? {
         guard let file = try? OwnedDescriptor(opening: path, flags: O_RDONLY) else { return nil }
         var found: ListeningSocket?
         Procfs.forEachLine(file, limit: 16 << 20) { line in
@@ -134,7 +135,7 @@ enum SocketTable {
         case end
     }
 
-    static func entry(_ line: some BidirectionalCollection<UInt8>, matching address: ListenAddress) -> Entry {
+    static func entry(_ line: some BidirectionalCollection<UInt8>, matching address: NetworkAddress) -> Entry {
         switch address {
         case .tcp(let host, let port): tcp(line, host, port)
         case .unix(let path): unix(line, name: path)
@@ -144,7 +145,7 @@ enum SocketTable {
 
     private static func tcp(
         _ line: some BidirectionalCollection<UInt8>,
-        _ host: ListenAddress.Host,
+        _ host: NetworkAddress.Host,
         _ port: UInt16
     ) -> Entry {
         let fields = line.split(separator: UInt8(ascii: " "), maxSplits: 10)
@@ -173,7 +174,7 @@ enum SocketTable {
         return bytes
     }
 
-    private static func accepts(_ bound: [UInt8], _ host: ListenAddress.Host) -> Bool {
+    private static func accepts(_ bound: [UInt8], _ host: NetworkAddress.Host) -> Bool {
         let mapped: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff]
         // An IPv6 socket bound to all addresses also accepts IPv4 unless it has IPV6_V6ONLY, which is not shown.
         if bound.allSatisfy({ $0 == 0 }) { return bound.count == 16 || !host.isV6 }
@@ -199,7 +200,7 @@ enum SocketTable {
     }
 }
 
-extension ListenAddress.Host {
+extension NetworkAddress.Host {
     fileprivate var isV6: Bool {
         if case .v6 = self { true } else { false }
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+public import WatchdogBase
 
 /// A socket address in the form that connect(2) takes.
 public struct SocketAddress: Hashable, Sendable {
@@ -8,7 +9,7 @@ public struct SocketAddress: Hashable, Sendable {
     let bytes: [UInt8]
 
     /// The addresses to try, one after another, for what a program listens on.
-    public static func candidates(for address: ListenAddress) -> [SocketAddress] {
+    public static func candidates(for address: NetworkAddress) -> [SocketAddress] {
         switch address {
         case .tcp(.v4(let host), let port): [v4(host, port)]
         case .tcp(.v6(let host), let port): [v6(host, port)]

@@ -13,7 +13,7 @@ enum TrialQuestion {
     ///
     /// - Parameter address: `127.0.0.1:8080` or the like.
     static func httpStatus(at address: String, within limit: Duration) -> Int? {
-        guard let listen = try? ListenAddress(parsing: address) else { return nil }
+        guard let listen = try? NetworkAddress(parsing: address) else { return nil }
         let deadline = Instant.now() + limit
         for candidate in SocketAddress.candidates(for: listen.reachable) {
             if let status = try? status(of: candidate, host: address, deadline) { return status }
@@ -53,9 +53,9 @@ enum TrialQuestion {
     }
 }
 
-extension ListenAddress {
+extension NetworkAddress {
     /// Where a program that listens on all addresses is reached.
-    fileprivate var reachable: ListenAddress {
+    fileprivate var reachable: NetworkAddress {
         switch self {
         case .tcp(.v4([0, 0, 0, 0]), let port): .tcp(.loopback, port: port)
         case .tcp(.v6(let bytes), let port) where bytes.allSatisfy { $0 == 0 }: .tcp(.loopback, port: port)

@@ -82,7 +82,6 @@ final class LivenessProber {
     private func connect(
         to address: NetworkAddress, _ exchange: ConnectionProbe.Exchange, _ end: @escaping (ProbeResult) -> Void
     ) -> ConnectionProbe {
-        let address = ListenAddress(address)
         if let timeout {
             // A connection tells who has accepted it only while it exists.
             look = host.pacer.schedule(after: timeout / 2) { [unowned self] in

@@ -177,7 +177,7 @@ extension LaunchConfiguration {
 
     private static func probe(of settings: WatchdogSettings) -> Probe? {
         switch settings.readiness {
-        case .listening(let address): .listening(ListenAddress(address))
+        case .listening(let address): .listening(address)
         case .command(let command): .command(command)
         case .automatic, .channel, .notify, .probe, .none: nil
         }
@@ -225,23 +225,5 @@ extension ResourceLimit {
         let resource = Resource.named.first { $0.name == limit.resource.rawValue }?.resource
         guard let resource else { preconditionFailure("both lists have the names of getrlimit(2)") }
         self.init(resource, soft: limit.soft, hard: limit.hard)
-    }
-}
-
-extension ListenAddress {
-    init(_ address: NetworkAddress) {
-        switch address {
-        case .unix(let path): self = .unix(path: path)
-        case .abstract(let name): self = .abstract(name: name)
-        case .tcp(let host, let port):
-            let host: Host =
-                switch host {
-                case .any: .any
-                case .loopback: .loopback
-                case .v4(let bytes): .v4(bytes)
-                case .v6(let bytes): .v6(bytes)
-                }
-            self = .tcp(host, port: port)
-        }
     }
 }

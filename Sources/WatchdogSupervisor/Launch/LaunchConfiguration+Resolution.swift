@@ -73,7 +73,7 @@ extension LaunchConfiguration {
         switch probe {
         case .listening(let text):
             do {
-                return .listening(try ListenAddress(parsing: text))
+                return .listening(try NetworkAddress(parsing: text))
             } catch {
                 throw RunError.usage("--readiness: \(error)")
             }

@@ -45,7 +45,7 @@ struct LaunchConfiguration {
 
     /// The target of a readiness probe.
     enum Probe {
-        case listening(ListenAddress)
+        case listening(NetworkAddress)
         case command(String)
 
         /// The probe as it is written in a setting.

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import WatchdogLinux
+public import WatchdogBase
+import WatchdogLinux
 
 /// Where a daemon or a run leaves its metrics, besides the control interface.
 public struct MetricsSettings: Hashable, Sendable {
     /// The TCP address at which they are served; nil if they are not.
-    public var address: ListenAddress?
+    public var address: NetworkAddress?
     /// The file into which they are written; nil if they are not.
     public var file: String?
 
     /// Creates settings.
-    public init(address: ListenAddress? = nil, file: String? = nil) {
+    public init(address: NetworkAddress? = nil, file: String? = nil) {
         self.address = address
         self.file = file
     }

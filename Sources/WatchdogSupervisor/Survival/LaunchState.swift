@@ -136,7 +136,7 @@ extension LaunchConfiguration {
         }
         let probe: Probe? =
             switch program.probe {
-            case .listening(let text): (try? ListenAddress(parsing: text)).map { .listening($0) }
+            case .listening(let text): (try? NetworkAddress(parsing: text)).map { .listening($0) }
             case .command(let command): .command(command)
             case nil: nil
             }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import WatchdogBase
 import WatchdogLinux
 
 /// A TCP port of localhost that nobody listened on a moment ago.
 func freePort() throws -> UInt16 {
     for _ in 0..<20 {
         let port = UInt16.random(in: 20_000..<32_000)
-        guard let listener = try? TextServer.listen(on: ListenAddress(parsing: "127.0.0.1:\(port)")) else { continue }
+        guard let listener = try? TextServer.listen(on: NetworkAddress(parsing: "127.0.0.1:\(port)")) else { continue }
         _ = consume listener
         return port
     }
