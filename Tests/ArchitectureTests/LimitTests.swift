@@ -122,7 +122,6 @@ struct LimitTests {
         "IdleMemory.swift: leastChanges", "MemoryKillNotes.swift: freshness", "MemoryKillNotes.swift: interval",
         // The same as the journal's patience, where there is no journal.
         "PostMortem.swift: briefPatience",
-        "HookLimit.swift: recent",
     ]
 }
 

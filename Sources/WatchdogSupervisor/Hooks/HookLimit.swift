@@ -19,22 +19,20 @@ struct HookLimit {
         case drop(isFirst: Bool)
     }
 
-    private var starts: [String: [Instant]] = [:]
+    private var starts: [String: PeriodLimit] = [:]
     private var dropped: [String: Int] = [:]
 
     /// Decides about a hook.
     ///
     /// - Parameter current: how many run or wait now.
     mutating func admit(_ app: String, current: Int, at now: Instant) -> Answer {
-        // Hooks from before the interval do not count.
-        var recent = (starts[app] ?? []).filter { now - $0 < Self.interval }
-        defer { starts[app] = recent.isEmpty ? nil : recent }
-        guard recent.count < Self.perApp, current < Self.atOnce else {
+        var recent = starts[app] ?? PeriodLimit(Self.perApp, in: Self.interval)
+        defer { starts[app] = recent.isIdle(at: now) ? nil : recent }
+        guard current < Self.atOnce, recent.admit(at: now) else {
             let count = (dropped[app] ?? 0) + 1
             dropped[app] = count
             return .drop(isFirst: count == 1)
         }
-        recent.append(now)
         return .run(dropped: dropped.removeValue(forKey: app) ?? 0)
     }
 }

@@ -11,6 +11,10 @@ import WatchdogVerdict
 ///
 /// Isolation: the loop's thread.
 final class LaunchIncidents {
+    /// How many hangs that ended by themselves have a report in ``hangReportPeriod``.
+    static let hangReports = 5
+    static let hangReportPeriod = Duration.seconds(300)
+
     private let host: Host
     private let key: Int
     private let scene: IncidentScene
@@ -19,7 +23,8 @@ final class LaunchIncidents {
     private var open: [IncidentKey: OpenIncident] = [:]
     /// Samples an app whose allowance is running out.
     private var watch: HangWatch?
-    private var hangReportLimit = HangReportLimit()
+    /// Limits the reports of hangs that ended by themselves.
+    private var hangReportLimit = PeriodLimit(LaunchIncidents.hangReports, in: LaunchIncidents.hangReportPeriod)
     private var lastNumber = 0
 
     /// Called when the report of an incident was written or failed.

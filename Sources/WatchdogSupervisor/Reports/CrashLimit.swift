@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
+
 /// Limits the crash reports of one app, so that an app that keeps crashing does not push the reports of others out of
 /// the store: five in an hour.
 ///
@@ -11,24 +13,25 @@ struct CrashLimit {
     /// In seconds, as the times of reports.
     static let period: Int64 = 3_600
 
-    /// The times of the last reports of apps that have reached the limit, in seconds since 1970.
-    private var full: [String: [Int64]] = [:]
+    /// The last reports of apps that have reached the limit.
+    private var full: [String: PeriodLimit] = [:]
 
     /// Whether an app is known to have reached its limit.
     func isReached(by app: String, at time: Int64) -> Bool {
-        Self.isReached(full[app] ?? [], at: time)
+        full[app]?.isReached(at: Self.instant(time)) ?? false
     }
 
     /// Judges an app by the times of its reports in the store.
     mutating func isReached(by app: String, at time: Int64, reports: [Int64]) -> Bool {
-        let recent = reports.filter { $0 >= time - Self.period }
-        full = full.filter { Self.isReached($0.value, at: time) }
-        guard Self.isReached(recent, at: time) else { return false }
-        full[app] = Array(recent.sorted().suffix(Self.count))
+        let now = Self.instant(time)
+        full = full.filter { $0.value.isReached(at: now) }
+        var limit = PeriodLimit(Self.count, in: .seconds(Self.period))
+        for report in reports.sorted() { limit.record(at: Self.instant(report)) }
+        guard limit.isReached(at: now) else { return false }
+        full[app] = limit
         return true
     }
 
-    private static func isReached(_ reports: [Int64], at time: Int64) -> Bool {
-        reports.count { $0 >= time - period } >= count
-    }
+    /// Seconds since 1970 as a place on a line of time; the clock may be set, and a report may have any time.
+    private static func instant(_ seconds: Int64) -> Instant { Instant(nanoseconds: 0) + .seconds(seconds) }
 }

@@ -15,7 +15,7 @@ struct RepeatLimit {
     static let faults = 256
 
     private struct Fault {
-        var reports: [Instant]
+        var reports = PeriodLimit(RepeatLimit.count, in: RepeatLimit.period)
         var newest: String
         var seen: Instant
     }
@@ -26,15 +26,16 @@ struct RepeatLimit {
     mutating func report(counting signature: Signature, at now: Instant) -> String? {
         guard var fault = faults[signature] else { return nil }
         fault.seen = now
-        fault.reports.removeAll { now - $0 >= Self.period }
         faults[signature] = fault
-        return fault.reports.count < Self.count ? nil : fault.newest
+        return fault.reports.isReached(at: now) ? fault.newest : nil
     }
 
     /// Records that an incident got its own report.
     mutating func wrote(_ path: String, _ signature: Signature, at now: Instant) {
-        let reports = faults[signature]?.reports ?? []
-        faults[signature] = Fault(reports: reports.suffix(Self.count - 1) + [now], newest: path, seen: now)
+        var fault = faults[signature] ?? Fault(newest: path, seen: now)
+        fault.reports.record(at: now)
+        (fault.newest, fault.seen) = (path, now)
+        faults[signature] = fault
         guard faults.count > Self.faults, let oldest = faults.min(by: { $0.value.seen < $1.value.seen }) else { return }
         faults[oldest.key] = nil
     }

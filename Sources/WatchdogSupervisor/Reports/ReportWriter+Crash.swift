@@ -42,7 +42,7 @@ extension ReportWriter {
     private func hasReachedLimit(_ facts: IncidentFacts) -> Bool {
         let (app, time) = (facts.appName, facts.captureTime.seconds)
         if crashLimit.withLock({ $0.isReached(by: app, at: time) }) { return true }
-        let reports = ((try? store.list()) ?? []).prefix { $0.time.seconds >= time - CrashLimit.period }
+        let reports = ((try? store.list()) ?? []).prefix { $0.time.seconds > time - CrashLimit.period }
         let times = reports.filter { report in
             report.metadata?.linux?.event == ReportKind.crash.rawValue && report.metadata?.appName == app
         }
