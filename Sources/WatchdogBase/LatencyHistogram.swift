@@ -2,8 +2,12 @@
 
 /// Counts durations in buckets whose width grows with the value: quantiles are accurate to 1/16 or a microsecond, in
 /// constant space.
+///
+/// It is part of the saved state of a launch, so that its buckets cannot change: those of the history's
+/// `DurationBuckets` are narrower, and stay so in its database. A ``FixedHistogram`` has the bounds that a dashboard
+/// names.
 public struct LatencyHistogram: Hashable, Sendable, Codable {
-    private static let subBuckets = 16
+    private static let scale = GrowingBuckets(bits: 4)
     private var buckets: [UInt32] = []
 
     /// The number of recorded durations.
@@ -19,7 +23,7 @@ public struct LatencyHistogram: Hashable, Sendable, Codable {
     /// Records one duration; a negative one counts as zero.
     public mutating func record(_ duration: Duration) {
         let microseconds = UInt64(max(0, duration.nanoseconds)) / 1_000
-        let index = Self.bucket(of: microseconds)
+        let index = Self.scale.bucket(of: microseconds)
         if index >= buckets.count { buckets.append(contentsOf: repeatElement(0, count: index + 1 - buckets.count)) }
         if buckets[index] < .max { buckets[index] += 1 }
         count += 1
@@ -38,22 +42,8 @@ public struct LatencyHistogram: Hashable, Sendable, Codable {
         var seen = 0
         for (index, value) in buckets.enumerated() {
             seen += Int(value)
-            if seen >= rank { return min(maximum, .microseconds(Int64(Self.upperBound(of: index)))) }
+            if seen >= rank { return min(maximum, .microseconds(Int64(Self.scale.start(of: index + 1)))) }
         }
         return maximum
-    }
-
-    private static func bucket(of microseconds: UInt64) -> Int {
-        guard microseconds >= UInt64(subBuckets) else { return Int(microseconds) }
-        let exponent = 63 - microseconds.leadingZeroBitCount
-        let mantissa = Int(microseconds >> UInt64(exponent - 4)) - subBuckets
-        return (exponent - 3) * subBuckets + mantissa
-    }
-
-    private static func upperBound(of bucket: Int) -> UInt64 {
-        guard bucket >= subBuckets else { return UInt64(bucket) + 1 }
-        let exponent = bucket / subBuckets + 3
-        let mantissa = UInt64(bucket % subBuckets + subBuckets + 1)
-        return mantissa << UInt64(exponent - 4)
     }
 }

@@ -54,6 +54,20 @@ struct LatencyHistogramTests {
         for fraction in Self.fractions { #expect(histogram.quantile(fraction) == .nanoseconds(1_234_567)) }
     }
 
+    @Test("buckets follow each other without a gap, as wide as their number of bits allows", arguments: [0, 4, 5, 16])
+    func buckets(bits: Int) {
+        let scale = GrowingBuckets(bits: bits)
+        for bucket in 0..<(1 << bits) * 8 {
+            let (start, end) = (scale.start(of: bucket), scale.start(of: bucket + 1))
+            guard start < end, scale.bucket(of: start) == bucket, scale.bucket(of: end - 1) == bucket,
+                (end - start) << UInt64(bits) <= max(start, 1 << UInt64(bits))
+            else {
+                Issue.record("bucket \(bucket): \(start)..<\(end)")
+                return
+            }
+        }
+    }
+
     @Test("nothing recorded has no quantile")
     func empty() {
         #expect(LatencyHistogram().quantile(0.5) == nil)

@@ -4,9 +4,10 @@ import WatchdogBase
 
 /// Counts durations in buckets whose width grows with the value: quantiles are accurate to 1/64 of the value.
 ///
-/// Only buckets that hold something take space, so that the counts of a day take a few hundred bytes.
+/// Only buckets that hold something take space, so that the counts of a day take a few hundred bytes. The database keeps
+/// them, so that they cannot become the wider ones of a `LatencyHistogram`.
 public struct DurationBuckets: Equatable, Sendable {
-    private static let subBuckets: Int64 = 32
+    private static let scale = GrowingBuckets(bits: 5)
     /// 2^47 µs, more than four years.
     private static let longest: Int64 = 1 << 47
     /// The most launches of one row that are believed, so that sums fit.
@@ -59,17 +60,10 @@ public struct DurationBuckets: Equatable, Sendable {
     static let places = bucket(of: .max) + 1
 
     private static func bucket(of microseconds: Int64) -> Int {
-        let value = min(max(microseconds, 0), longest)
-        guard value >= subBuckets else { return Int(value) }
-        let exponent = 63 - value.leadingZeroBitCount
-        return (exponent - 4) * Int(subBuckets) + Int(value >> (exponent - 5)) - Int(subBuckets)
+        scale.bucket(of: UInt64(min(max(microseconds, 0), longest)))
     }
 
-    private static func start(of bucket: Int) -> Int64 {
-        let sub = Int(subBuckets)
-        guard bucket >= sub else { return Int64(bucket) }
-        return (Int64(bucket % sub) + subBuckets) << (bucket / sub - 1)
-    }
+    private static func start(of bucket: Int) -> Int64 { Int64(scale.start(of: bucket)) }
 
     private static func middle(of bucket: Int) -> Int64 { (start(of: bucket) + start(of: bucket + 1)) / 2 }
 
