@@ -81,12 +81,7 @@ final class TriedProgram {
 
     /// Kills all processes of the launch and reaps them, for at most five seconds.
     func kill() {
-        let limit = Instant.now() + .seconds(5)
-        let containment = Containment.processTree(tree)
-        while !containment.isEmpty, Instant.now() < limit {
-            try? containment.kill()
-            usleep(1_000)
-        }
+        _ = tree.end(until: .now() + .seconds(5))
         if exit == nil, process.hasExited { exit = try? process.waitExit()?.status }
         if exit == nil { process.reapWhenItExits() }
         _ = Subreaper.reapOrphans(except: [])

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Glibc
 import WatchdogBase
 import WatchdogLinux
 import WatchdogRecording
@@ -13,22 +12,10 @@ final class LaunchMessages {
     /// Marks beyond this number are dropped.
     private static let limit = 10_000
 
-    let notify: NotifySocket
-    let channel: Channel
-    /// The program's end of the channel; released once the program exists.
-    private(set) var appEnd: OwnedDescriptor?
-    private let directory: RuntimeDirectory
-    private(set) var isChannelOpen = true
+    let sockets: ProgramSockets
     private(set) var marks: [(kind: LaunchMark.Kind, time: Instant, name: String?)] = []
 
-    init() throws(LinuxError) {
-        directory = try RuntimeDirectory.create()
-        notify = try NotifySocket(in: directory, name: "record")
-        let pair = try Channel.pair()
-        (channel, appEnd) = (pair.supervisor, pair.app)
-    }
-
-    deinit { directory.remove() }
+    init() throws(LinuxError) { sockets = try ProgramSockets(name: "record") }
 
     /// The program's environment.
     func environment(from given: Environment) -> Environment {
@@ -37,57 +24,33 @@ final class LaunchMessages {
             Wire.Environment.watchdogMicroseconds, Wire.Environment.watchdogProcess, Wire.Environment.state,
             Wire.Environment.event,
         ] { environment[name] = nil }
-        environment[Wire.Environment.notifySocket] = notify.address
-        environment[Wire.Environment.channel] = appEnd.map { "\($0.number)" }
+        environment[Wire.Environment.notifySocket] = sockets.address
+        environment[Wire.Environment.channel] = sockets.programEnd.map { "\($0.number)" }
         return environment
     }
 
     /// What only the program's processes have in their environment.
-    var marker: String { "\(Wire.Environment.notifySocket)=\(notify.address)" }
-
-    func releaseAppEnd() { appEnd = nil }
+    var marker: String { "\(Wire.Environment.notifySocket)=\(sockets.address)" }
 
     /// Reads what has arrived from the program's processes.
-    func receive(
-        from process: Int32, requested: Instant, now: Instant
-    ) -> [(event: LaunchEndJudge.Event, time: Instant)] {
-        var events: [(LaunchEndJudge.Event, Instant)] = []
-        for _ in 0..<1000 {
-            guard let message = try? notify.receive() else { break }
-            guard isOwn(message.senderProcess, process) else { continue }
-            events += take(ClientMessage(NotifyMessage(decoding: message.bytes)), of: message, requested, now)
+    func receive(requested: Instant, now: Instant) -> [(event: LaunchEndJudge.Event, time: Instant)] {
+        var events: [(event: LaunchEndJudge.Event, time: Instant)] = []
+        sockets.receive { source, message in
+            let client =
+                switch source {
+                case .notify: ClientMessage(NotifyMessage(decoding: message.bytes))
+                case .channel: ClientMessage(decoding: message.bytes)
+                }
+            events += take(client, of: message, requested, now)
         }
-        for _ in 0..<1000 where isChannelOpen {
-            guard case .message(let message)? = try? channel.receive() else {
-                isChannelOpen = stillOpen()
-                break
-            }
-            events += take(ClientMessage(decoding: message.bytes), of: message, requested, now)
-        }
-        return events.map { (event: $0.0, time: $0.1) }
-    }
-
-    private func stillOpen() -> Bool {
-        var entry = pollfd(fd: channel.descriptor.number, events: 0, revents: 0)
-        return poll(&entry, 1, 0) == 0
-    }
-
-    /// Whether a sender descends from the program; one that is gone is believed.
-    private func isOwn(_ sender: Int32, _ process: Int32) -> Bool {
-        var current = sender
-        for _ in 0..<32 {
-            if current == process { return true }
-            guard current > 1, let parent = ProcessStat.read(current)?.parent else { return current == sender }
-            current = parent
-        }
-        return false
+        return events
     }
 
     private func take(
         _ client: ClientMessage, of message: SocketMessage, _ requested: Instant, _ now: Instant
-    ) -> [(LaunchEndJudge.Event, Instant)] {
+    ) -> [(event: LaunchEndJudge.Event, time: Instant)] {
         let time = max(now - min(max(message.age, .zero), .seconds(1)), requested)
-        var events: [(LaunchEndJudge.Event, Instant)] = []
+        var events: [(event: LaunchEndJudge.Event, time: Instant)] = []
         func add(_ event: LaunchEndJudge.Event, _ kind: LaunchMark.Kind, _ name: String? = nil) {
             events.append((event, time))
             mark(kind, time, name)

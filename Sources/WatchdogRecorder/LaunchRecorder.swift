@@ -58,11 +58,12 @@ public final class LaunchRecorder {
             guard number >= 0 else { throw LinuxError("receive signals", Errno(rawValue: errno)) }
             return OwnedDescriptor(taking: number)
         }
-        let (environment, appEnd) = (messages.environment(from: request.environment), messages.appEnd?.number ?? -1)
+        let environment = messages.environment(from: request.environment)
+        let appEnd = messages.sockets.programEnd?.number ?? -1
         held = try linux { () throws(LinuxError) in
             try HeldProgram(request, environment: environment, inherited: appEnd)
         }
-        messages.releaseAppEnd()
+        messages.sockets.releaseProgramEnd()
         let startTime = ProcessStat.read(held.pid)?.startTime ?? 0
         tree = ProcessTree(root: held.pid, startTime: startTime, marker: messages.marker)
         Self.raiseDescriptorLimit()
@@ -100,7 +101,7 @@ public final class LaunchRecorder {
             var now = Instant.now()
             try checkExecution(now)
             events?.drain()
-            for (event, time) in messages.receive(from: held.pid, requested: log.requested, now: now) {
+            for (event, time) in messages.receive(requested: log.requested, now: now) {
                 let isOpen = judge.end == nil
                 judge.handle(event, at: time)
                 if isOpen, judge.end != nil, ending == nil { keepCosts(at: now) }
@@ -124,8 +125,7 @@ public final class LaunchRecorder {
 
     private func wait(until time: Instant) {
         let descriptors =
-            [signals.number, messages.notify.descriptor.number, held.pidfd.descriptor.number]
-            + (messages.isChannelOpen ? [messages.channel.descriptor.number] : [])
+            [signals.number, held.pidfd.descriptor.number] + messages.sockets.descriptors
             + (isExecuted ? [] : [held.status.number]) + (events?.readable ?? [])
         var entries = descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
         let left = max((time - .now()).nanoseconds, 0)

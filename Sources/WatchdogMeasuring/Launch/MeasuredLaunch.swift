@@ -38,14 +38,15 @@ final class MeasuredLaunch {
         self.setup = setup
         do {
             var request = setup.request
-            let channel = try setup.messages.prepare(&request)
+            try setup.messages.prepare(&request)
+            defer { setup.messages.releaseProgramEnd() }
             let outputs = try LaunchOutputs(shown: setup.showsOutput)
             request.descriptors = outputs.descriptors + request.descriptors
             errors = outputs.errors
             listen = setup.polls(.listen) ? try FirstListen() : nil
             start = .now()
             deadline = start + setup.timeLimit
-            let spawned = try withExtendedLifetime((channel, outputs)) { try spawn(request) }
+            let spawned = try withExtendedLifetime(outputs) { try spawn(request) }
             if let refusal = spawned.cgroupRefusal {
                 try? spawned.process.send(SIGKILL)
                 throw MeasuringError.unavailable("--cpu-quota: cannot move the program to its cgroup: \(refusal)")
@@ -96,7 +97,6 @@ final class MeasuredLaunch {
         let now = Instant.now()
         if setup.mapsFiles { mappedFiles.formUnion(MappedFiles.paths(of: process.pid)) }
         for (signal, time) in setup.messages.receive() { reach(signal, at: time - start) }
-        setup.messages.dropClosedChannel()
         errors?.read()
         if let outcome = outcomeOfReached() { return outcome }
         if hasExited { return try exited(at: now - start) }
@@ -163,13 +163,8 @@ final class MeasuredLaunch {
             while !process.hasExited, Instant.now() < limit { drain(process, until: limit) }
         }
         let limit = Instant.now() + Self.allowance
-        let containment = Containment.processTree(tree)
-        while !containment.isEmpty {
-            try? containment.kill()
-            guard Instant.now() < limit else {
-                throw .refused("\(setup.name): process \(containment.processes().first ?? 0) survives SIGKILL")
-            }
-            usleep(1000)
+        if let survivor = tree.end(until: limit) {
+            throw .refused("\(setup.name): process \(survivor) survives SIGKILL")
         }
         while !process.hasExited, Instant.now() < limit { drain(process, until: limit) }
         process.reapWhenItExits()

@@ -23,13 +23,10 @@ public final class ProgramTrial {
     private let tree: ProcessTree
     private let errors: ErrorTail?
     private let sockets: ListeningSockets
-    private let notify: NotifySocket
-    private let directory: RuntimeDirectory
-    private let channel: Channel
+    private let messages: ProgramSockets
     private let interruption: OwnedDescriptor
     private let start: Instant
     private let limit: Duration
-    private var isChannelOpen = true
     private var known: Set<UInt32> = []
     private var lastNews: Instant
     private var findings: TrialFindings
@@ -49,12 +46,11 @@ public final class ProgramTrial {
             let executable = try resolveExecutable(name, path: environment.searchPath)
             try Subreaper.become()
             interruption = try Interruption.descriptor()
-            directory = try RuntimeDirectory.create()
-            notify = try NotifySocket(in: directory, name: "trial")
+            let messages = try ProgramSockets(name: "trial")
+            self.messages = messages
             sockets = try ListeningSockets()
             known = try sockets.inodes()
-            let pair = try Channel.pair()
-            channel = pair.supervisor
+            defer { messages.releaseProgramEnd() }
             let outputs = try LaunchOutputs(shown: showsOutput)
             errors = outputs.errors
             var request = SpawnRequest(executable: executable, arguments: command, environment: environment)
@@ -62,14 +58,15 @@ public final class ProgramTrial {
             for name in [Wire.Environment.state, Wire.Environment.event] { request.environment[name] = nil }
             let marker = "\(getpid())"
             request.environment["WATCHDOGD_TRIAL"] = marker
-            request.environment[Wire.Environment.notifySocket] = notify.address
+            request.environment[Wire.Environment.notifySocket] = messages.address
             request.environment[Wire.Environment.channel] = "3"
             request.environment[Wire.Environment.watchdogMicroseconds] = "\(Self.heartbeat.nanoseconds / 1_000)"
             request.processIdVariables = [Wire.Environment.watchdogProcess]
-            request.descriptors = outputs.descriptors + [.init(pair.app.number, as: 3)]
+            request.descriptors = outputs.descriptors
+            if let end = messages.programEnd { request.descriptors.append(.init(end.number, as: 3)) }
             start = .now()
             lastNews = start
-            let spawned = try withExtendedLifetime((pair.app, outputs)) { try spawn(request) }
+            let spawned = try withExtendedLifetime(outputs) { try spawn(request) }
             process = spawned.process
             tree = ProcessTree(
                 root: spawned.pid, startTime: spawned.startTime ?? 0, marker: "WATCHDOGD_TRIAL=\(marker)")
@@ -84,8 +81,6 @@ public final class ProgramTrial {
             throw .refused("\(error)")
         }
     }
-
-    deinit { directory.remove() }
 
     /// Observes the program, and ends it.
     ///
@@ -126,8 +121,7 @@ public final class ProgramTrial {
     }
 
     private func wait(_ time: Duration) throws(MeasuringError) {
-        var descriptors = [interruption.number, process.descriptor.number, notify.descriptor.number]
-        if isChannelOpen { descriptors.append(channel.descriptor.number) }
+        var descriptors = [interruption.number, process.descriptor.number] + messages.descriptors
         if let number = errors?.descriptor { descriptors.append(number) }
         var entries = descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
         _ = wd_precise_poll(&entries, entries.count, time.nanoseconds)
@@ -136,19 +130,11 @@ public final class ProgramTrial {
 
     private func listen() {
         errors?.read()
-        // A program that sends without end must not keep this from returning.
-        for _ in 0..<1_000 {
-            guard let message = try? notify.receive() else { break }
-            let isOwn = message.senderUser == geteuid() || message.senderUser == 0 || geteuid() == 0
-            if isOwn { take(NotifyMessage(decoding: message.bytes)) }
-        }
-        for _ in 0..<1_000 where isChannelOpen {
-            guard case .message(let message)? = try? channel.receive() else {
-                var entry = pollfd(fd: channel.descriptor.number, events: 0, revents: 0)
-                isChannelOpen = poll(&entry, 1, 0) == 0
-                break
+        messages.receive { source, message in
+            switch source {
+            case .notify: take(NotifyMessage(decoding: message.bytes))
+            case .channel: take(ClientMessage(decoding: message.bytes))
             }
-            take(ClientMessage(decoding: message.bytes))
         }
         look()
     }
@@ -195,7 +181,7 @@ public final class ProgramTrial {
 
     private func terminate() throws(MeasuringError) {
         let asked = Instant.now()
-        if findings.hello != nil, isChannelOpen { _ = try? channel.send(Array("TERMINATE=1".utf8)) }
+        if findings.hello != nil { messages.send(Array("TERMINATE=1".utf8)) }
         for signal in [SIGTERM, SIGCONT] { try? process.send(signal) }
         while !process.hasExited, .now() - asked < Self.termination {
             errors?.read()
@@ -215,13 +201,8 @@ public final class ProgramTrial {
     /// Kills and reaps whatever is left.
     private func sweep() throws(MeasuringError) {
         let deadline = Instant.now() + Self.termination
-        let containment = Containment.processTree(tree)
-        while !containment.isEmpty {
-            try? containment.kill()
-            guard Instant.now() < deadline else {
-                throw .refused("\(name): process \(containment.processes().first ?? 0) survives SIGKILL")
-            }
-            usleep(1_000)
+        if let survivor = tree.end(until: deadline) {
+            throw .refused("\(name): process \(survivor) survives SIGKILL")
         }
         while !process.hasExited, Instant.now() < deadline { usleep(1_000) }
         process.reapWhenItExits()
