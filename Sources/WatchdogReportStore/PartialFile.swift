@@ -87,14 +87,29 @@ final class PartialFile {
             return
         }
         guard fsync(file) == 0 else { throw ReportStoreError("write", path, errno: errno) }
-        if !replaces, linkat(folder, temporary, folder, name, 0) == 0 { return discard() }
+        if !replaces, linkat(folder, temporary, folder, name, 0) == 0 {
+            discard()
+            return try synchronizeFolder()
+        }
         if !replaces, errno == EEXIST { throw alreadyThere }
         if renameat(folder, temporary, folder, name) == 0 {
             self.temporary = nil
-            return
+            return try synchronizeFolder()
         }
         // A file that is a mount point, as in containers, cannot be renamed over.
         guard errno == EBUSY, copied() else { throw ReportStoreError("write", path, errno: errno) }
+    }
+
+    /// Waits until the new name is on disk.
+    private func synchronizeFolder() throws(ReportStoreError) {
+        // The folder may be open as a path only, or not be readable.
+        let readable = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard readable >= 0 else { return }
+        defer { close(readable) }
+        // EINVAL: not on this file system, fsync(2).
+        guard fsync(readable) == 0 || errno == EINVAL || errno == EROFS else {
+            throw ReportStoreError("write", path, errno: errno)
+        }
     }
 
     /// Writes the whole file in place; false with errno if that fails.

@@ -77,7 +77,16 @@ struct RestorationStore: Sendable {
             unlink(newPath)
             return false
         }
-        return true
+        return synchronizeFolder()
+    }
+
+    /// Waits until the new name is on disk.
+    private func synchronizeFolder() -> Bool {
+        let descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { return errno == EACCES }
+        defer { close(descriptor) }
+        // EINVAL: not on this file system, fsync(2).
+        return fsync(descriptor) == 0 || errno == EINVAL
     }
 
     private func makeFolder() -> Bool {

@@ -5,13 +5,14 @@ import Glibc
 
 /// Writes files that exist either completely or not at all.
 public enum AtomicFile {
-    /// Replaces a file: writes a temporary file beside it, syncs it, and renames it.
+    /// Replaces a file: writes a temporary file beside it, syncs it, renames it, and syncs the folder.
     ///
     /// A path that is not a regular file (a pipe, `/dev/stderr`) or that something is mounted on, as container engines do
     /// with single files, is written to directly. A link is followed only if nobody but root and this user can have made it.
     ///
     /// - Parameter mode: whatever the umask says; nil for 0640 less the umask.
-    /// - Throws: ``LinuxError`` for the step that failed; the previous file is then still there.
+    /// - Throws: ``LinuxError`` for the step that failed; the previous file is then still there, unless only the folder
+    ///   could not be synced. Nothing else is left behind.
     public static func write(_ bytes: [UInt8], to path: String, mode: UInt32? = nil) throws(LinuxError) {
         guard isReplaceable(path) else {
             try writeAll(bytes, to: try openInPlace(path), path)
@@ -89,6 +90,7 @@ public enum AtomicFile {
                 throw LinuxError("write \(place.path)", Errno(rawValue: errno))
             }
             self.temporary = nil
+            try place.synchronize()
         }
     }
 

@@ -83,4 +83,16 @@ public struct FilePlace: Sendable {
     }
 
     func remove(_ temporary: String) { unlinkat(folder, temporary, 0) }
+
+    /// Waits until the folder's names are on disk; without the right to read the folder, it cannot be synchronized.
+    func synchronize() throws(LinuxError) {
+        // The place is only a path: open(2), O_PATH.
+        let readable = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard readable >= 0 else { return }
+        defer { close(readable) }
+        // EINVAL: not on this file system, fsync(2).
+        guard fsync(readable) == 0 || errno == EINVAL || errno == EROFS else {
+            throw LinuxError("write \(path)", Errno(rawValue: errno))
+        }
+    }
 }
