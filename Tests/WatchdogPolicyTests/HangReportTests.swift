@@ -31,7 +31,7 @@ struct HangReportTests {
     func limit() {
         var limit = HangReportLimit()
         let instants: [Duration] =
-            (0..<6).map { .seconds($0) } + [.seconds(300), .seconds(300) + .nanosecond, .seconds(301)]
+            (0..<6).map { .seconds($0) } + [.seconds(300) - .nanosecond, .seconds(300), .seconds(301) - .nanosecond]
         let admissions = instants.map { limit.admit(hang(.seconds(1)), of: spec, at: start + $0) }
         #expect(admissions == [true, true, true, true, true, false, false, true, false])
     }

@@ -10,7 +10,7 @@ public struct HangReportLimit: Hashable, Sendable {
     private static let count = 5
     private static let period = Duration.seconds(300)
 
-    private var reported: [Instant] = []
+    private var reports = PeriodLimit(HangReportLimit.count, in: HangReportLimit.period)
 
     /// Creates the limit of a launch of which nothing is reported yet.
     public init() {}
@@ -18,9 +18,6 @@ public struct HangReportLimit: Hashable, Sendable {
     /// Whether a hang that has just ended is reported; counts it if so.
     public mutating func admit(_ hang: Hang, of spec: AppSpec, at now: Instant) -> Bool {
         guard let threshold = spec.hangReportThreshold, hang.duration >= threshold else { return false }
-        reported.removeAll { now - $0 > Self.period }
-        guard reported.count < Self.count else { return false }
-        reported.append(now)
-        return true
+        return reports.admit(at: now)
     }
 }

@@ -11,9 +11,6 @@ import WatchdogVerdict
 ///
 /// Isolation: the loop's thread.
 final class LaunchIncidents {
-    /// How many hangs that ended by themselves have a report in ``hangReportPeriod``.
-    static let hangReports = 5
-    static let hangReportPeriod = Duration.seconds(300)
 
     private let host: Host
     private let key: Int
@@ -24,7 +21,7 @@ final class LaunchIncidents {
     /// Samples an app whose allowance is running out.
     private var watch: HangWatch?
     /// Limits the reports of hangs that ended by themselves.
-    private var hangReportLimit = PeriodLimit(LaunchIncidents.hangReports, in: LaunchIncidents.hangReportPeriod)
+    private var hangReportLimit = HangReportLimit()
     private var lastNumber = 0
 
     /// Called when the report of an incident was written or failed.
