@@ -5,7 +5,7 @@ extension Watchdog {
     ///
     /// Only one loop may answer: with two, whichever ran first would answer a ping.
     public struct AttachError: Error, CustomStringConvertible {
-        /// What was wrong, for people.
+        /// An explanation for people.
         public var description: String {
             "the main loop to watch was already chosen, by Watchdog.start() or Watchdog.attach()"
         }

@@ -3,14 +3,14 @@
 import WatchdogWire
 
 extension ClientMessage {
-    /// The most signposts that wait to be sent; more are counted and lost.
+    /// The maximum number of queued signposts; further ones are counted and dropped.
     static let signpostLimit = 2048
 
     mutating func begin(_ task: BackgroundTask) {
         tasksBegun.append(task)
     }
 
-    /// Says that a task has ended; one whose beginning has not been sent is not mentioned at all.
+    /// Reports the end of a task; if its beginning is still queued, both are dropped.
     mutating func endTask(_ id: UInt64) {
         if let index = tasksBegun.lastIndex(where: { $0.id == id }) {
             tasksBegun.remove(at: index)

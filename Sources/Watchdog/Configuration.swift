@@ -4,29 +4,29 @@ import Dispatch
 import Glibc
 import WatchdogWire
 
-/// Who supervises this process, and how it is reached.
+/// The supervisor of this process, and the socket that leads to it.
 struct Configuration: Sendable {
     enum Transport: Sendable {
         /// watchdogd's channel, over which it pings.
         case channel(Descriptor)
         /// An sd_notify socket, to which signs of life are sent if an interval is requested.
         case notify(Descriptor, NotifyAddress, pushEvery: DispatchTimeInterval?)
-        /// Nobody listens.
+        /// No supervisor.
         case none
     }
 
     var transport: Transport
     /// Why the app is launched, and into which state; the default without a channel.
     var launch = Application.LaunchOptions()
-    /// Whether the supervisor may have the app block its main loop.
+    /// Whether the supervisor may inject a hang of the main loop.
     var allowsFaults = false
 
     init(transport: Transport) {
         self.transport = transport
     }
 
-    /// Reads the supervisor's variables, and removes the channel's from the environment: programs that this one starts
-    /// must not mistake the channel for theirs.
+    /// Reads the supervisor's variables, and removes the channel's from the environment: child processes must not
+    /// mistake the channel for theirs.
     static func takeFromEnvironment() -> Configuration {
         let (channel, state, event, faults) = (
             takeVariable(Wire.Environment.channel),
@@ -53,7 +53,7 @@ struct Configuration: Sendable {
         return variable(name)
     }
 
-    /// The channel wins over the notify socket; what is unusable counts as absent.
+    /// The channel wins over the notify socket; an unusable value counts as absent.
     init(channel: String?, notifySocket: String?, watchdogMicroseconds: String?, watchdogProcess: String?) {
         if let number = channel.flatMap({ Int32($0) }), let channel = Descriptor.channel(inherited: number) {
             transport = .channel(channel)
@@ -65,7 +65,7 @@ struct Configuration: Sendable {
         }
     }
 
-    /// Half of the allowance, as sd_watchdog_enabled(3) recommends; nil when it is not meant for this process.
+    /// Half of the allowance, as sd_watchdog_enabled(3) recommends; nil if `WATCHDOG_PID` names another process.
     private static func pushInterval(microseconds: String?, process: String?) -> DispatchTimeInterval? {
         guard let allowance = microseconds.flatMap({ Int64($0) }), allowance > 0 else { return nil }
         if let process, Int32(process) != getpid() { return nil }

@@ -2,9 +2,9 @@
 
 import Glibc
 
-/// The calling thread, by the kernel's number.
+/// The kernel's view of the calling thread.
 enum CurrentThread {
-    /// The number if this is not the process's first thread; nil on the first one, and where /proc cannot be read.
+    /// The thread ID; nil on the process's first thread, and if /proc cannot be read.
     ///
     /// gettid(2) is not visible through the Glibc module; /proc/thread-self reads `PID/task/TID`, see proc(5).
     static var numberUnlessFirst: Int32? {

@@ -14,10 +14,11 @@ final class Descriptor: Sendable {
         close(number)
     }
 
-    /// Takes over an inherited descriptor if it is what a supervisor passes: a connected `AF_UNIX` `SOCK_SEQPACKET` socket.
+    /// Takes over an inherited descriptor if it is what a supervisor passes: a connected `AF_UNIX` `SOCK_SEQPACKET`
+    /// socket.
     ///
-    /// Anything else belongs to somebody else and is left alone. What is taken over does not pass to programs that this one
-    /// starts.
+    /// Any other descriptor belongs to other code and stays untouched. The channel becomes close-on-exec, so child
+    /// processes do not inherit it.
     static func channel(inherited number: Int32) -> Descriptor? {
         var address = sockaddr_un()
         var length = socklen_t(MemoryLayout<sockaddr_un>.size)

@@ -24,8 +24,8 @@ extension Watchdog {
     /// Isolation: belongs to the thread of the loop; not sendable.
     public final class Link {
         private let session: Session
-        /// Keeps the number in use after the supervisor has exited, so that a loop that still waits on it does not wait
-        /// on something else.
+        /// Keeps the descriptor number reserved after the supervisor has exited: a loop that still polls it must not
+        /// poll an unrelated file that reused the number.
         private let heldDescriptor: Descriptor?
 
         init(_ session: Session) {
@@ -57,12 +57,12 @@ extension Watchdog {
             return Int32(milliseconds) + Int32((attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
         }
 
-        /// Answers pings, sends what is due and returns what the app should know; never blocks, unless a test has the
-        /// main loop hang (`run --fault main-hang`).
+        /// Answers pings, sends what is due and returns new events; never blocks, unless a test injects a hang
+        /// (`run --fault main-hang`).
         ///
         /// Call it when ``descriptor`` is readable and when ``timeout`` has passed. Extra calls do no harm.
         ///
-        /// - Returns: What has happened, in order.
+        /// - Returns: The events since the last call, in order.
         public func service() -> [Event] {
             session.service(at: .now()).compactMap { incoming in
                 switch incoming {

@@ -9,15 +9,15 @@ final class MainQueueDriver: Sendable {
     private let session: Session
     private let queue: DispatchQueue
     private let onEvent: @Sendable (Session.Incoming) -> Void
-    // SAFETY: Dispatch's objects may be used from any thread, only their Swift protocols do not say so.
+    // SAFETY: Dispatch objects are thread-safe, but their Swift protocols are not marked Sendable.
     private nonisolated(unsafe) let timer: any DispatchSourceTimer
     private nonisolated(unsafe) let reader: (any DispatchSourceRead)?
-    // SAFETY: used by the one thread that serves the queue.
+    // SAFETY: only the thread that serves the queue uses it.
     private nonisolated(unsafe) var isTakenOver = false
 
     /// - Parameters:
-    ///   - session: What to service.
-    ///   - queue: Where; whatever blocks it keeps pings unanswered.
+    ///   - session: The session to service.
+    ///   - queue: The queue to service it on; while a work item blocks it, pings stay unanswered.
     ///   - onEvent: Called on the queue.
     init(session: Session, queue: DispatchQueue, onEvent: @escaping @Sendable (Session.Incoming) -> Void) {
         self.session = session
@@ -41,17 +41,17 @@ final class MainQueueDriver: Sendable {
         queue.async { [weak self] in self?.service() }
     }
 
-    /// Tells the queue that the session has a new deadline.
+    /// Reschedules the timer after the session's deadline has changed.
     func serviceSoon() {
         queue.async { [weak self] in self?.service() }
     }
 
     // MARK: - For a thread that serves the main queue itself
 
-    /// The channel's descriptor, for a thread that waits for the queue's work and for messages at once.
+    /// The channel's descriptor, for a thread that polls it together with the queue's eventfd.
     ///
-    /// Dispatch then stops watching it, so a ping passes through two threads fewer. Call it on the thread that serves
-    /// the queue, between two of its items.
+    /// Dispatch then stops watching it, which saves a ping two thread switches. Call it on the thread that serves the
+    /// queue, between two work items.
     ///
     /// - Returns: -1 if there is no channel, which poll(2) ignores.
     func takeOverChannel() -> Int32 {

@@ -5,17 +5,17 @@ import Glibc
 import WatchdogBase
 import WatchdogWire
 
-/// The conversation with the supervisor: messages that are still to be sent, and the answers to its requests.
+/// The channel to the supervisor: queued messages, and replies to its requests.
 ///
-/// Isolation: any thread may send; ``service(at:)`` belongs to the loop that is watched. Nothing here blocks, waits or
-/// reads a clock: the loop calls ``service(at:)`` when ``descriptor`` is readable or ``deadline`` has come.
+/// Isolation: any thread may send; ``service(at:)`` belongs to the watched loop. Nothing here blocks, waits or reads a
+/// clock: the loop calls ``service(at:)`` when ``descriptor`` is readable or ``deadline`` has come.
 final class Session: Sendable {
-    /// The time until the next attempt to send.
+    /// Retry interval for unsent messages.
     private static let retryInterval = DispatchTimeInterval.milliseconds(100)
-    /// The most datagrams read in one go, so that a flood of them leaves the loop to the app's work.
+    /// The maximum number of datagrams per call, so that a flood of them cannot starve the app's own work.
     private static let readLimit = 64
 
-    /// What the supervisor has said, or that it is gone.
+    /// A request from the supervisor, or the end of the connection.
     enum Incoming: Hashable, Sendable {
         case terminate
         case disconnected
@@ -28,7 +28,7 @@ final class Session: Sendable {
 
         /// Everything in a message but pings.
         ///
-        /// In the order in which things happen: the length of the background is known before it begins.
+        /// They are ordered so that the app knows how long it may run in the background before it enters it.
         static func all(in message: SupervisorMessage) -> [Incoming] {
             var events: [Incoming] = []
             if let time = message.backgroundTime { events.append(.backgroundTime(time)) }
@@ -43,11 +43,11 @@ final class Session: Sendable {
 
     private struct State {
         var transport: Configuration.Transport
-        /// Messages that are still to be sent; later ones replace earlier ones.
+        /// Queued messages; a later message of a kind replaces an earlier one.
         var outbox = ClientMessage()
-        /// Keeps a talkative app from crowding out its own answers.
+        /// Rate limit, so that a flood of messages cannot crowd out replies to pings.
         var chatter = TokenBucket(capacity: 20, perSecond: 10)
-        /// The same for what apps say more often and what travels many to a datagram: tasks and signposts.
+        /// Rate limit for tasks and signposts, which are more frequent; many of them fit into one datagram.
         var marks = TokenBucket(capacity: 100, perSecond: 50)
         var retry: DispatchTime?
         var push: DispatchTime?
@@ -57,12 +57,12 @@ final class Session: Sendable {
 
     private let state: Locked<State>
 
-    /// Opens the conversation with a greeting, `outbox` and, if the app pushes signs of life, a first one.
+    /// Sends the greeting, `outbox` and, for an app that pushes signs of life, the first one.
     ///
     /// - Parameters:
-    ///   - configuration: With whom.
-    ///   - outbox: What has been said before.
-    ///   - hasLifecycle: True if something handles states, expirations and events, and answers them.
+    ///   - configuration: The supervisor to connect to.
+    ///   - outbox: Messages queued before the connection.
+    ///   - hasLifecycle: True if the app handles and acknowledges states, expirations and events.
     ///   - now: The time.
     init(
         _ configuration: Configuration,
@@ -89,7 +89,7 @@ final class Session: Sendable {
         self.state = Locked(state)
     }
 
-    /// False if nobody listens, or the supervisor has exited.
+    /// False without a supervisor, or after it has exited.
     var isSupervised: Bool {
         state.withLock { state in
             if case .none = state.transport { return false }
@@ -97,7 +97,7 @@ final class Session: Sendable {
         }
     }
 
-    /// What to wait on for messages; nil when there will be none.
+    /// The descriptor to poll for messages; nil if none can arrive.
     var descriptor: Descriptor? {
         state.withLock { state in
             guard case .channel(let descriptor) = state.transport else { return nil }
@@ -105,7 +105,7 @@ final class Session: Sendable {
         }
     }
 
-    /// When ``service(at:)`` is due although nothing has arrived; nil for never.
+    /// The time at which ``service(at:)`` must be called even if no message has arrived; nil for never.
     var deadline: DispatchTime? {
         state.withLock { state in
             [state.push, state.retry].compactMap(\.self).min()
@@ -124,9 +124,9 @@ final class Session: Sendable {
         }
     }
 
-    /// Answers what has arrived, pushes a sign of life if one is due, and tries again what could not be sent.
+    /// Reads and answers messages, pushes a sign of life if one is due, and retries unsent messages.
     ///
-    /// - Returns: What the app should know, in the order of arrival.
+    /// - Returns: The messages for the app, in the order of arrival.
     func service(at now: DispatchTime) -> [Incoming] {
         state.withLock { state in
             var events: [Incoming] = []
@@ -153,7 +153,7 @@ extension Session {
             switch nextMessage(from: descriptor) {
             case .success(let message?):
                 take(message, &state, &events, at: now)
-                // What comes after a hang is answered after it.
+                // Messages behind the hang are answered after it, as in a real hang.
                 if message.hang != nil, state.allowsFaults { return }
             case .success(nil): return
             case .failure: disconnect(&state)
@@ -179,9 +179,9 @@ extension Session {
 
     private struct SupervisorGone: Error {}
 
-    /// The next datagram, nil when there is none.
+    /// The next datagram; nil if the socket is empty.
     private static func nextMessage(from descriptor: Descriptor) -> Result<SupervisorMessage?, SupervisorGone> {
-        // One byte more than is allowed, so that decoding can tell an overlong datagram.
+        // One byte more than the limit, so that the decoder can detect an overlong datagram.
         withUnsafeTemporaryAllocation(byteCount: Wire.Limit.datagram + 1, alignment: 1) { buffer in
             while true {
                 let count = recv(descriptor.number, buffer.baseAddress, buffer.count, Int32(MSG_DONTWAIT))
@@ -246,7 +246,8 @@ extension Session {
             switch send(NotifyMessage(state.outbox).datagram, through: socket, to: address) {
             case .sent: state.outbox = ClientMessage()
             case .full: state.retry = now + retryInterval
-            // A supervisor that restarts may bind the address again; the next message or sign of life includes this.
+            // A restarted supervisor may bind the address again; the outbox goes out with the next message or sign of
+            // life.
             case .failed: break
             }
         case .none:
@@ -254,10 +255,10 @@ extension Session {
         }
     }
 
-    /// False for a moment after many messages.
+    /// False while the rate limit is exhausted.
     private static func mayTalk(_ state: inout State, at now: DispatchTime) -> Bool {
         guard !state.outbox.isUrgent else { return true }
-        // Those that had to wait go together, whatever has come in the meantime.
+        // Delayed messages go out together at the retry time, including those queued since.
         if let retry = state.retry { return retry <= now }
         let instant = Instant(nanoseconds: Int64(clamping: now.uptimeNanoseconds))
         return state.outbox.hasWords ? state.chatter.admit(at: instant) : state.marks.admit(at: instant)
@@ -274,12 +275,12 @@ extension Session {
         case sent
         /// The receiver's queue is full.
         case full
-        /// The receiver is gone, or for a notify socket: not there now.
+        /// The receiver is gone; a notify socket may come back.
         case failed
     }
 
     private static func send(_ datagram: [UInt8], through socket: Descriptor, to address: NotifyAddress?) -> Outcome {
-        // An empty datagram reads as the end of the conversation.
+        // On a SOCK_SEQPACKET socket, the receiver cannot tell an empty datagram from the end of the connection.
         guard !datagram.isEmpty else { return .sent }
         let flags = Int32(MSG_DONTWAIT | MSG_NOSIGNAL)
         while true {
@@ -298,13 +299,13 @@ extension Session {
 }
 
 extension ClientMessage {
-    /// Whether it must be sent even if the app sends a lot.
+    /// Whether the message bypasses the rate limit.
     fileprivate var isUrgent: Bool {
         hello != nil || isReady || pong != nil || isStopping || stateDone != nil || eventDone != nil || isFirstFrame
             || isUseful
     }
 
-    /// Whether it has a message of which only the latest counts.
+    /// Whether it contains a text, of which only the latest value matters.
     fileprivate var hasWords: Bool {
         status != nil || summary != nil || timeoutExtension != nil || progress != nil
     }

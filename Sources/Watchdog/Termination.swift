@@ -3,7 +3,7 @@
 import Dispatch
 import Glibc
 
-/// The app's handler for the request to end, which comes over the channel, as SIGTERM, or as both.
+/// The app's handler for exit requests, which arrive over the channel, as SIGTERM, or as both.
 final class Termination: Sendable {
     private struct State {
         var handler: (@MainActor @Sendable () -> Void)?
@@ -11,11 +11,11 @@ final class Termination: Sendable {
         var isRequested = false
     }
 
-    /// Far more than necessary, and too short to notice during a launch.
+    /// Far longer than the installation takes, and still short enough for a launch.
     private static let installationLimit = DispatchTimeInterval.seconds(1)
 
     private let state = Locked(State())
-    // SAFETY: Dispatch's objects may be used from any thread, only their Swift protocols do not say so.
+    // SAFETY: Dispatch objects are thread-safe, but their Swift protocols are not marked Sendable.
     private nonisolated(unsafe) let signal = DispatchSource.makeSignalSource(
         signal: SIGTERM, queue: DispatchQueue(label: "org.watchdogd.termination"))
 
@@ -23,10 +23,10 @@ final class Termination: Sendable {
         state.withLock { $0.handler = handler }
     }
 
-    /// Takes over SIGTERM if there is a handler; otherwise the app decides what the signal does.
+    /// Takes over SIGTERM if the app has set a handler; otherwise the signal keeps its disposition.
     ///
-    /// Waits until that is done: Dispatch installs a signal source on a thread of its own, and a SIGTERM that comes before
-    /// would end the app.
+    /// Waits until the source is installed: Dispatch does that on another thread, and an earlier SIGTERM would end the
+    /// app.
     func listen() {
         let isFirst = state.withLock { state in
             defer { state.isListening = state.handler != nil }
@@ -40,7 +40,9 @@ final class Termination: Sendable {
         _ = installed.wait(timeout: .now() + Self.installationLimit)
     }
 
-    /// Calls the handler the first time; to be called on the main queue.
+    /// Calls the handler once; further calls do nothing.
+    ///
+    /// Call it on the main queue.
     func request() {
         let handler = state.withLock { state -> (@MainActor @Sendable () -> Void)? in
             guard !state.isRequested, let handler = state.handler else { return nil }

@@ -23,7 +23,7 @@ extension Watchdog {
                 pollfd(fd: driver?.takeOverChannel() ?? -1, events: Int16(POLLIN), revents: 0),
             ]
             guard poll(&waits, 2, -1) > 0 else { continue }
-            // The queue's work first: an answer then says that it was done.
+            // The queue's work runs first, so that the answer to a ping proves that it was done.
             if waits[0].revents != 0 {
                 var wakeups: UInt64 = 0
                 if read(handle, &wakeups, MemoryLayout.size(ofValue: wakeups)) > 0 { serveMainQueue(nil) }
@@ -34,8 +34,8 @@ extension Watchdog {
 }
 
 // The two functions through which CoreFoundation's run loop serves the main queue: an eventfd(2) that is readable when
-// the queue has work, and the call that does the work on the calling thread. Exported for that by every libdispatch on
-// Linux, see its private/queue_private.h; Swift's and C's calling conventions agree on such arguments.
+// the queue has work, and the call that does the work on the calling thread. Every libdispatch on Linux exports them
+// for that purpose, see its private/queue_private.h; Swift's and C's calling conventions agree on such arguments.
 
 @_silgen_name("_dispatch_get_main_queue_handle_4CF")
 private func mainQueueHandle() -> Int32

@@ -3,9 +3,9 @@
 import Dispatch
 import WatchdogWire
 
-/// The app's side of supervision: reports when the app can be used, and proves that its main loop runs.
+/// The app's side of supervision: reports when the app is ready for use, and proves that its main loop runs.
 ///
-/// Call ``start()`` first thing in the program and ``ready()`` when the app can be used:
+/// Call ``start()`` first and ``ready()`` when the app is ready for use:
 ///
 /// ```swift
 /// import Watchdog
@@ -16,15 +16,15 @@ import WatchdogWire
 /// Watchdog.run()
 /// ```
 ///
-/// The environment decides who listens. Nothing here fails or needs checking:
-/// - Under watchdogd (`WATCHDOG_CHANNEL`), the app says hello and answers each ping from its main loop. The channel is
-///   removed from the environment, and programs that the app starts do not inherit it.
+/// The environment determines the supervisor. Nothing here fails or needs checking:
+/// - Under watchdogd (`WATCHDOG_CHANNEL`), the app sends a greeting and answers each ping from its main loop. The
+///   channel is removed from the environment, and programs that the app starts do not inherit it.
 /// - Under systemd or any other supervisor that speaks sd_notify (`NOTIFY_SOCKET`), readiness and status go there, and
 ///   the main loop sends `WATCHDOG=1` at half of `WATCHDOG_USEC` if that is meant for this process (`WATCHDOG_PID`).
-/// - Otherwise the library is silent.
+/// - Otherwise the library does nothing.
 ///
 /// Nothing blocks the caller, and nothing raises SIGPIPE. If the supervisor does not read fast enough, the library
-/// keeps the latest message of each kind and sends it later. If the supervisor exits, the library falls silent.
+/// keeps the latest message of each kind and sends it later. If the supervisor exits, the library sends nothing more.
 ///
 /// Isolation: call every function from any thread. Only the answers to pings and the handler of ``onTerminate(_:)`` run
 /// on the main loop.
@@ -51,7 +51,7 @@ import WatchdogWire
 /// - ``AttachError``
 public enum Watchdog {
     private enum Phase: Sendable {
-        /// Messages from before anyone was listening.
+        /// Messages queued before ``start()`` or ``attach()``.
         case idle(ClientMessage)
         case onMainQueue(Session, MainQueueDriver)
         case attached(Session)
@@ -69,7 +69,7 @@ public enum Watchdog {
         _ = start(heeding: nil)
     }
 
-    /// Connects to the supervisor for an app that handles more than pings and the request to exit.
+    /// Connects to the supervisor for an app with a lifecycle, which also handles states and events.
     ///
     /// - Parameter lifecycle: Called on the main queue with everything but the request to exit.
     /// - Returns: The state in which the launch should end; nil if a main loop was chosen before.
@@ -98,7 +98,7 @@ public enum Watchdog {
 
     /// Connects to the supervisor and lets the caller answer, for apps whose main loop is not the main queue.
     ///
-    /// - Returns: What to wait on and what to call; see ``Link``.
+    /// - Returns: The descriptor to poll and the method to call; see ``Link``.
     /// - Throws: ``AttachError`` if a main loop was chosen before, by ``start()`` or an earlier call.
     public static func attach() throws(AttachError) -> Link {
         let session: Session? = phase.withLock { phase in
@@ -122,7 +122,7 @@ public enum Watchdog {
         }
     }
 
-    /// Whether anything may receive signposts.
+    /// Whether signposts may have a receiver.
     static var hearsMarks: Bool {
         phase.withLock { phase in
             switch phase {
@@ -139,7 +139,7 @@ public enum Watchdog {
         say { $0.isReady = true }
     }
 
-    /// Reports that the app does what it was launched for: it shows its content, or answers its first request.
+    /// Reports that the app does its actual work: it shows its content, or answers its first request.
     ///
     /// Only the first call in a launch counts. It is a measurement and changes no allowance; ``ready()`` completes the
     /// launch.
@@ -174,16 +174,16 @@ public enum Watchdog {
         say { $0.summary = text }
     }
 
-    /// Reports that the app has begun to exit.
+    /// Reports that the app has begun to exit, so that its termination allowance applies.
     public static func stopping() {
         say { $0.isStopping = true }
     }
 
-    /// Sets what to do when the app is asked to exit, by SIGTERM or over the channel.
+    /// Sets the handler for exit requests, which arrive by SIGTERM or over the channel.
     ///
-    /// watchdogd asks both ways at once, systemd and shells only by SIGTERM; the handler is called once.
-    /// watchdogd kills an app that does not exit within an allowance. The handler should save what must not be lost,
-    /// call ``stopping()`` if that takes a while, and exit.
+    /// watchdogd uses both, systemd and shells only SIGTERM; the handler is called once. watchdogd kills an app that
+    /// does not exit within an allowance. The handler should save what must not be lost, call ``stopping()`` if that
+    /// takes a while, and exit.
     ///
     /// With a handler, ``start()`` takes over SIGTERM, so the signal does not end the app. Without one, SIGTERM keeps
     /// its effect, and a request over the channel does nothing. Set the handler before ``start()``, or the app may miss
@@ -199,7 +199,7 @@ public enum Watchdog {
         }
     }
 
-    /// What services the main queue; nil before ``start()``, and for other main loops.
+    /// The driver of the main queue; nil before ``start()``, and for other main loops.
     static var mainQueueDriver: MainQueueDriver? {
         phase.withLock { phase in
             if case .onMainQueue(_, let driver) = phase { driver } else { nil }

@@ -56,7 +56,7 @@ extension Application {
         case .event(let event): heed(event)
         case .terminate: terminate()
         case .disconnected: backgroundTasks.forgetTime()
-        // Whoever serves the main loop has done it already.
+        // The loop that called service(at:) has already blocked.
         case .hang: break
         }
     }

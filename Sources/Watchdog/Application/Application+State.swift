@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Application {
-    /// Whether the user sees the app.
+    /// How visible the app is to the user, as the supervisor last requested.
     public enum State: String, Hashable, Sendable, CaseIterable {
-        /// It is being launched, or moves between the other two.
+        /// The app is launching, or is moving between the other two states.
         case inactive
-        /// It is in use.
+        /// The user sees the app and can use it.
         case active
-        /// It is out of sight and may be suspended.
+        /// The user does not see the app, which may be suspended at any time.
         case background
     }
 }

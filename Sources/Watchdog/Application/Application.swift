@@ -45,13 +45,10 @@ package import WatchdogWire
 public final class Application {
     /// What the app needs from the rest of the process; tests replace it.
     package struct Surroundings: Sendable {
-        /// Sends a message to the supervisor.
         var say: @Sendable ((inout ClientMessage) -> Void) -> Void
         /// Where the state is stored between launches; nil to store none.
         var store: RestorationStore?
-        /// Ends the process.
         var end: @MainActor @Sendable () -> Void
-        /// The time.
         var now: @Sendable () -> DispatchTime = { .now() }
 
         /// Creates the environment of an app that stores no state.
@@ -82,7 +79,7 @@ public final class Application {
         return application
     }
 
-    /// Whether the user sees the app.
+    /// The state that the app is in, which the callbacks of the delegate announce.
     public internal(set) var state = State.inactive
     /// The delegate that implements the app.
     public let delegate: any ApplicationDelegate
@@ -90,7 +87,7 @@ public final class Application {
     let surroundings: Surroundings
     let backgroundTasks: BackgroundTasks
     var extendedLaunch = ExtendedLaunch()
-    /// What arrived before the launch was complete.
+    /// Messages that arrived during the launch; handled when it is complete.
     var waiting: [Session.Incoming] = []
     var isLaunched = false
     var isEnding = false
@@ -123,7 +120,7 @@ public final class Application {
         guard let options else {
             preconditionFailure("call Application.main(_:) only once, and instead of Watchdog.start()")
         }
-        // On the queue, as everything after it: what asserts to be on the main queue holds here too.
+        // Run on the queue, like everything after it, so that assertions about the main queue hold here, too.
         DispatchQueue.main.async { application.launch(options) }
         Watchdog.run()
     }

@@ -64,7 +64,7 @@ public protocol ApplicationDelegate: AnyObject {
     /// background.
     func applicationWillTerminate(_ application: Application)
 
-    /// Handles an event.
+    /// Handles an event; returning from it tells the supervisor that the event is done.
     func application(_ application: Application, handle event: Application.Event)
 
     /// The file name under which the state is stored; nil to store none. The default is the name of the program.

@@ -3,7 +3,7 @@
 import Dispatch
 import WatchdogWire
 
-/// The background tasks of an app and the time they have.
+/// The open background tasks of an app, and their shared time limit.
 ///
 /// Isolation: any thread; handlers are called on the main actor.
 final class BackgroundTasks: Sendable {
@@ -11,7 +11,7 @@ final class BackgroundTasks: Sendable {
 
     private struct State {
         var lastID: UInt64 = 0
-        /// The handlers of the tasks that are open; nil where there is none, or none any more.
+        /// The handlers of the open tasks; nil for a task without one, or whose handler has been called.
         var handlers: [UInt64: Handler?] = [:]
         var isForeground = true
         /// Whether the supervisor has announced that the time is nearly over; false again in the foreground.
@@ -35,7 +35,7 @@ final class BackgroundTasks: Sendable {
     // MARK: - Tasks
 
     /// - Parameters:
-    ///   - name: What it is.
+    ///   - name: The work, as the report names it.
     ///   - needsTime: True if the task must not begin when no time is left.
     ///   - handler: Called when the time is over; at once, if it is already.
     func begin(_ name: String, needsTime: Bool = false, handler: Handler?) -> Application.BackgroundTaskID {
@@ -44,12 +44,12 @@ final class BackgroundTasks: Sendable {
             state.lastID += 1
             state.handlers.updateValue(handler, forKey: state.lastID)
             let id = state.lastID
-            // Within the lock, so that no end overtakes its beginning.
+            // Sent while the lock is held, so that endTask cannot overtake beginTask.
             say { $0.begin(.init(id: id, name: name)) }
             return (id, state.isExpired)
         }
         if isLate {
-            // There is no time left to give: it has to end at once.
+            // No time is left, so the task must end immediately.
             DispatchQueue.main.async { self.callHandler(of: id) }
         }
         return Application.BackgroundTaskID(rawValue: id)
@@ -63,14 +63,13 @@ final class BackgroundTasks: Sendable {
         }
     }
 
-    /// True while the task is open.
     func isOpen(_ task: Application.BackgroundTaskID) -> Bool {
         state.withLock { $0.handlers[task.rawValue] != nil }
     }
 
     // MARK: - Time
 
-    /// What is left; nil when nothing limits it.
+    /// The time left; nil without a limit.
     var timeRemaining: Duration? {
         state.withLock { state in
             guard !state.isForeground, let deadline = state.deadline else { return nil }
@@ -97,7 +96,7 @@ final class BackgroundTasks: Sendable {
         state.withLock { $0.deadline = nil }
     }
 
-    /// Lets no more tasks begin.
+    /// Rejects all further tasks.
     func close() {
         state.withLock { $0.isClosed = true }
     }
@@ -106,7 +105,7 @@ final class BackgroundTasks: Sendable {
 
     /// Calls the handlers of all open tasks, one after another in the order of their beginnings.
     ///
-    /// Each is called once. A task that an earlier handler has ended is left out.
+    /// Each is called once. A task that an earlier handler has ended is skipped.
     @MainActor
     func expire() {
         let tasks: [UInt64] = state.withLock { state in

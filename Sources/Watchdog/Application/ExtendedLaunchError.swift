@@ -3,16 +3,16 @@
 extension Application {
     /// Why a task cannot count as part of the launch.
     public enum ExtendedLaunchError: Error, Hashable, Sendable, CustomStringConvertible {
-        /// There are as many as ``Application/extendedLaunchLimit`` already.
+        /// The launch already has ``Application/extendedLaunchLimit`` tasks.
         case tooMany
-        /// The launch is over, and so are all tasks that extended it.
+        /// The launch is complete; only an open task can extend it.
         case tooLate
-        /// A task of this name has begun before.
+        /// This launch has already had a task of this name, which may have ended.
         case duplicate(String)
         /// No task of this name is open.
         case unknown(String)
 
-        /// What was wrong, for people.
+        /// An explanation for people.
         public var description: String {
             switch self {
             case .tooMany: "at most \(Application.extendedLaunchLimit) tasks can extend a launch"

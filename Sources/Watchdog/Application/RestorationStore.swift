@@ -16,16 +16,17 @@ struct RestorationStore: Sendable {
     private var launchingPath: String { "\(folder)/state.launching" }
     private var newPath: String { "\(folder)/state.new" }
 
-    /// - Parameter folder: Where the file is; made when it is needed.
+    /// - Parameter folder: The folder of the file; created on first use.
     init(folder: String) {
         self.folder = folder
     }
 
-    /// The place for an app: a folder of its name in `$XDG_STATE_HOME`, which is `~/.local/state` unless set.
+    /// The store of an app: a folder with its name in `$XDG_STATE_HOME`, which is `~/.local/state` unless set.
     ///
     /// Source: XDG Base Directory Specification 0.8; a relative path there counts as unset.
     ///
-    /// - Parameter identifier: One file name; nil is returned for another one, and when there is no home.
+    /// - Parameter identifier: A file name without slashes. The result is nil for any other text, and if there is no
+    ///   home folder.
     init?(identifier: String) {
         guard !identifier.isEmpty, identifier != ".", identifier != "..", !identifier.contains("/"),
             !identifier.contains("\0")
@@ -44,17 +45,17 @@ struct RestorationStore: Sendable {
         return path
     }
 
-    /// The state of the life before, which is put aside until the launch has come to its end.
+    /// Moves the state of the previous launch aside and returns it, until the launch has completed.
     func takeForLaunch() -> [UInt8]? {
         unlink(launchingPath)
         guard rename(path, launchingPath) == 0 else { return nil }
         return read(launchingPath)
     }
 
-    /// Makes the state that the launch has taken available again: the launch has completed with it.
+    /// Makes the state available to the next launch again, because this launch has completed with it.
     func keepAfterLaunch() {
         guard access(path, F_OK) != 0 else {
-            // One that was saved meanwhile is newer.
+            // A state saved since then is newer.
             unlink(launchingPath)
             return
         }
@@ -63,8 +64,8 @@ struct RestorationStore: Sendable {
 
     /// Replaces the state as a whole: after a crash the file holds either the old or the new one.
     ///
-    /// - Parameter state: What to keep; nil to forget.
-    /// - Returns: False when it could not be kept.
+    /// - Parameter state: The new content; nil to remove the file.
+    /// - Returns: False if it could not be written.
     @discardableResult
     func save(_ state: [UInt8]?) -> Bool {
         guard let state else { return unlink(path) == 0 || errno == ENOENT }

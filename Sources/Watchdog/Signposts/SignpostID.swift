@@ -2,7 +2,7 @@
 
 /// Distinguishes overlapping intervals of the same name.
 public struct SignpostID: Hashable, Sendable {
-    /// The number that is sent to the supervisor.
+    /// The number by which the supervisor matches the beginning and the end of an interval.
     public let rawValue: UInt64
 
     /// For intervals that never overlap.

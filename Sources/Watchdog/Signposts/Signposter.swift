@@ -18,12 +18,12 @@ public struct Signposter: Hashable, Sendable {
     /// The part of the app that the marks belong to; the first 64 bytes are sent.
     public let category: String
 
-    /// Creates a signposter.
+    /// Creates a signposter, which costs nothing until it marks something.
     public init(category: String) {
         self.category = category
     }
 
-    /// Whether anything may receive the marks; check it before building expensive messages.
+    /// Whether marks may have a receiver; check it before building expensive messages.
     public var isEnabled: Bool { Watchdog.hearsMarks }
 
     /// Begins an interval.
@@ -48,12 +48,14 @@ public struct Signposter: Hashable, Sendable {
     }
 
     /// Marks a moment.
+    ///
+    /// The message is evaluated only if ``isEnabled``.
     public func emitEvent(_ name: StaticString, _ message: @autoclosure () -> String = "", id: SignpostID = .exclusive)
     {
         mark(.event, name, id, message)
     }
 
-    /// Marks the interval that a piece of work takes.
+    /// Marks the time that a piece of work takes, also if it throws.
     public func withIntervalSignpost<Result, Failure: Error>(
         _ name: StaticString,
         id: SignpostID = .exclusive,
@@ -64,12 +66,12 @@ public struct Signposter: Hashable, Sendable {
         return try work()
     }
 
-    /// Marks the interval that a piece of asynchronous work takes, waiting included.
+    /// Marks the time that a piece of asynchronous work takes, including suspensions.
     ///
     /// - Parameters:
     ///   - name: What is happening.
     ///   - id: Such work often overlaps, so by default each interval has its own identifier.
-    ///   - isolation: Where the work is called from.
+    ///   - isolation: The caller's actor, on which the work runs.
     ///   - work: The work.
     public func withIntervalSignpost<Result, Failure: Error>(
         _ name: StaticString,
