@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The supervisor and the program that unwinds are one file on disk. Were these libraries in its list of needed ones, each
- * start of the supervisor would load them. The compiler compares each line with elfutils' own declaration.
+ * The supervisor and the unwinder are one executable. If it listed these libraries as DT_NEEDED, each start of the
+ * supervisor would load them. The compiler checks each line against elfutils' own declaration.
  */
 #include "CElfutils.h"
 
 #include <dlfcn.h>
 
-/* Hidden: libdw's own calls to libelf must not come here. */
+/* Hidden: libdw's own calls to libelf must not resolve to these. */
 #define HIDDEN __attribute__((visibility("hidden")))
 
 /* F(type of the result, name, parameters, arguments) */
@@ -81,7 +81,7 @@ const char *wd_elfutils_load(void)
     void *library = dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!library)
         return dlerror();
-    /* dlsym(3) also looks in the libraries that this one needs: libelf. */
+    /* dlsym(3) also searches the dependencies of this library: libelf. */
     FUNCTIONS(FIND)
     return NULL;
 }

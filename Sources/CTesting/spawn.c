@@ -20,7 +20,7 @@ static int prepare(posix_spawn_file_actions_t *actions, int socket, const char *
     int error = posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     if (!error) error = posix_spawn_file_actions_addopen(actions, STDOUT_FILENO, output, creating, 0600);
     if (!error) error = posix_spawn_file_actions_addopen(actions, STDERR_FILENO, errors, creating, 0600);
-    // With equal numbers, it clears close-on-exec: glibc 2.29.
+    // With equal numbers, adddup2 clears close-on-exec: glibc 2.29.
     if (!error && socket >= 0) error = posix_spawn_file_actions_adddup2(actions, socket, remote);
     if (!error) error = posix_spawn_file_actions_addclosefrom_np(actions, remote + (socket >= 0));
     return error;
@@ -52,7 +52,7 @@ int wd_testing_spawn(
 
 int wd_testing_reap(pid_t pid, int patience)
 {
-    // The child has not been reaped, so that its ID cannot mean another process.
+    // Until the child is reaped, the kernel cannot reuse its ID, so the pidfd refers to it.
     int process = (int)syscall(SYS_pidfd_open, pid, 0);
     if (process >= 0) {
         struct pollfd entry = {.fd = process, .events = POLLIN};

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <unistd.h>
 
-/* As elfutils/debuginfod.h declares them; the library is loaded when it is wanted, because it brings libcurl. */
+/* As elfutils/debuginfod.h declares them; the library is loaded on demand, because it depends on libcurl. */
 typedef struct debuginfod_client *begin_function(void);
 typedef int find_function(struct debuginfod_client *client, const unsigned char *build_id, int length, char **path);
 typedef void end_function(struct debuginfod_client *client);
@@ -25,7 +25,7 @@ int wd_debuginfod_find(const char *build_id, char **path)
     struct debuginfod_client *client = begin();
     if (!client)
         return -ENOMEM;
-    /* A length of 0 means hexadecimal digits: debuginfod_find_debuginfo(3). */
+    /* A length of 0 means that the build-id is a hexadecimal string: debuginfod_find_debuginfo(3). */
     int file = find(client, (const unsigned char *)build_id, 0, path);
     end(client);
     if (file < 0)

@@ -14,7 +14,7 @@
 
 static const unsigned writing = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC;
 
-/* The calls that glibc, the Swift runtime, libelf and libdw make in a process with one thread to read files and to
+/* The calls that glibc, the Swift runtime, libelf and libdw make in a single-threaded process to read files and to
  * write an answer. Memory is neither executable nor shared, so RLIMIT_DATA counts all of it. */
 static int filter_calls(void)
 {
@@ -26,7 +26,7 @@ static int filter_calls(void)
 #ifdef SYS_open
         ALLOW(stat), ALLOW(lstat), ALLOW(readlink), ALLOW(access), ALLOW_WITHOUT(open, 1, writing),
 #endif
-        /* Other commands have a descriptor signal anybody: fcntl(2), "Managing signals". */
+        /* Other commands can make a descriptor signal any process: fcntl(2), "Managing signals". */
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fcntl, 0, 5), LOAD(args[1]),
         BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, F_GETFL, 0, 2),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, F_DUPFD_CLOEXEC, 1, 0), REFUSE, RETURN(SECCOMP_RET_ALLOW),
@@ -39,14 +39,14 @@ static int filter_calls(void)
         ALLOW(clock_gettime), ALLOW(clock_nanosleep), ALLOW(restart_syscall),
         ALLOW(getpid), ALLOW(gettid), ALLOW(getuid), ALLOW(geteuid), ALLOW(getgid), ALLOW(getegid),
         ALLOW(rt_sigaction), ALLOW(rt_sigprocmask), ALLOW(rt_sigreturn), ALLOW(sigaltstack),
-        /* raise(3) and abort(3) signal a thread of their own process; getrlimit(3) asks about process 0, the caller. */
+        /* raise(3) and abort(3) signal a thread of their own process; getrlimit(3) passes process 0, the caller. */
         ALLOW_VALUE(tgkill, 0, (unsigned)getpid()), ALLOW_VALUE(prlimit64, 0, 0),
         ALLOW(exit), ALLOW(exit_group),
         REFUSE,
     };
     struct sock_fprog filter = { sizeof program / sizeof *program, program };
-    /* Older kernels slow a filtered process down against speculative attacks by its own code; here, only the data is
-     * untrusted. */
+    /* By default, kernels before 5.16 disable speculation in a filtered process, which slows it down. That defends
+     * against the process's own code; here, only the data is untrusted. */
     return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW, &filter);
 }
 

@@ -8,7 +8,7 @@
 
 void wd_worker_seal(void)
 {
-    /* Not RLIMIT_CORE: it does not hold for a core_pattern that is a pipe (core(5)). */
+    /* RLIMIT_CORE is not enough: the kernel ignores it if core_pattern is a pipe (core(5)). */
     prctl(PR_SET_DUMPABLE, 0);
 }
 

@@ -10,7 +10,6 @@ package struct Star: Sendable {
     package var declination: Double
 }
 
-/// Loading and drawing stars.
 package enum StarChart {
     @inline(never)
     package static func load(_ file: String, limit: Int?) -> [Star] {
@@ -32,13 +31,13 @@ package enum StarChart {
         return (0..<passes).reduce(sky) { sky, _ in sky.blurred() }
     }
 
-    /// The small picture of a star for searches.
+    /// A small picture of a star, for the list of results.
     @inline(never)
     static func thumbnail(_ number: Int, passes: Int) -> Raster {
         (0..<passes).reduce(Raster.photo(number, side: 48)) { photo, _ in photo.blurred() }
     }
 
-    /// The letters, drawn once.
+    /// The labels, rendered once.
     package static func lettering(passes: Int) -> Raster {
         var atlas = Raster(width: 320, height: 12)
         for _ in 0..<passes { atlas.write("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", 0, 0) }

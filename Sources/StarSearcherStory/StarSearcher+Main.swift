@@ -17,11 +17,12 @@ extension StarSearcher {
                                 several, separated by commas
         """
 
-    /// Reads the command line, sees to the files, launches the app.
+    /// Reads the command line, prepares the files, and launches the app.
     ///
-    /// - Parameter isLoggerLinked: Whether this program is the one with the logger.
+    /// - Parameter isLoggerLinked: Whether this program is linked with the logger.
     package static func main(isLoggerLinked: Bool, log: @escaping (String) -> Void) -> Never {
-        // What an app can know of the time before its first line; 'watchdogd record' shows what it was spent on.
+        // An app can measure only the length of the time before its first line; 'watchdogd record' shows what happened
+        // in it.
         let beforeMain = LaunchRecord.Interval(
             name: "before main", start: .zero, end: ProcessClock.now, running: ProcessClock.threadTime,
             waiting: ProcessClock.threadDelay, isOnMain: true)
@@ -51,12 +52,12 @@ extension StarSearcher {
             })
     }
 
-    /// What is linked cannot be repaired by an option: the other program takes over, in the same process.
+    /// An option cannot remove a linked library, so this process executes the other program instead.
     private static func executeOther(_ isLoggerLinked: Bool, _ arguments: Arguments) -> Never {
         let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
         let folder = own.split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" }
         let other = "\(folder)/\(isLoggerLinked ? "StarSearcher" : "StarSearcherWithLogger")"
-        // The logger reads its scale before there is anybody to read options.
+        // The logger's constructor reads the scale before main, and therefore before any option.
         setenv("SAMPLE_TIME_SCALE", "\(arguments.timeScale)", 1)
         var words = CommandLine.arguments.map { strdup($0) } + [nil]
         words[0] = strdup(other)

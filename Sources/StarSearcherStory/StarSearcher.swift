@@ -13,7 +13,7 @@ package final class StarSearcher: Story {
     private let workload: Workload
     private var stars: [Star] = []
     private var details: [Int: Raster] = [:]
-    /// Calls the logger, in the one case in which it is used.
+    /// Calls the logger, which the app uses in one case only.
     private let log: (String) -> Void
 
     package init(_ app: SampleApp, _ repairs: Set<Repair>, log: @escaping (String) -> Void) {
@@ -58,7 +58,7 @@ package final class StarSearcher: Story {
 
     // MARK: - Application init
 
-    /// Ordinary work of the app, on the economical core: about three quarters of what the detail screens take.
+    /// Ordinary work of the app, on the efficiency core: about three quarters of the detail screens' work.
     private func startThumbnails() {
         let (count, passes) = (Screen.visibleRows * 3 / 4, workload["detail"])
         Work.start("thumbnails", .confined) {
@@ -71,10 +71,10 @@ package final class StarSearcher: Story {
         let file = "\(app.bundle)/stars.sqlite"
         let limit = repairs.contains(.firstRows) ? Screen.visibleRows : nil
         guard !repairs.contains(.priority) else {
-            // The caller does the queue's work itself, at its own priority, so nothing delays whoever waits.
+            // The caller runs the queue's work itself, at its own priority, so there is no priority inversion.
             return DispatchQueue(label: "stars").sync { StarChart.load(file, limit: limit) }
         }
-        // A semaphore does not know who will signal it, so nobody lends that thread the caller's priority.
+        // A semaphore has no owner, so the thread that will signal it cannot inherit the caller's priority.
         let (loaded, box) = (DispatchSemaphore(value: 0), Box())
         Work.start("star loader", .background) {
             box.stars = StarChart.load(file, limit: limit)
@@ -85,7 +85,7 @@ package final class StarSearcher: Story {
     }
 
     private final class Box: @unchecked Sendable {
-        // SAFETY: written before the semaphore is signaled, read after.
+        // SAFETY: written before the semaphore is signaled, and read only after the wait.
         var stars: [Star] = []
     }
 
@@ -119,7 +119,7 @@ package final class StarSearcher: Story {
     }
 }
 
-/// What can be repaired, each by itself.
+/// The repairs, each of which can be applied alone.
 package enum Repair: String, CaseIterable, Sendable {
     case logger = "system-logger"
     case priority

@@ -2,24 +2,24 @@
 
 public import WatchdogLinux
 
-/// Which program to try, and how patiently.
+/// The program to test, and the time limits of the tests.
 public struct ConformancePlan: Sendable {
     /// The program and its arguments.
     public var command: [String]
-    /// The environment that the program gets besides what the protocol adds.
+    /// The environment of the program, without the variables of the protocol.
     public var environment: Environment
-    /// How long a launch may take until `READY=1`.
+    /// The time limit of a launch, until `READY=1`.
     public var launchLimit: Duration
-    /// How long an answer may take.
+    /// The time limit of an answer.
     public var answerLimit: Duration
-    /// How long the program may take to exit.
+    /// The time limit of an exit after a request.
     public var terminationLimit: Duration
-    /// Whether the program's output is shown, on standard error; otherwise it is discarded.
+    /// Whether the program's output goes to standard error; otherwise it is discarded.
     public var showsOutput: Bool
-    /// The requirements that are left out.
+    /// The requirements to skip.
     public var exceptions: Set<Requirement> = []
 
-    /// Creates a plan.
+    /// Creates a plan, whose limits are not scaled later.
     public init(
         command: [String], environment: Environment, launchLimit: Duration, answerLimit: Duration,
         terminationLimit: Duration, showsOutput: Bool
@@ -33,9 +33,9 @@ public struct ConformancePlan: Sendable {
     }
 }
 
-/// Why nothing could be tried.
+/// A reason why no test could run.
 public struct ConformanceError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// One sentence without a period.
+    /// The reason: one sentence without a period.
     public let description: String
     /// The exit code, from sysexits.h, or 130 after an interruption.
     public let exitCode: Int32

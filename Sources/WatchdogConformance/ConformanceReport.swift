@@ -2,7 +2,7 @@
 
 import FoundationEssentials
 
-/// The results as JSON: what was tried, and one object for each requirement.
+/// The results as JSON: the command, and one object for each requirement.
 public struct ConformanceReport: Encodable {
     private struct Row: Encodable {
         let requirement: String
@@ -16,7 +16,7 @@ public struct ConformanceReport: Encodable {
     private let conforms: Bool
     private let requirements: [Row]
 
-    /// Creates a report.
+    /// Creates a report; the requirements keep the order of the results.
     public init(command: [String], results: [ConformanceResult]) {
         self.command = command
         conforms = !results.contains(where: \.isFailure)
@@ -33,7 +33,7 @@ public struct ConformanceReport: Encodable {
         }
     }
 
-    /// The JSON text, with a newline at the end.
+    /// The JSON text, which ends with a newline.
     public func encoded() throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]

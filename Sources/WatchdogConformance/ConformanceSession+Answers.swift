@@ -5,9 +5,9 @@ import WatchdogBase
 import WatchdogLinux
 import WatchdogWire
 
-/// What every client does: greet, answer, survive.
+/// Tests of what every client does: greet, answer, survive.
 extension ConformanceSession {
-    /// What cannot be tried with a program that does not greet and become ready.
+    /// The requirements that cannot be tested if a program does not greet and become ready.
     private static let needingChannel = Requirement.allCases.filter {
         ![.silence, .badEnvironment, .serviceManager, .conduct].contains($0)
     }
@@ -42,7 +42,7 @@ extension ConformanceSession {
 
     private func tryPings(_ program: TriedProgram) throws(ConformanceError) {
         var times: [Duration] = []
-        // The ends of the range, and what signed or floating-point numbers cannot hold.
+        // The bounds of the range, and values that signed integers or doubles cannot represent.
         let numbers: [UInt64] =
             [0, 1, .max, 1 << 63, 1 << 53 + 1] + (UInt64(0)..<15).map { 20_015_998_343_868 + $0 * 7_919 }
         for number in numbers {
@@ -69,7 +69,7 @@ extension ConformanceSession {
     func tryUnknownKeys() throws(ConformanceError) {
         guard let program = try launchReady(for: [.unknownKeys]) else { return }
         defer { finish(program) }
-        // To a launch that allows no faults, HANG_USEC means nothing either.
+        // In a launch that allows no faults, a client must ignore HANG_USEC, too.
         program.say("FUTURE=1", "PING=41", "ANOTHER=two words", "HANG_USEC=600000000")
         guard try program.wait(plan.answerLimit, until: { $0.answer(to: 41) != nil }) else {
             return record(.unknownKeys, .failed(instead(program, "no PONG=41 for a ping among other keys")))
@@ -104,7 +104,7 @@ extension ConformanceSession {
         }
     }
 
-    /// Datagrams that ask for nothing.
+    /// Malformed datagrams without a request.
     private static let malformed: [[UInt8]] =
         [
             "PING=abc", "PING=-1", "PING=", "PING", "=5", "PING= 7", "PING=18446744073709551616", "PING=0x10", "ping=9",
@@ -125,7 +125,7 @@ extension ConformanceSession {
             while number < 20_000, program.say("PING=\(number)") { number += 1 }
             try program.pause(.milliseconds(10), isDeaf: true)
         }
-        // What it still has to say would keep the next answer waiting.
+        // The client's queued messages would delay its next answer.
         _ = try program.wait(.milliseconds(200)) { _ in false }
         let answer = try ping(program, 2)
         record(

@@ -5,11 +5,11 @@ import WatchdogBase
 import WatchdogLinux
 import WatchdogWire
 
-/// What a client does at its end, and without a supervisor.
+/// Tests of how a client ends, and of how it runs without a supervisor.
 extension ConformanceSession {
-    /// The share of a CPU above which a program that nobody asks anything of is busy for nothing.
+    /// CPU share above which an idle client is spinning.
     private static let idleLoad = 0.5
-    /// How long to watch a program that should keep running.
+    /// How long a program that should keep running is watched.
     private static let watched = Duration.seconds(1)
 
     func tryTermination() throws(ConformanceError) {

@@ -5,11 +5,11 @@ import WatchdogBase
 import WatchdogLinux
 import WatchdogWire
 
-/// What a client with a lifecycle does.
+/// Tests of a client with a lifecycle.
 extension ConformanceSession {
-    /// The event that asks a program to block its main loop for as many milliseconds as its payload says.
+    /// The event on which a program blocks its main loop; the payload is the time in milliseconds.
     public static let blockingEvent = "conformance-block"
-    /// How long the main loop is asked to block.
+    /// How long the program blocks its main loop on request.
     private static let blockingTime = Duration.milliseconds(1_500)
 
     func tryLifecycle() throws(ConformanceError) {
@@ -79,7 +79,7 @@ extension ConformanceSession {
         let start = Instant.now()
         let milliseconds = Self.blockingTime.nanoseconds / 1_000_000
         program.say(Self.event(Self.blockingEvent, id: 1, payload: "\(milliseconds)"))
-        // It has begun to block when this is over, however slow its loop is.
+        // The program has begun to block by the end of this wait, even if its loop is slow.
         _ = try program.wait(Self.blockingTime / 3) { $0.eventDone(1) != nil }
         program.say("PING=5")
         _ = try program.wait(Self.blockingTime + plan.answerLimit) { $0.eventDone(1) != nil && $0.answer(to: 5) != nil }
@@ -90,7 +90,7 @@ extension ConformanceSession {
         guard let answer = program.conduct.answer(to: 5) else {
             return record(.blockedLoop, .failed(instead(program, "it did not answer afterward either")))
         }
-        // The answer may travel in one datagram with the end of the event.
+        // The answer and the end of the event may share a datagram.
         record(
             .blockedLoop,
             answer >= done || answer - start >= Self.blockingTime * 0.9

@@ -5,7 +5,7 @@ import WatchdogBase
 public import WatchdogLinux
 import WatchdogWire
 
-/// Takes a client through the channel protocol: launches it several times and plays the supervisor.
+/// Tests a client of the channel protocol: launches it several times and plays the supervisor.
 ///
 /// Isolation: one thread.
 public final class ConformanceSession {
@@ -15,18 +15,18 @@ public final class ConformanceSession {
     private let onResult: (ConformanceResult) -> Void
     private var results: [Requirement: ConformanceResult.Outcome] = [:]
     private var launches = 0
-    /// The faults of all launches, each once.
+    /// The protocol errors of all launches, without duplicates.
     private var faults: [String] = []
-    /// Whether the client takes part in the lifecycle; nil until it has greeted.
+    /// Whether the client takes part in the lifecycle; nil before its greeting.
     private(set) var hasLifecycle: Bool?
-    /// How long the client took to become ready over the channel; nil if it did not.
+    /// The time until the client was ready, in a launch with a channel; nil if it was not.
     private var readyTime: Duration?
 
     /// Prepares the launches.
     ///
     /// - Parameters:
-    ///   - plan: what to try.
-    ///   - interruption: becomes readable when the user wants no more.
+    ///   - plan: the program and the limits.
+    ///   - interruption: a descriptor that becomes readable when the user interrupts.
     ///   - onResult: called with each result as soon as it is known.
     /// - Throws: ``ConformanceError`` if the program does not exist.
     public init(
@@ -49,7 +49,7 @@ public final class ConformanceSession {
         }
     }
 
-    /// Tries everything that the protocol requires.
+    /// Tests every requirement of the protocol.
     ///
     /// - Returns: a result for each ``Requirement``, in their order.
     /// - Throws: ``ConformanceError`` if the program cannot be started or the user interrupts; no process is left then.
@@ -73,7 +73,7 @@ public final class ConformanceSession {
         onResult(ConformanceResult(requirement, outcome))
     }
 
-    /// Records the same for all of them, where nothing is known yet.
+    /// Skips those of the requirements that have no result yet.
     func skip(_ requirements: [Requirement], because reason: String) {
         for requirement in requirements where results[requirement] == nil { record(requirement, .skipped(reason)) }
     }
@@ -82,7 +82,8 @@ public final class ConformanceSession {
 
     func note(readyTime: Duration) { self.readyTime = readyTime }
 
-    /// How long a program may take that need not say anything: longer than it took over the channel.
+    /// The time limit of a program without a channel, which reports nothing: longer than the launch over the channel
+    /// took.
     var silenceLimit: Duration {
         min(plan.launchLimit, max(.seconds(2), (readyTime ?? .zero) * 4))
     }
@@ -93,9 +94,9 @@ public final class ConformanceSession {
             plan, executable: executable, number: launches, connection: connection, interruption: interruption)
     }
 
-    /// Launches the program for some requirements and waits until it is ready.
+    /// Launches the program to test some requirements, and waits until it is ready.
     ///
-    /// - Returns: nil if it does not become ready, which skips the requirements, or if they have been skipped before.
+    /// - Returns: nil if it does not become ready, which skips the requirements, or if all of them were skipped before.
     func launchReady(
         for requirements: [Requirement], _ connection: TriedProgram.Connection = .channel
     ) throws(ConformanceError) -> TriedProgram? {
@@ -107,7 +108,7 @@ public final class ConformanceSession {
         return nil
     }
 
-    /// Notes what was wrong with the datagrams of a launch, and kills what is left of it.
+    /// Records the protocol errors of a launch, and kills its remaining processes.
     func finish(_ program: TriedProgram) {
         program.listen()
         for fault in program.conduct.faults where !faults.contains(fault) { faults.append(fault) }
@@ -116,7 +117,7 @@ public final class ConformanceSession {
 
     /// Sends a ping and waits for its answer.
     ///
-    /// - Returns: the time that the answer took; nil if there was none.
+    /// - Returns: the time until the answer; nil without one.
     func ping(_ program: TriedProgram, _ number: UInt64) throws(ConformanceError) -> Duration? {
         program.listen()
         let (heard, start) = (program.conduct.heard.count, Instant.now())
@@ -125,7 +126,7 @@ public final class ConformanceSession {
         return program.conduct.answer(to: number, since: heard).map { $0 - start }
     }
 
-    /// What the program did instead of what was expected.
+    /// What the program did instead of the expected answer.
     func instead(_ program: TriedProgram, _ otherwise: String) -> String {
         if let exit = program.exit { return "it ended: \(Self.text(exit))" }
         return program.isClosed ? "it has closed the channel" : otherwise

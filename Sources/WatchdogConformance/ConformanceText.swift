@@ -6,10 +6,10 @@ import WatchdogBase
 public struct ConformanceText {
     private let width: Int
 
-    /// Creates a table of this many columns.
+    /// Creates a table whose lines have at most this many columns.
     public init(width: Int) { self.width = width }
 
-    /// One result: a mark, what is required and what was found, folded where it does not fit.
+    /// One result: a mark, the requirement and the finding, folded to the width.
     ///
     /// - Parameter previous: the result above; the same reason is not printed twice in a row.
     public func line(_ result: ConformanceResult, after previous: ConformanceResult? = nil) -> String {
@@ -27,7 +27,7 @@ public struct ConformanceText {
         return "\(mark)  \(required)\n" + remark.wrapped(columns: width - 6).map { "      \($0)\n" }.joined()
     }
 
-    /// The last line: how many there are of each.
+    /// The last line: the number of results of each kind.
     public func summary(_ results: [ConformanceResult]) -> String {
         let failed = results.count(where: \.isFailure)
         let skipped = results.count { if case .skipped = $0.outcome { true } else { false } }

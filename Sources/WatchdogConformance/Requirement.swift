@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the channel protocol requires of a client, in the order in which it is tried.
+/// A requirement of the channel protocol for clients; the cases are in the order of the tests.
 public enum Requirement: String, CaseIterable, Sendable {
     case hello
     case ready
@@ -26,7 +26,7 @@ public enum Requirement: String, CaseIterable, Sendable {
     case serviceManager = "service-manager"
     case conduct
 
-    /// One sentence for people, without a period.
+    /// The requirement as one sentence for people, without a period.
     public var text: String {
         switch self {
         case .hello: "says HELLO=1 first"
@@ -56,30 +56,30 @@ public enum Requirement: String, CaseIterable, Sendable {
     }
 }
 
-/// How a client did at a requirement.
+/// The result of a client for one requirement.
 public struct ConformanceResult: Equatable, Sendable {
-    /// What was found.
+    /// The outcome of a test.
     public enum Outcome: Equatable, Sendable {
-        /// The client does it; the text says how well, and may be empty.
+        /// The client meets the requirement; the text has details and may be empty.
         case passed(String)
-        /// The client does not; the text says what came instead.
+        /// The client does not meet it; the text describes what it did instead.
         case failed(String)
-        /// It was not tried; the text says why.
+        /// The requirement was not tested; the text is the reason.
         case skipped(String)
     }
 
-    /// What was required.
+    /// The tested requirement.
     public let requirement: Requirement
-    /// What was found.
+    /// The outcome of the test.
     public let outcome: Outcome
 
-    /// Creates a result.
+    /// Creates a result; the text of the outcome is shown as it is.
     public init(_ requirement: Requirement, _ outcome: Outcome) {
         self.requirement = requirement
         self.outcome = outcome
     }
 
-    /// Whether the client does not meet the requirement.
+    /// Whether the client does not meet the requirement; a skipped one is no failure.
     public var isFailure: Bool {
         if case .failed = outcome { true } else { false }
     }

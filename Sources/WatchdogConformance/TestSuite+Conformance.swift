@@ -3,7 +3,7 @@
 public import WatchdogBase
 
 extension TestSuite {
-    /// The results of a client: one test for each requirement, in their order, and the table as output.
+    /// Creates the results of a client: one test for each requirement, in their order, with the table as output.
     public init(conformanceOf command: [String], results: [ConformanceResult], duration: Duration) {
         let table = ConformanceText(width: 100)
         self.init(

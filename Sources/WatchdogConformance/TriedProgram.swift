@@ -5,17 +5,17 @@ import WatchdogBase
 import WatchdogLinux
 import WatchdogWire
 
-/// One launch of the program that is tried; ends with its last reference.
+/// One launch of the program under test; the last reference kills it.
 ///
 /// Isolation: one thread.
 final class TriedProgram {
-    /// How the program is reached.
+    /// The connection between the program and the session.
     enum Connection {
-        /// Over a channel of its own.
+        /// A channel.
         case channel
-        /// The same, in a launch that allows faults.
+        /// A channel, in a launch that allows faults.
         case channelWithFaults
-        /// Not at all, with these variables in its environment.
+        /// No channel; the program gets these variables in its environment.
         case none([String: String])
     }
 
@@ -26,7 +26,7 @@ final class TriedProgram {
     private var channel: Channel?
     private let tree: ProcessTree
     private let interruption: OwnedDescriptor
-    /// The inode of the program's end of the channel.
+    /// The inode of the program's end of the channel, by which inherited copies are found.
     private let inode: UInt64?
 
     /// The number of the channel in the program: the first one after the standard streams.
@@ -79,7 +79,7 @@ final class TriedProgram {
 
     deinit { kill() }
 
-    /// Kills all processes of the launch and reaps them, for at most five seconds.
+    /// Kills and reaps all processes of the launch; waits at most five seconds.
     func kill() {
         _ = tree.end(until: .now() + .seconds(5))
         if exit == nil, process.hasExited { exit = try? process.waitExit()?.status }
@@ -89,7 +89,7 @@ final class TriedProgram {
 
     // MARK: Talking
 
-    /// Sends a datagram; false when there is no room or nobody listens.
+    /// Sends a datagram; false if the socket is full or the program has closed its end.
     @discardableResult
     func say(_ bytes: [UInt8]) -> Bool {
         guard let sending = try? channel?.send(bytes) else { return false }
@@ -101,15 +101,14 @@ final class TriedProgram {
 
     func say(_ message: SupervisorMessage) { say(message.datagram) }
 
-    /// Closes the channel.
     func closeChannel() {
         listen()
         channel = nil
     }
 
-    /// Reads what has arrived.
+    /// Reads all datagrams that have arrived.
     func listen() {
-        // A client that sends without end must not keep this from returning.
+        // Bounded, so that a client that sends without end cannot keep this from returning.
         for _ in 0..<4_096 {
             switch try? channel?.receive() {
             case .message(let message):
@@ -124,7 +123,7 @@ final class TriedProgram {
         }
     }
 
-    /// Waits until a condition holds, the program exits, or the time is over.
+    /// Waits until a condition holds, the program exits, or the limit has passed.
     ///
     /// - Returns: whether the condition holds.
     func wait(_ limit: Duration, until condition: (Conduct) -> Bool) throws(ConformanceError) -> Bool {
@@ -139,13 +138,13 @@ final class TriedProgram {
         }
     }
 
-    /// Waits for the program's exit, and reads meanwhile.
+    /// Waits for the program's exit, and reads its messages meanwhile.
     func waitForExit(_ limit: Duration) throws(ConformanceError) -> ExitStatus? {
         _ = try wait(limit) { _ in false }
         return exit
     }
 
-    /// Waits for something to happen, without reading.
+    /// Waits until a message arrives or the program exits; reads nothing.
     func pause(_ limit: Duration, isDeaf: Bool = false) throws(ConformanceError) {
         var entries = [process.descriptor.number, interruption.number].map {
             pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
@@ -157,7 +156,7 @@ final class TriedProgram {
         if entries[1].revents != 0 { throw .interrupted }
     }
 
-    /// Whether the program has exited; reaps it.
+    /// Reaps the program if it has exited, and returns whether it has.
     var hasExited: Bool {
         if exit == nil, process.hasExited {
             listen()
@@ -166,7 +165,7 @@ final class TriedProgram {
         return exit != nil
     }
 
-    /// What the program uses of one CPU during a time in which nobody asks anything of it.
+    /// The share of one CPU that the idle program uses over a time.
     func load(over time: Duration) throws(ConformanceError) -> Double {
         let before = demand
         let start = Instant.now()
@@ -174,7 +173,7 @@ final class TriedProgram {
         return max(0, (demand - before) / max(.now() - start, .milliseconds(1)))
     }
 
-    /// The time that its threads had a CPU or waited for one: on a busy machine, a busy loop mostly waits.
+    /// The time in which its threads ran or waited for a CPU: on a busy machine, a busy loop mostly waits.
     private var demand: Duration {
         let schedules = tree.processes().flatMap { process in
             Procfs.numbers(in: "/proc/\(process)/task").compactMap { ThreadSchedule.read(process, thread: $0) }
@@ -184,7 +183,7 @@ final class TriedProgram {
 
     // MARK: The channel in the program
 
-    /// The descriptors of a process that lead to the channel and would survive an `execve`.
+    /// The descriptors of a process that refer to the channel and would survive an `execve`.
     func inheritableChannels(of pid: Int32) -> [Int32] {
         guard let inode else { return [] }
         let folder = "/proc/\(pid)/fd"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The functions of libdw and libelf that this project calls. They work once wd_elfutils_load() has returned NULL: only
- * the process that unwinds loads these libraries.
+ * The functions of libdw and libelf that this project calls. They work once wd_elfutils_load() has returned NULL:
+ * only the unwinding process loads these libraries.
  */
 #pragma once
 #include <dwarf.h>
@@ -12,18 +12,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Loads libdw.so.1, which brings libelf. Returns NULL, or why it cannot be loaded (dlerror(3)). A process must call
- * this before it confines itself. */
+/* Loads libdw.so.1, which depends on libelf. Returns NULL, or the text of dlerror(3). A process must call this
+ * before it confines itself. */
 const char *wd_elfutils_load(void);
 
-/* The Swift runtime exports these without a header; the underscored ones may go away, hence weak. */
+/* The Swift runtime exports these without a header; the underscored ones may disappear, hence weak. */
 extern char *_swift_backtrace_demangle(const char *name, size_t length, char *out, size_t *out_size)
     __attribute__((weak));
 extern bool _swift_backtrace_isThunkFunction(const char *name) __attribute__((weak));
 extern char *swift_demangle(const char *name, size_t length, char *out, size_t *out_size, uint32_t flags)
     __attribute__((weak));
 
-/* The readable form of a Swift or C++ symbol, to be freed by the caller, or NULL when it is neither. */
+/* The readable form of a Swift or C++ symbol, to be freed by the caller, or NULL for any other symbol. */
 static inline char *wd_demangle(const char *name)
 {
     if (_swift_backtrace_demangle)

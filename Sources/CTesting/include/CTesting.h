@@ -6,12 +6,12 @@
 // Starts a process in a session of its own, with no signal blocked or ignored, standard input empty, standard output
 // and error in two new files, a socket (unless it is negative) as descriptor 3, and no other descriptor.
 //
-// Returns 0, or the number of the error: posix_spawn(3).
+// Returns 0, or an errno: posix_spawn(3).
 int wd_testing_spawn(
     pid_t *pid, const char *path, char *const *arguments, int socket, const char *output, const char *errors);
 
-// Waits until a child of this process has exited and reaps it; kills it first if that takes longer than the given
-// milliseconds. Touches no other child. Returns its status as wait(2) has it, or -1 if somebody else has reaped it.
+// Waits until a child of this process exits, and reaps it; kills it if that takes longer than `patience` milliseconds.
+// Reaps no other child. Returns its status in the form of wait(2), or -1 if other code has reaped it.
 int wd_testing_reap(pid_t pid, int patience);
 
 // Whether any process of this user may trace this one, which Yama otherwise allows only to ancestors: prctl(2),

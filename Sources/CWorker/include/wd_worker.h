@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A child process for work that may crash, hang or eat memory: parsing what strangers have written.
+ * A child process for work that may crash, hang or exhaust memory: parsing untrusted input.
  */
 #pragma once
 #include <stddef.h>
@@ -19,12 +19,13 @@ pid_t wd_worker_fork(uint64_t address_space, uint64_t memory);
 
 /* Has libdebuginfod find the separate debug file of a build-id in hexadecimal, in its cache or on the servers of
  * $DEBUGINFOD_URLS, and stores the file's path in `*path`, to be freed by the caller. Returns 0, or a negative error
- * number. Where the library is not installed, it returns 0 and stores NULL. */
+ * number. Without an installed library, it returns 0 and stores NULL. */
 int wd_debuginfod_find(const char *build_id, char **path);
 
 enum wd_confined { WD_CONFINED_FILES = 1, WD_CONFINED_CALLS = 2 };
 
-/* Leaves this process, permanently, only the system calls that read files, manage private memory that is not executable,
- * write to standard output and error, and exit (seccomp(2)); all others fail with EPERM. Files can be opened only for
- * reading below `folders` (landlock(7)); open files stay usable. Returns which of both the kernel has done. */
+/* Restricts this process, permanently, to system calls that read files, manage private memory that is not
+ * executable, write to standard output and error, and exit (seccomp(2)); all others fail with EPERM. Files can be
+ * opened only for reading below `folders` (landlock(7)); open files stay usable. Returns which of the two mechanisms
+ * the kernel has enabled. */
 unsigned wd_worker_confine(const char *const *folders, size_t count);
