@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Bytes that leave in the order in which they arrived.
+/// A FIFO queue of bytes.
 struct ByteQueue {
     private var bytes: [UInt8] = []
     private var first = 0

@@ -3,20 +3,20 @@
 import Glibc
 import WatchdogBase
 
-/// A TCP proxy that makes the network as bad as a profile says.
+/// A TCP proxy that simulates the network of a profile.
 ///
-/// All connections share the link's bandwidth. Memory is bounded: at most ``connectionLimit`` connections with at
-/// most 1 MiB in each direction (``LinkProfile/Direction/window``); a faster
-/// sender has to wait. A connection is accepted at once, but carries nothing until the round trip of its handshake would be
-/// over. If the link loses everything, the connection is still accepted, and stays silent.
+/// All connections share the link's bandwidth. Memory is bounded: at most ``connectionLimit`` connections with at most
+/// 1 MiB in each direction (``LinkProfile/Direction/window``); a faster sender has to wait. A connection is accepted at
+/// once, but carries no data until the round trip of its handshake would be over. If the link loses everything, the
+/// connection is still accepted, but carries no data.
 ///
 /// Isolation: one thread, the one that calls ``run(until:)``.
 package final class Conditioner {
     package static let connectionLimit = 256
-    /// How long to accept nothing after the process has run out of descriptors.
+    /// How long to accept no connections after the process has run out of descriptors.
     private static let pause = Duration.milliseconds(100)
 
-    /// Where it listens, with the port that was chosen for port 0.
+    /// The listening address, with the port that the kernel chose for port 0.
     package let address: SocketAddress
     private let target: SocketAddress
     private let profile: LinkProfile
@@ -52,7 +52,7 @@ package final class Conditioner {
         close(listener)
     }
 
-    /// Relays connections until `stop` is readable; forever without it.
+    /// Relays connections until `stop` is readable; without it, forever.
     package func run(until stop: Int32? = nil) throws(ConditionerError) {
         while try turn(until: stop ?? -1) {}
     }
@@ -71,7 +71,7 @@ package final class Conditioner {
             throw ConditionerError("wait for the network", errno: errno)
         }
         if waits[0].revents != 0 { return false }
-        // What the link has delivered meanwhile makes room before more is read.
+        // Deliver before reading: delivered bytes make room for more.
         deliver(up.advance(to: .now), \.up)
         deliver(down.advance(to: .now), \.down)
         for (index, id) in order.enumerated() {
@@ -99,7 +99,7 @@ package final class Conditioner {
         while relays.count < Self.connectionLimit {
             let client = Glibc.accept(listener, nil, nil)
             guard client >= 0 else {
-                // Others mean that a connection has gone away meanwhile: accept(2).
+                // Other errors mean that the connection was aborted before it was accepted: accept(2).
                 if [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(errno) { acceptingFrom = .now + Self.pause }
                 if errno == ECONNABORTED || errno == EINTR { continue }
                 return
@@ -120,7 +120,7 @@ package final class Conditioner {
         var relay = Relay(client: client, server: server, over: profile)
         var on: Int32 = 1
         for descriptor in [client, server] {
-            // The link decides when what leaves, not Nagle's algorithm.
+            // The simulated link schedules the bytes; Nagle's algorithm would delay them further.
             setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout.size(ofValue: on)))
         }
         relay.isConnected = target.withPointer { connect(server, $0, $1) } == 0
@@ -162,7 +162,7 @@ package final class Conditioner {
         if relay.isConnected, server & readable != 0 {
             guard read(relay.server, &relay.down, &down, id) else { return false }
         }
-        // Both ends are gone when nothing of what is on its way can matter to anybody.
+        // After an error on either socket, the bytes in flight have no receiver any more.
         if (client | server) & Int16(POLLERR) != 0 { return false }
         guard Relay.write(to: relay.client, from: &relay.down) else { return false }
         return !relay.isConnected || Relay.write(to: relay.server, from: &relay.up)
@@ -171,7 +171,7 @@ package final class Conditioner {
     private func read(_ descriptor: Int32, _ lane: inout Relay.Lane, _ shaper: inout LinkShaper, _ id: Int) -> Bool {
         switch Relay.read(from: descriptor, into: &lane) {
         case .some(let count): shaper.enqueue(count, on: id, at: .now)
-        // On a link that loses everything, neither end would ever learn of the other's end.
+        // On a link that loses everything, neither side ever receives the other's FIN.
         case .end where profile.uplink.isDead || profile.downlink.isDead: return false
         case .end: shaper.enqueue(0, isEnd: true, on: id, at: .now)
         case .nothing: break
@@ -182,9 +182,9 @@ package final class Conditioner {
 }
 
 extension Relay {
-    /// What to wait for at both sockets.
+    /// The events to poll for on both sockets.
     ///
-    /// A socket without a wanted event is left out: poll(2) would report its end again and again.
+    /// A socket without a wanted event is left out: poll(2) would report POLLHUP on it again and again.
     fileprivate var waits: [pollfd] {
         let clientEvents = (up.room > 0 ? POLLIN : 0) | (down.wantsToWrite ? POLLOUT : 0)
         let serverEvents =
@@ -195,7 +195,7 @@ extension Relay {
         ]
     }
 
-    /// The result of a connection that was made meanwhile: connect(2), EINPROGRESS.
+    /// The result of a nonblocking connect(2): 0, or an errno (SO_ERROR).
     fileprivate var connectionError: Int32 {
         var error: Int32 = 0
         var length = socklen_t(MemoryLayout.size(ofValue: error))
@@ -204,7 +204,6 @@ extension Relay {
 }
 
 extension Instant {
-    /// What the clock shows.
     fileprivate static var now: Instant {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)

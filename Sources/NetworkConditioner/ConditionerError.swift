@@ -2,7 +2,7 @@
 
 import Glibc
 
-/// What failed, and why.
+/// A failed operation, and the reason.
 package struct ConditionerError: Error, CustomStringConvertible {
     package let operation: String
     package let number: Int32

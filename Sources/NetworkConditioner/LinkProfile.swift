@@ -6,9 +6,9 @@ package struct LinkProfile: Hashable, Sendable {
     package struct Direction: Hashable, Sendable {
         /// The bandwidth; nil for no limit.
         package var bytesPerSecond: Int?
-        /// The time from one end to the other after sending.
+        /// The one-way delay.
         package var delay: Duration
-        /// The share of segments that are lost, 0 to 1.
+        /// The fraction of segments that are lost, 0 to 1.
         package var loss: Double
 
         package init(bytesPerSecond: Int? = nil, delay: Duration = .zero, loss: Double = 0) {
@@ -17,7 +17,8 @@ package struct LinkProfile: Hashable, Sendable {
             self.loss = min(1, max(0, loss))
         }
 
-        /// How many bytes of one connection may be in flight: twice what the link holds, and at least a socket's buffer.
+        /// The maximum number of bytes of one connection in flight: twice the bandwidth-delay product, and at least a
+        /// socket's buffer.
         package var window: Int {
             let (least, most) = (1 << 16, 1 << 20)
             guard let bytesPerSecond else { return delay > .zero ? most : least }
@@ -25,7 +26,7 @@ package struct LinkProfile: Hashable, Sendable {
             return Int(min(Double(most), max(Double(least), 2 * Double(bytesPerSecond) * seconds)))
         }
 
-        /// Whether nothing ever arrives.
+        /// Whether the link loses every segment.
         package var isDead: Bool { loss >= 1 }
     }
 
@@ -34,7 +35,7 @@ package struct LinkProfile: Hashable, Sendable {
     package var downlink: Direction
     /// Toward the server.
     package var uplink: Direction
-    /// How long a sender waits before it repeats its first lost segment; it doubles with each consecutive loss.
+    /// The time until a sender repeats its first lost segment; it doubles with each consecutive loss.
     package var retransmission: Duration
 
     /// A link whose senders wait two round trips for an acknowledgment, but at least as long as Linux (TCP_RTO_MIN, 200 ms).
@@ -56,7 +57,7 @@ package struct LinkProfile: Hashable, Sendable {
         return LinkProfile(name, downlink: changed(downlink), uplink: changed(uplink))
     }
 
-    /// The same link with all times multiplied: twice as slow for 2.
+    /// The same link with all times multiplied by a factor.
     package func scaled(by factor: Double) -> LinkProfile {
         var copy = self
         copy.downlink = downlink.scaled(by: factor)
@@ -119,7 +120,7 @@ extension LinkProfile {
         LinkProfile("100-percent-loss", downlink: Direction(loss: 1), uplink: Direction(loss: 1)),
     ]
 
-    /// Why a name is not a preset, with the names of the presets.
+    /// An unknown preset, with the names of the presets.
     package struct UnknownName: Error, Equatable, CustomStringConvertible {
         package let name: String
 

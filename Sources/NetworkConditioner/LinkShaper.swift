@@ -4,20 +4,20 @@ package import WatchdogBase
 
 /// Decides when the bytes of several streams arrive at the other end of one direction of a link.
 ///
-/// It counts bytes and never sees them. Streams take turns, one segment each. As in TCP, a lost segment is a pause: it is sent
-/// again after a delay, which doubles with each consecutive loss, and the rest of its stream waits.
+/// It counts bytes without holding them. Streams take turns, one segment each. As in TCP, a lost segment delays its
+/// stream: it is repeated after a timeout, which doubles with each consecutive loss, and the rest of the stream waits.
 package struct LinkShaper: Sendable {
-    /// What arrives at the far end.
+    /// Bytes, or the end of a stream, that arrive at the far end.
     package struct Delivery: Hashable, Sendable {
         package var stream: Int
         package var bytes: Int
-        /// Whether nothing follows in this stream.
+        /// Whether this is the end of the stream.
         package var isEnd: Bool
     }
 
     /// The payload of a segment on Ethernet: 1500 bytes minus the headers of IPv4 and TCP with timestamps.
     package static let segment = 1448
-    /// How often the pause after a loss doubles at most.
+    /// How many times the retransmission timeout can double.
     private static let longestBackoff = 4
 
     private struct Segment {
@@ -34,7 +34,7 @@ package struct LinkShaper: Sendable {
         var losses = 0
         var travelling: [Segment] = []
         var first = 0
-        /// The turn in which it last sent.
+        /// The turn in which the stream last sent.
         var turn: UInt64 = 0
 
         var hasWork: Bool { waiting > 0 || isEnding }
@@ -50,7 +50,7 @@ package struct LinkShaper: Sendable {
     private var random: SplitMix64
 
     /// - Parameters:
-    ///   - retransmission: the pause after a loss.
+    ///   - retransmission: the timeout after a loss.
     ///   - seed: decides which segments are lost.
     package init(_ direction: LinkProfile.Direction, retransmission: Duration, seed: UInt64, at now: Instant) {
         self.direction = direction
@@ -58,12 +58,13 @@ package struct LinkShaper: Sendable {
         self.now = now
         random = SplitMix64(state: seed)
         bucket = direction.bytesPerSecond.map { rate in
-            // The loop that drives this wakes up some milliseconds late: with less to save up, the rate would not be reached.
+            // The event loop wakes up some milliseconds late; a smaller bucket would be full before that, and the rate
+            // would not be reached.
             TokenBucket(capacity: max(2 * Self.segment, rate / 200), perSecond: max(1, rate))
         }
     }
 
-    /// Adds a stream that sends nothing before `start`, as while its connection is made.
+    /// Adds a stream that sends nothing before `start`, such as while its connection is established.
     package mutating func add(_ stream: Int, sendingFrom start: Instant) {
         streams[stream] = Stream(resumption: start)
     }
@@ -75,7 +76,7 @@ package struct LinkShaper: Sendable {
     /// Enqueues bytes to send.
     ///
     /// - Parameters:
-    ///   - isEnd: Whether nothing follows.
+    ///   - isEnd: Whether this is the end of the stream.
     ///   - instant: No earlier than that of the last ``advance(to:)``.
     package mutating func enqueue(_ bytes: Int, isEnd: Bool = false, on stream: Int, at instant: Instant) {
         guard var state = streams[stream], !state.isEnding else { return }
@@ -86,7 +87,7 @@ package struct LinkShaper: Sendable {
         streams[stream] = state
     }
 
-    /// What has arrived by `instant`, in order within each stream.
+    /// Returns the deliveries up to `instant`, in order within each stream.
     package mutating func advance(to instant: Instant) -> [Delivery] {
         send(until: instant)
         var deliveries: [Delivery] = []
@@ -109,7 +110,7 @@ package struct LinkShaper: Sendable {
         return deliveries
     }
 
-    /// When something will next be sent or arrive; nil if nothing will unless something is enqueued.
+    /// The time of the next transmission or arrival; nil if the link is idle.
     package var nextEvent: Instant? {
         let arrival = streams.values.compactMap(\.nextArrival).min()
         guard let sending = nextToSend()?.instant else { return arrival }
@@ -141,7 +142,7 @@ package struct LinkShaper: Sendable {
         now = max(now, instant)
     }
 
-    /// Among the streams that may send first, the one that has waited for the most turns.
+    /// Of the streams that can send first, the one that has waited for the most turns.
     private func nextToSend() -> (id: Int, instant: Instant)? {
         guard !direction.isDead else { return nil }
         var best: (id: Int, instant: Instant, turn: UInt64)?
@@ -169,6 +170,6 @@ private struct SplitMix64 {
         return mixed ^ (mixed >> 31)
     }
 
-    /// 0 ≤ … < 1.
+    /// A uniform value in [0, 1).
     mutating func fraction() -> Double { Double(next() >> 11) * 0x1p-53 }
 }

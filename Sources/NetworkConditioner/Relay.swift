@@ -4,18 +4,18 @@ import Glibc
 
 /// One relayed connection: both sockets, and the bytes in flight between them.
 struct Relay {
-    /// One direction.
+    /// One direction of the connection.
     struct Lane {
-        /// How many bytes may be in flight.
+        /// The maximum number of bytes in flight.
         let window: Int
         var payload = ByteQueue()
-        /// How much of the payload has arrived and may be written.
+        /// The number of bytes that have arrived and may be written.
         var deliverable = 0
-        /// Whether the source has ended.
+        /// Whether the source has closed its side.
         var isSourceAtEnd = false
-        /// Whether the end has arrived.
+        /// Whether the end of the stream has arrived.
         var isEndDue = false
-        /// Whether the sink was notified.
+        /// Whether the sink's side was shut down.
         var isClosed = false
 
         var room: Int { isSourceAtEnd ? 0 : window - payload.count }
@@ -43,7 +43,7 @@ struct Relay {
 
     var isDone: Bool { up.isClosed && down.isClosed }
 
-    /// Reads from the source of a lane, as far as there is room.
+    /// Reads from the source of a lane until its window is full.
     static func read(from descriptor: Int32, into lane: inout Lane) -> Outcome {
         let room = lane.room
         guard room > 0 else { return .nothing }
@@ -64,7 +64,7 @@ struct Relay {
         }
     }
 
-    /// Writes to the sink of a lane what has arrived, and its end; false if the sink is gone.
+    /// Writes the arrived bytes to the sink of a lane, and shuts it down at the end; false if the sink is gone.
     static func write(to descriptor: Int32, from lane: inout Lane) -> Bool {
         while lane.deliverable > 0 {
             let count = lane.payload.consume(upTo: lane.deliverable) { bytes in
@@ -82,7 +82,7 @@ struct Relay {
 
     /// Closes both sides.
     ///
-    /// - Parameter isReset: Whether both sides see a broken connection instead of an end.
+    /// - Parameter isReset: Whether both sides receive RST instead of FIN.
     func close(isReset: Bool) {
         for descriptor in [client, server] {
             if isReset {

@@ -3,9 +3,9 @@
 package import Glibc
 import WatchdogBase
 
-/// A TCP address as people write it: `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080`.
+/// A TCP address in text form: `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080`.
 package struct SocketAddress: Sendable, CustomStringConvertible {
-    /// Why a text is not an address, and what to write instead.
+    /// A text that is not an address, with the accepted forms.
     package struct SyntaxError: Error, Equatable, CustomStringConvertible {
         package let description: String
     }
@@ -41,7 +41,7 @@ package struct SocketAddress: Sendable, CustomStringConvertible {
         }
     }
 
-    /// A loopback port; 0 for any free one.
+    /// The IPv4 loopback address with a port; 0 for any free one.
     package static func loopback(_ port: UInt16) -> SocketAddress {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
@@ -50,7 +50,7 @@ package struct SocketAddress: Sendable, CustomStringConvertible {
         return SocketAddress(address)
     }
 
-    /// The address to which a socket is bound.
+    /// The address to which a socket is bound; used to learn the port that the kernel chose.
     package init(boundBy descriptor: Int32) {
         var storage = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
@@ -72,7 +72,7 @@ package struct SocketAddress: Sendable, CustomStringConvertible {
     package var family: Int32 { Int32(storage.ss_family) }
 
     package var port: UInt16 {
-        // sin_port and sin6_port lie at the same place, after the family.
+        // sin_port and sin6_port have the same offset, after the family.
         withUnsafeBytes(of: storage) { UInt16(bigEndian: $0.loadUnaligned(fromByteOffset: 2, as: UInt16.self)) }
     }
 
