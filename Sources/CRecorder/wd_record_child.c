@@ -11,7 +11,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-/* As the kernel has it: glibc's struct sigaction differs. */
+/* The kernel's layout: glibc's struct sigaction differs. */
 struct kernel_action {
     void *handler;
     unsigned long flags;
@@ -19,7 +19,8 @@ struct kernel_action {
     uint64_t mask;
 };
 
-/* After a raw clone only raw system calls are safe: libc's locks may be held by threads that do not exist here. */
+/* After a raw clone only raw system calls are safe: another thread may have held one of libc's locks, and does not
+   exist in the child to release it. */
 static void execute(const char *path, char **arguments, char *const *environment, bool runs_by_shell, int inherited,
                     int gate, int status) {
     uint64_t no_signals = 0;
@@ -50,7 +51,7 @@ int wd_record_child_hold(const char *path, char **arguments, char *const *enviro
     int gate[2], status[2];
     if (pipe2(gate, O_CLOEXEC) < 0) return -1;
     if (pipe2(status, O_CLOEXEC) < 0) goto without_status;
-    /* With its pidfd, or not at all: without one, nobody could reap it. */
+    /* Creates the child and its pidfd atomically: the parent can reap it only through the pidfd. */
     pid_t pid = (pid_t)syscall(SYS_clone, CLONE_PIDFD | SIGCHLD, 0, &child->pidfd, 0, 0);
     if (pid < 0) goto without_child;
     if (pid == 0) {
@@ -115,18 +116,18 @@ int wd_record_close_elsewhere(const int *descriptors, size_t count, pid_t *child
     int gone[2], pidfd = -1;
     size_t first = 0;
     int made = count > 0 ? pipe2(gone, O_CLOEXEC) : -1;
-    /* Where no descriptor is left: three slow closes, for the pipe and the pidfd, instead of all; and more as long as other
-     * threads take what becomes free. */
+    /* Without a free descriptor, close three here, for the pipe and the pidfd, slow as that is; and more while other
+     * threads take the freed numbers. */
     for (; made != 0 && first < count && errno == EMFILE; made = pipe2(gone, O_CLOEXEC)) close(descriptors[first++]);
     if (made == 0) {
-        /* Without a signal at its end: it is no child that the caller has asked for. */
+        /* Without an exit signal, so that the caller's SIGCHLD handling does not notice this child. */
         pid_t pid = (pid_t)syscall(SYS_clone, CLONE_PIDFD, 0, &pidfd, 0, 0);
         for (; pid < 0 && errno == EMFILE && first < count; pid = (pid_t)syscall(SYS_clone, CLONE_PIDFD, 0, &pidfd, 0, 0))
             close(descriptors[first++]);
         *child = pid;
         if (pid == 0) {
             char byte;
-            /* A reader of our output must not wait for this process. */
+            /* The child must not keep a pipe open: a reader of our output would wait for it. */
             for (int i = 0; i < 3; i++) syscall(SYS_close, i);
             syscall(SYS_close, gone[1]);
             syscall(SYS_setsid);

@@ -16,7 +16,7 @@ static void fill(struct perf_event_attr *attributes, const struct wd_record_even
         attributes->type = PERF_TYPE_SOFTWARE;
         attributes->config = PERF_COUNT_SW_DUMMY;
         attributes->context_switch = attributes->task = attributes->comm = attributes->comm_exec = 1;
-        /* mmap_data: also the mprotect(2) with which ld.so ends the relocation of an object. */
+        /* mmap_data also records the mprotect(2) with which ld.so ends the relocation of an object (RELRO). */
         attributes->mmap = attributes->mmap2 = attributes->mmap_data = 1;
         break;
     case WD_RECORD_TRACEPOINT:
@@ -91,7 +91,7 @@ int wd_record_event_redirect(int event, int ring) { return ioctl(event, PERF_EVE
 int wd_record_event_enable(int event) { return ioctl(event, PERF_EVENT_IOC_ENABLE, 0); }
 int wd_record_event_disable(int event) { return ioctl(event, PERF_EVENT_IOC_DISABLE, 0); }
 
-/* linux/mount.h, which older systems lack. */
+/* From linux/mount.h, which older systems lack. */
 enum { CREATE_SUPERBLOCK = 6, CLOSE_ON_EXEC = 1 };
 
 int wd_record_tracefs(void) {

@@ -20,25 +20,26 @@ struct wd_record_event {
     enum wd_record_event_kind kind;
     uint64_t value;
     bool excludes_kernel; /* what an ordinary user may see at perf_event_paranoid 2 */
-    bool inherits;        /* descendants, too; the kernel then maps no ring for all CPUs */
-    bool is_enabled;      /* at once; otherwise at the process's next execve(2) */
+    bool inherits;        /* covers descendants; the kernel then refuses to map a ring for all CPUs */
+    bool is_enabled;      /* enabled immediately; otherwise at the process's next execve(2) */
 };
 
 /* Opens an event of a process (or -1: all) on a CPU (or -1: all), and stores its id. */
 int wd_record_event_open(const struct wd_record_event *event, pid_t process, int cpu, uint64_t *id);
 
-/* Opens an enabled event of a process on all CPUs: it executes the instruction at an offset in a file, also one that it
- * has mapped already. The kernel replaces the instruction by a breakpoint in that process alone (a uprobe). The last
+/* Opens an enabled event of a process on all CPUs: execution of the instruction at an offset in a file, which may be
+ * mapped already. The kernel replaces the instruction by a breakpoint in that process alone (a uprobe). The last
  * close takes 80 ms.
  *
- * type: the number in /sys/bus/event_source/devices/uprobe/type. EACCES: without CAP_PERFMON, whatever the path. */
+ * type: the number in /sys/bus/event_source/devices/uprobe/type. Without CAP_PERFMON, it fails with EACCES for every
+ * path. */
 int wd_record_uprobe_open(uint32_t type, const char *path, uint64_t offset, pid_t process, uint64_t *id);
 
-/* Sends the records of an event to the ring of another one on the same CPU. */
+/* Redirects the records of an event to the ring of another event on the same CPU. */
 int wd_record_event_redirect(int event, int ring);
 
 int wd_record_event_enable(int event);
 int wd_record_event_disable(int event);
 
-/* A descriptor of tracefs, mounted where nobody else sees it: fsmount(2). Needs CAP_SYS_ADMIN. */
+/* A descriptor of tracefs in a detached mount, which no other process sees: fsmount(2). Needs CAP_SYS_ADMIN. */
 int wd_record_tracefs(void);
