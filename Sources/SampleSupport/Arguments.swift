@@ -9,7 +9,7 @@ package struct Arguments: Sendable {
     private var values: [String: String] = [:]
     private var flags: Set<String> = []
 
-    /// What every sample app understands.
+    /// The options of every sample app.
     private static let commonValues: Set<String> = [
         "--data", "--server", "--time-scale", "--frames", "--script", "--touch-every", "--record", "--quit-when",
     ]
@@ -28,7 +28,7 @@ package struct Arguments: Sendable {
         --help               show this help
         """
 
-    /// Reads the command line of this process; exits with 64 (EX_USAGE) for a mistake, and with 0 for `--help`.
+    /// Reads the command line of this process; exits with 64 (EX_USAGE) on an error, and with 0 for `--help`.
     package init(app: String, help: String, values: Set<String> = [], flags: Set<String> = []) {
         self.app = app
         var rest = CommandLine.arguments.dropFirst()
@@ -51,13 +51,13 @@ package struct Arguments: Sendable {
 
     package func has(_ flag: String) -> Bool { flags.contains(flag) }
 
-    /// Ends the process because of its command line.
+    /// Exits because of an invalid command line: EX_USAGE.
     package func fail(_ problem: String) -> Never {
         say("\(problem) (try --help)")
         exit(64)
     }
 
-    /// Ends the process because of something it needs and cannot get: EX_OSERR.
+    /// Exits because a resource is not available: EX_OSERR.
     package func giveUp(_ problem: String) -> Never {
         say(problem)
         exit(71)
@@ -70,7 +70,7 @@ package struct Arguments: Sendable {
 
     // MARK: - Kinds of values
 
-    /// The index of one of the `names`, given by number from 1 or by name.
+    /// The index of the chosen name, given by name or by number from 1.
     package func choice(_ option: String, _ names: [String]) -> Int? {
         guard let text = values[option] else { return nil }
         if let number = Int(text), names.indices.contains(number - 1) { return number - 1 }
@@ -88,7 +88,7 @@ package struct Arguments: Sendable {
         }
     }
 
-    /// How much more work than usual there is, and how much slower everything is.
+    /// The factor of all work and delays.
     package var timeScale: Double {
         guard let text = values["--time-scale"] ?? environment("SAMPLE_TIME_SCALE") else { return 1 }
         guard let scale = Double(text), (0.01...10).contains(scale) else {

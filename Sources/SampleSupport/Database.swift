@@ -4,7 +4,7 @@ import CSQLite
 
 /// An SQLite database, used by one thread at a time.
 package final class Database {
-    /// Why a statement failed, in SQLite's words.
+    /// The failure of a statement, in SQLite's words.
     package struct Failure: Error, CustomStringConvertible {
         package let description: String
     }
@@ -55,7 +55,7 @@ package final class Database {
         try execute("COMMIT")
     }
 
-    /// What `map` makes of each row of the result.
+    /// Runs a query, and maps each row of the result.
     package func select<Element>(_ query: String, _ map: (Row) -> Element) throws(Failure) -> [Element] {
         let prepared = try prepare(query)
         defer { sqlite3_finalize(prepared) }
@@ -77,7 +77,7 @@ package final class Database {
 
         fileprivate func bind(to statement: OpaquePointer, _ index: Int32) {
             switch self {
-            // SQLITE_TRANSIENT, a cast that Swift does not import: SQLite makes a copy.
+            // SQLITE_TRANSIENT, whose cast Swift does not import, makes SQLite copy the bytes.
             case .text(let text):
                 sqlite3_bind_text(statement, index, text, -1, unsafeBitCast(-1, to: sqlite3_destructor_type.self))
             case .integer(let number): sqlite3_bind_int64(statement, index, Int64(number))

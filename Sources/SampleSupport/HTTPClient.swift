@@ -3,16 +3,18 @@
 import Glibc
 package import NetworkConditioner
 
-/// Fetches over HTTP/1.1, one connection each, and blocks the calling thread until done: use it on a background queue.
+/// An HTTP/1.1 client with one connection per request.
+///
+/// It blocks the calling thread: use it on a background queue.
 package struct HTTPClient: Sendable {
-    /// Why nothing was fetched.
+    /// A failed request.
     package struct Failure: Error, CustomStringConvertible {
         package let description: String
     }
 
     private static let largestHeader = 16384
     private static let largestBody = 16 << 20
-    /// How often a waiting download checks whether it is still wanted.
+    /// The interval in milliseconds at which a waiting download checks for cancellation.
     private static let slice: Int32 = 20
 
     package let server: SocketAddress
@@ -21,9 +23,9 @@ package struct HTTPClient: Sendable {
         self.server = server
     }
 
-    /// The body of the answer to a GET.
+    /// Returns the body of the response to a GET.
     ///
-    /// - Parameter isCancelled: Called repeatedly. Without it, nothing limits how long an answer may take.
+    /// - Parameter isCancelled: Called repeatedly. Without it, a request has no time limit.
     @inline(never)
     package func get(_ path: String, isCancelled: (() -> Bool)? = nil) throws(Failure) -> [UInt8] {
         let descriptor = socket(server.family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
@@ -46,7 +48,7 @@ package struct HTTPClient: Sendable {
                 if isCancelled() { throw Failure(description: "\(path): cancelled") }
             }
             let count = recv(descriptor, &buffer, buffer.count, 0)
-            // The request asked the server to end the connection behind its answer.
+            // The request has `Connection: close`, so the end of the stream ends the response.
             if count == 0 { return answer }
             guard count > 0 || errno == EINTR else { throw Self.failure("read", path) }
             answer += buffer.prefix(max(0, count))

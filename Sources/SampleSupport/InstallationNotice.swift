@@ -3,10 +3,10 @@
 import Dispatch
 import Glibc
 
-/// Tells a supervisor that an app is being installed, which its launch does not count.
+/// Requests more time from a supervisor while an app is being installed, which is not part of its launch.
 ///
-/// The app's library cannot report that, because it is silent before the launch. So a datagram of sd_notify(3) requests the
-/// allowance of a launch each second.
+/// The app's library cannot do that, because it sends nothing before the launch. So an sd_notify(3) datagram requests
+/// the allowance of a launch every second.
 ///
 /// Isolation: one thread.
 struct InstallationNotice {
@@ -14,7 +14,7 @@ struct InstallationNotice {
 
     /// Starts the notice.
     ///
-    /// - Parameter launch: How long the launch may take once the installation is over.
+    /// - Parameter launch: The allowance of the launch after the installation.
     init(leaving launch: Duration) {
         let address = getenv("NOTIFY_SOCKET").map { String(cString: $0) } ?? ""
         let timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "installation"))
@@ -30,10 +30,10 @@ struct InstallationNotice {
         self.timer = timer
     }
 
-    /// Ends the notice; the launch counts from here.
+    /// Stops the requests; the allowance of the launch starts here.
     func end() { timer.cancel() }
 
-    /// Sends a datagram without waiting; there may be no reader.
+    /// Sends a datagram without waiting; a missing receiver is no error.
     private static func send(_ text: String, to path: String) {
         var name = Array(path.utf8)
         var address = sockaddr_un()

@@ -4,18 +4,18 @@ import FoundationEssentials
 import Glibc
 import Synchronization
 
-/// What a sample app has measured about itself.
+/// The measurements that a sample app makes of itself.
 ///
 /// Isolation: any thread.
 package final class LaunchRecord: Sendable {
-    /// A piece of work with a name.
+    /// A named piece of work.
     package struct Interval: Sendable {
         package let name: String
         package let start: Duration
         package let end: Duration
-        /// For how long the thread ran.
+        /// The CPU time of the thread.
         package let running: Duration
-        /// For how long the thread had work but no CPU.
+        /// The time in which the thread was runnable without a CPU.
         package let waiting: Duration
         package let isOnMain: Bool
 
@@ -84,7 +84,7 @@ package final class LaunchRecord: Sendable {
 
     package var latencies: [Duration] { state.withLock { $0.latencies.sorted() } }
 
-    /// The latency that a share of the touches did not exceed.
+    /// The latency that this share of the touches did not exceed; nil without touches.
     package static func percentile(_ share: Double, of sorted: [Duration]) -> Duration? {
         guard !sorted.isEmpty else { return nil }
         return sorted[min(sorted.count - 1, Int((Double(sorted.count) * share).rounded(.up)) - 1)]
@@ -103,7 +103,8 @@ package final class LaunchRecord: Sendable {
         add("complete", state.complete)
         if let firstFrame = state.firstFrame {
             if let useful = state.useful { add("useless", max(.zero, useful - firstFrame)) }
-            // Until the first frame, main has a callback to finish and hears of nothing else.
+            // Until the first frame, main is inside a launch callback and handles no events, so all of that time is
+            // blocked.
             let end = max(state.complete ?? ProcessClock.now, firstFrame)
             let share = (firstFrame + state.mainBusy).seconds / max(end.seconds, 1e-9)
             lines.append("main-blocked=\(min(100, Int((100 * share).rounded())))%")

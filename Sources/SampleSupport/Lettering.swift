@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Capital letters, digits and a few signs of three by five dots: enough to label a picture.
+/// Capital letters, digits and a few signs in a font of three by five pixels, for labels in pictures.
 enum Lettering {
     static let width = 4
     static let height = 6
 
-    /// Five rows of three dots, the highest bit first.
+    /// Five rows of three pixels, the highest bit first.
     private static let glyphs: [Character: UInt16] = [
         "A": 0b010_101_111_101_101, "B": 0b110_101_110_101_110, "C": 0b011_100_100_100_011,
         "D": 0b110_101_101_101_110, "E": 0b111_100_110_100_111, "F": 0b111_100_110_100_100,
@@ -26,7 +26,7 @@ enum Lettering {
         "·": 0b000_000_010_000_000, "?": 0b110_001_010_000_010, "#": 0b101_111_101_111_101,
     ]
 
-    /// The rows of dots of a character, highest first; those it does not know are blank.
+    /// The pixel rows of a character, from the top; unknown characters are blank.
     static func rows(of character: Character) -> [UInt16] {
         let glyph = glyphs[character] ?? character.uppercased().first.flatMap { glyphs[$0] } ?? 0
         return stride(from: 12, through: 0, by: -3).map { glyph >> $0 & 7 }
@@ -34,7 +34,7 @@ enum Lettering {
 }
 
 extension Raster {
-    /// Writes a line; what does not fit is cut off.
+    /// Draws a line of text, clipped to the picture.
     package mutating func write(_ text: String, _ left: Int, _ top: Int, scale: Int = 2, _ color: Color = .ink) {
         for (index, character) in text.enumerated() {
             let x = left + index * Lettering.width * scale

@@ -4,7 +4,7 @@ import CZlib
 
 /// Pictures as PNG files: 8 bits a channel, red, green, blue, not interlaced (PNG specification, third edition).
 package enum PNG {
-    /// Why bytes are not such a file.
+    /// Data that is not such a file, and why.
     package struct Damage: Error, Equatable, CustomStringConvertible {
         package let description: String
     }
@@ -26,7 +26,7 @@ package enum PNG {
                 filter == 0
                 ? line : line.indices.map { raster.bytes[$0] &- prediction(raster.bytes, $0, stride, filter) }[...]
         }
-        // Color type 2, then the only compression, the only filter method, no interlace.
+        // Color type 2 (RGB), then compression method 0, filter method 0 and no interlace.
         let header = bigEndian(UInt32(raster.width)) + bigEndian(UInt32(raster.height)) + [8, 2, 0, 0, 0]
         return signature + chunk("IHDR", header) + chunk("IDAT", deflate(lines)) + chunk("IEND", [])
     }
@@ -74,7 +74,7 @@ package enum PNG {
             let filter = lines[y * (stride + 1)]
             guard filter <= 4 else { throw Damage(description: "unknown filter \(filter)") }
             for index in y * stride..<(y + 1) * stride {
-                // Each line begins with its filter.
+                // The first byte of each line is its filter type.
                 bytes[index] = lines[index + y + 1] &+ prediction(bytes, index, stride, filter)
             }
         }
@@ -129,7 +129,7 @@ package enum PNG {
     private static func deflate(_ bytes: [UInt8]) -> [UInt8] {
         var length = compressBound(UInt(bytes.count))
         var result = [UInt8](repeating: 0, count: Int(length))
-        // It fails only when memory runs out, since the room is what it asks for: zlib.h, compress.
+        // The buffer has the size of compressBound, so this fails only without memory: zlib.h, compress.
         let code = compress2(&result, &length, bytes, UInt(bytes.count), Z_BEST_SPEED)
         precondition(code == Z_OK, "zlib has no memory left")
         return Array(result.prefix(Int(length)))

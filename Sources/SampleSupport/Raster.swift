@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A picture in memory: three bytes a pixel, red, green, blue.
+/// A picture in memory, with three bytes per pixel: red, green, blue.
 package struct Raster: Sendable, Equatable, CustomStringConvertible {
-    /// A color.
     package struct Color: Sendable, Equatable {
         package var red: UInt8
         package var green: UInt8
@@ -29,7 +28,7 @@ package struct Raster: Sendable, Equatable, CustomStringConvertible {
         if color != Color(0, 0, 0) { fill(0, 0, self.width, self.height, color) }
     }
 
-    /// Rows of red, green, blue; nil when there are too few of them.
+    /// Rows of red, green, blue; nil if the size does not match.
     package init?(width: Int, height: Int, bytes: [UInt8]) {
         guard width > 0, height > 0, bytes.count == width * height * 3 else { return nil }
         (self.width, self.height, self.bytes) = (width, height, bytes)
@@ -73,7 +72,7 @@ package struct Raster: Sendable, Equatable, CustomStringConvertible {
         }
     }
 
-    /// The picture at another size, each pixel the mean of those that it stands for.
+    /// The picture scaled down; each pixel is the mean of those that it replaces.
     package func scaled(toWidth newWidth: Int, height newHeight: Int) -> Raster {
         var result = Raster(width: newWidth, height: newHeight, color: Color(0, 0, 0))
         for y in 0..<result.height {
@@ -126,7 +125,7 @@ package struct Raster: Sendable, Equatable, CustomStringConvertible {
         return result
     }
 
-    /// A different picture for each number, detailed enough not to compress well.
+    /// A synthetic photo, different for each number and too detailed to compress well.
     package static func photo(_ number: Int, side: Int) -> Raster {
         var raster = Raster(width: side, height: side, color: Color(0, 0, 0))
         var state = UInt32(truncatingIfNeeded: number &* 2_654_435_761) | 1

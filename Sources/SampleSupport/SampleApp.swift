@@ -6,38 +6,38 @@ import Glibc
 import NetworkConditioner
 package import Watchdog
 
-/// What makes one sample app differ from the others.
+/// The part of a sample app that differs from the others.
 @MainActor
 package protocol Story: AnyObject {
-    /// The app is being launched; on return, the launch is over.
+    /// Launches the app; the launch ends on return.
     func launch(_ options: Application.LaunchOptions)
-    /// The user touched the screen, and waits until this returns.
+    /// Handles a touch; the user waits until this returns.
     func touched(_ event: String)
-    /// The app enters the background or exits: save what must not be lost.
+    /// Saves important data, because the app enters the background or exits.
     func leave()
-    /// The process is about to exit.
+    /// Called right before the process exits.
     func end()
-    /// What the next launch needs to begin where this one ended; nil to keep nothing. Asked for with `--restore` only.
+    /// The state that the next launch restores; nil to keep none. Read with `--restore` only.
     var state: [UInt8]? { get }
-    /// Begins where an earlier launch ended, before ``launch(_:)``.
+    /// Restores the state of an earlier launch, before ``launch(_:)``.
     func restore(_ state: [UInt8])
 }
 
 extension Story {
-    /// Nothing is lost.
+    /// Saves nothing.
     package func leave() {}
     package func end() { leave() }
-    /// Nothing is kept.
+    /// Keeps no state.
     package var state: [UInt8]? { nil }
     package func restore(_ state: [UInt8]) {}
 }
 
-/// What the sample apps have in common: command line, screen, touches, milestones and measurements.
+/// The common part of the sample apps: command line, screen, touches, milestones and measurements.
 ///
 /// Isolation: the main actor, except for ``interval(_:_:)``, ``post(_:)`` and ``onMain(_:)``.
 @MainActor
 package final class SampleApp {
-    /// What must exist before an app can be launched as intended.
+    /// A missing prerequisite of the launch.
     package struct Preparation: Error, CustomStringConvertible {
         package let description: String
     }
@@ -56,7 +56,7 @@ package final class SampleApp {
     private let touches: Touches
     private let quitWhen: LaunchRecord.Milestone?
 
-    /// The folder of the files that existed before the first launch.
+    /// The folder of the installed files.
     package nonisolated let bundle: String
     /// The folder that the app writes to.
     package nonisolated let documents: String
@@ -95,13 +95,13 @@ package final class SampleApp {
 
     /// Ensures that the app's files exist; `--prepare` ends here.
     ///
-    /// - Parameter fill: Writes them into a folder, and measures how much work is wanted. It is called once, before the first
+    /// - Parameter fill: Writes the files into a folder, and calibrates the workload. Called once, before the first
     ///   launch, like an installation.
     package func prepare(_ fill: (_ folder: String, _ workload: inout Workload) throws -> Void) {
         do {
             Self.makeFolder(documents, arguments)
             if access("\(bundle)/workload", F_OK) != 0 {
-                // The launch gets the time that it has otherwise, and no more: the story must end as it does.
+                // The launch gets its usual allowance and no more, so that the story ends the same way.
                 let notice = InstallationNotice(leaving: scaled(.seconds(20)))
                 defer { notice.end() }
                 tell("preparing \(arguments.dataFolder)")
@@ -109,7 +109,7 @@ package final class SampleApp {
                 Self.makeFolder(draft, arguments)
                 try fill(draft, &workload)
                 try workload.write(to: draft)
-                // Another instance may have been quicker: its files are as good.
+                // Another instance may have finished first; its files are equivalent.
                 if rename(draft, bundle) != 0 { try? FileManager.default.removeItem(atPath: draft) }
             }
             workload = Workload(in: bundle)
@@ -129,7 +129,7 @@ package final class SampleApp {
 
     // MARK: - Work
 
-    /// Does a piece of work under its name on the launch bar.
+    /// Runs a piece of work, and records it as an interval of the launch.
     package nonisolated func interval<Result>(_ name: StaticString, _ work: () throws -> Result) rethrows -> Result {
         let (start, running, waiting) = (ProcessClock.now, ProcessClock.threadTime, ProcessClock.threadDelay)
         defer {
@@ -144,7 +144,7 @@ package final class SampleApp {
         return try work()
     }
 
-    /// Passes a result to the main loop, which alone may change the screen.
+    /// Runs `work` on the main loop, which alone may change the screen.
     package nonisolated func onMain(_ work: @escaping @MainActor @Sendable () -> Void) {
         DispatchQueue.main.async {
             let start = ProcessClock.now
@@ -155,7 +155,7 @@ package final class SampleApp {
 
     // MARK: - Touches
 
-    /// A touch, from any thread.
+    /// Posts a touch; any thread may call this.
     package nonisolated func post(_ event: String) {
         let posted = ProcessClock.now
         DispatchQueue.main.async {
@@ -179,31 +179,31 @@ package final class SampleApp {
 
     // MARK: - Milestones
 
-    /// Shows the first frame: the launch is over.
+    /// Renders the first frame, which ends the measured launch.
     package func firstFrame() {
         interval("first frame") { screen.render() }
         Application.shared.firstFrame()
         reach(.firstFrame)
     }
 
-    /// The user can now do what the app is for.
+    /// Reports that the user can now use the app.
     package func useful() {
         Watchdog.useful()
         reach(.useful)
     }
 
-    /// Everything begun at launch is done.
+    /// Reports that all work begun at launch is done.
     package func complete() { reach(.complete) }
 
     private func reach(_ milestone: LaunchRecord.Milestone) {
         guard let time = record.mark(milestone) else { return }
         tell("\(milestone.rawValue) after \(time.text)")
         Watchdog.summary("\(name): \(milestone.rawValue)")
-        // What is queued on main belongs to this run; quitting waits behind it.
+        // Quit after the blocks that are already queued on main, because they belong to this run.
         if milestone == quitWhen { DispatchQueue.main.async { Application.shared.terminate() } }
     }
 
-    /// A line for people, unless the terminal is the screen.
+    /// Prints a line for people, unless the terminal shows the screen.
     package func tell(_ text: String) {
         guard terminal == nil else { return }
         print("\(name): \(text)")
@@ -234,7 +234,7 @@ extension SampleApp: ApplicationDelegate {
         story?.launch(options)
     }
 
-    /// Treats an event of the supervisor as a touch; the supervisor measures its latency.
+    /// Handles an event of the supervisor as a touch, whose latency the supervisor measures.
     package func application(_ application: Application, handle event: Application.Event) {
         story?.touched(event.payload.isEmpty ? event.kind : "\(event.kind) \(event.payload)")
     }
@@ -254,15 +254,15 @@ extension SampleApp: ApplicationDelegate {
                 arguments.giveUp("cannot write \(path): \(error)")
             }
         }
-        // Operations end with the process. They may still run, and exit(3) would tear down what libraries have set up for them.
+        // Use _exit(2): operations may still run, and exit(3) would run destructors of libraries that they use.
         fflush(nil)
         _exit(EXIT_SUCCESS)
     }
 }
 
-/// Passes keys on once there is a receiver.
+/// Forwards keys once a handler is set.
 private final class KeyboardRelay: Sendable {
-    // SAFETY: touched on the main actor only; `press` hops there first.
+    // SAFETY: accessed on the main actor only; `press` switches to it.
     private nonisolated(unsafe) var handler: ((Character) -> Void)?
 
     @MainActor

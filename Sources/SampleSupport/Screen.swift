@@ -3,12 +3,12 @@
 import FoundationEssentials
 import Glibc
 
-/// What the user of a sample app sees: a title, rows, possibly a large picture, and a status line.
+/// The screen of a sample app: a title, rows, optionally a large picture, and a status line.
 ///
-/// It is drawn on a terminal; with `--frames`, every frame is a text file and a PNG file. Without either, the screen is still
-/// composed, as an app would for a display that is off.
+/// It is drawn on a terminal; with `--frames`, every frame is a text file and a PNG file. Without either, the screen is
+/// still composed, as an app would for a display that is off.
 ///
-/// Isolation: the main actor, as screens are everywhere.
+/// Isolation: the main actor.
 @MainActor
 package final class Screen {
     /// One line of a list.
@@ -16,7 +16,7 @@ package final class Screen {
         package var title: String
         package var detail: String
         package var picture: Raster?
-        /// Whether it is a placeholder for something that has not arrived.
+        /// Whether the row stands for data that has not arrived.
         package var isPlaceholder: Bool
 
         package init(_ title: String, detail: String = "", picture: Raster? = nil, isPlaceholder: Bool = false) {
@@ -31,7 +31,7 @@ package final class Screen {
     package var rows: [Row] = []
     package var picture: Raster?
     package var footer = ""
-    /// The first row that is shown.
+    /// The index of the first visible row.
     package var top = 0
 
     private let terminal: Terminal?
@@ -44,7 +44,6 @@ package final class Screen {
         self.folder = folder
     }
 
-    /// How many rows are on the screen.
     package static let visibleRows = lines - 4
 
     package func render() {
@@ -69,7 +68,7 @@ package final class Screen {
         return lines.map { String($0.prefix(Self.columns)) }
     }
 
-    /// Two cells whose shade is that of a picture, for terminals without pictures.
+    /// Two cells with the shade of a picture, because a terminal cannot show it.
     private static func swatch(_ picture: Raster) -> String {
         String(repeating: ["█", "▓", "▒", "░"][min(3, picture.lightness / 64)], count: 2)
     }

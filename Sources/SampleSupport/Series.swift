@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Numbers that belong to equal steps of time.
+/// Operations on series of numbers at equal time steps.
 package enum Series {
-    /// A random walk that is the same for the same seed.
+    /// A random walk, determined by the seed.
     package static func walk(_ count: Int, seed: Int) -> [Double] {
         var state = UInt32(truncatingIfNeeded: seed &* 2_654_435_761) | 1
         var value = 100.0
@@ -15,7 +15,7 @@ package enum Series {
         }
     }
 
-    /// Each number replaced by the mean of those around it, as often as wanted.
+    /// Replaces each number by the mean of its neighborhood, in several passes.
     ///
     /// - Parameter isCancelled: Called between the passes, where stopping is safe.
     package static func smoothed(_ values: [Double], passes: Int, isCancelled: () -> Bool = { false }) -> [Double]? {
@@ -30,7 +30,7 @@ package enum Series {
         return values
     }
 
-    /// The numbers as a curve.
+    /// Plots the numbers as a curve.
     package static func plot(_ values: [Double], width: Int, height: Int) -> Raster {
         var raster = Raster(width: width, height: height)
         for line in 1..<4 { raster.fill(0, height * line / 4, width, 1, .pale) }

@@ -9,11 +9,11 @@ package final class Terminal: Sendable {
     private static let leave = "\u{1B}[?25h\u{1B}[?1049l"
 
     private let former: termios
-    // SAFETY: Dispatch's objects may be used from any thread, only their Swift protocols do not say so.
+    // SAFETY: Dispatch objects are thread-safe, but their Swift protocols are not marked Sendable.
     private nonisolated(unsafe) let keyboard: any DispatchSourceRead
     private nonisolated(unsafe) let interrupt: any DispatchSourceSignal
 
-    /// Nil when standard input and output are not a terminal.
+    /// Nil unless standard input and output are a terminal.
     ///
     /// - Parameter onKey: Called for each key, on the keyboard's own queue.
     package init?(onKey: @escaping @Sendable (Character) -> Void) {
@@ -25,7 +25,7 @@ package final class Terminal: Sendable {
         settings.c_lflag &= ~tcflag_t(ICANON | ECHO)
         tcsetattr(STDIN_FILENO, TCSANOW, &settings)
         let queue = DispatchQueue(label: "keyboard")
-        // ^C must give the terminal back before it ends the app: it is the key to quit.
+        // ^C is handled as the key to quit, because the app must restore the terminal before it exits.
         signal(SIGINT, SIG_IGN)
         interrupt = DispatchSource.makeSignalSource(signal: SIGINT, queue: queue)
         interrupt.setEventHandler { onKey("q") }
@@ -44,7 +44,6 @@ package final class Terminal: Sendable {
         Self.write("\u{1B}[H" + lines.map { "\($0)\u{1B}[K" }.joined(separator: "\r\n") + "\u{1B}[J")
     }
 
-    /// Restores the terminal.
     package func restore() {
         Self.write(Self.leave)
         var settings = former

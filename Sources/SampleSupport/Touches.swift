@@ -6,9 +6,9 @@ import WatchdogBase
 
 /// Simulated touches: those of a script, and repeated ones.
 ///
-/// They are posted from their own queue, because a hung main loop could not post them.
+/// A queue of their own posts them, because a hung main loop could not.
 package struct Touches: Sendable {
-    /// Why a script cannot be read.
+    /// A syntax error in a script.
     package struct SyntaxError: Error, CustomStringConvertible {
         package let description: String
     }
@@ -35,7 +35,7 @@ package struct Touches: Sendable {
         }
     }
 
-    /// Starts the touches; the times of the script count from here.
+    /// Starts the touches; the times of the script are relative to this call.
     package func start(_ post: @escaping @Sendable (String) -> Void) {
         for (delay, event) in script {
             queue.asyncAfter(deadline: .now() + delay.seconds) { post(event) }

@@ -4,19 +4,18 @@ import CSampleThread
 import FoundationEssentials
 import Glibc
 
-/// Threads with a place and a rank.
+/// Threads with a CPU affinity and a priority.
 package enum Work {
-    /// Which CPUs a thread may use, and its priority.
+    /// The CPU affinity and the priority of a thread.
     package enum Rank: Sendable {
-        /// The same as the thread that starts it.
+        /// Those of the thread that starts it.
         case ordinary
-        /// On the one CPU for work that is not urgent.
+        /// The one CPU that is reserved for work without urgency.
         case confined
-        /// On that CPU, at the lowest priority: nice(2), 19.
+        /// That CPU, at the lowest priority: nice(2), 19.
         case background
     }
 
-    /// Starts a thread.
     package static func start(_ name: String, _ rank: Rank = .ordinary, _ body: @escaping @Sendable () -> Void) {
         let box = Unmanaged.passRetained(ThreadBody(name: name, rank: rank, body: body))
         var thread = pthread_t()
@@ -44,9 +43,9 @@ package enum Work {
         }
 
         func run() {
-            // pthread_setname_np(3) is not visible through the Glibc module; this is what it does.
+            // The Glibc module does not export pthread_setname_np(3), which writes the same file.
             try? Data(name.utf8).write(to: URL(filePath: "/proc/thread-self/comm"))
-            // Both may be forbidden in a container; the story is then less dramatic, and still true.
+            // A container may forbid both; the effect is then weaker, but the same.
             if rank != .ordinary { _ = sample_thread_confine() }
             if rank == .background { _ = sample_thread_set_nice(19) }
             body()

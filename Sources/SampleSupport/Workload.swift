@@ -3,20 +3,19 @@
 import FoundationEssentials
 import Glibc
 
-/// How much work of each kind takes the intended time on this machine.
+/// The amounts of work that take the intended times on this machine.
 ///
-/// It is measured in CPU time when the data of a sample app are prepared, and fixed from then on: a busy machine does the same
-/// work and takes longer.
+/// They are calibrated by CPU time when the data of a sample app are prepared, and fixed from then on: a busy machine
+/// does the same work and takes longer.
 package struct Workload: Sendable {
     private static let file = "workload"
-    /// Anything shorter is indistinguishable from noise.
+    /// The shortest measurement that is not dominated by noise.
     private static let measurable = Duration.milliseconds(20)
 
     private var counts: [String: Int] = [:]
 
     package init() {}
 
-    /// Reads what ``write(to:)`` has written.
     package init(in folder: String) {
         let text = (try? String(contentsOfFile: "\(folder)/\(Self.file)", encoding: .utf8)) ?? ""
         for line in text.split(separator: "\n") {
@@ -33,7 +32,7 @@ package struct Workload: Sendable {
     /// The count for a kind of work, 1 for one that was not measured.
     package subscript(name: String) -> Int { counts[name] ?? 1 }
 
-    /// Finds out how many units take `target` of CPU time.
+    /// Measures how many units take `target` of CPU time.
     ///
     /// - Parameter work: Does the given number of units.
     @discardableResult

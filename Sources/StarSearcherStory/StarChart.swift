@@ -37,7 +37,7 @@ package enum StarChart {
         (0..<passes).reduce(Raster.photo(number, side: 48)) { photo, _ in photo.blurred() }
     }
 
-    /// The labels, rendered once.
+    /// The atlas of glyphs.
     package static func lettering(passes: Int) -> Raster {
         var atlas = Raster(width: 320, height: 12)
         for _ in 0..<passes { atlas.write("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", 0, 0) }

@@ -51,7 +51,8 @@ final class BackgroundSaver: LaunchableApplication {
 
     func application(_ application: Application, handle event: Application.Event) {
         say("event \(event.kind) \(event.payload)")
-        // What `watchdogd conformance` sends to check that nothing answers pings meanwhile.
+        // `watchdogd conformance` sends this event to check that no other thread answers pings while the main loop is
+        // blocked.
         if event.kind == "conformance-block" { poll(nil, 0, Int32(event.payload) ?? 0) }
     }
 
@@ -82,7 +83,7 @@ final class BackgroundSaver: LaunchableApplication {
         say("time is over")
         guard options.behaviour == .expire || options.behaviour == .finish else { return }
         saving?.stop()
-        // One page more at the most.
+        // Waits for at most one more page.
         queue.sync {}
         application.endBackgroundTask(task)
     }

@@ -7,11 +7,11 @@ import Glibc
 ///
 /// Isolation: one thread at a time.
 final class Library: @unchecked Sendable {
-    // SAFETY: SQLite is built serialized by default, so that a connection may go from thread to thread.
+    // SAFETY: SQLite's default build is serialized, so any thread may use the connection.
     private let connection: OpaquePointer
     private let temporaryPath: String?
 
-    /// Opens the database at a path, or in a new file.
+    /// Opens the database at a path, or a temporary one in a new file.
     init(path: String?) {
         var path = path
         if path == nil {
@@ -19,7 +19,7 @@ final class Library: @unchecked Sendable {
             var template = Array("\(folder)/BackgroundSaver-XXXXXX".utf8CString)
             let file = mkstemp(&template)
             guard file >= 0 else { fail("cannot make a file in \(folder): \(String(cString: strerror(errno)))") }
-            // The method of this class hides the function.
+            // Qualified, because the method close() of this class shadows the function.
             _ = Glibc.close(file)
             path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
             temporaryPath = path
@@ -35,17 +35,16 @@ final class Library: @unchecked Sendable {
         run("CREATE TABLE IF NOT EXISTS pages (number INTEGER PRIMARY KEY, text TEXT)")
     }
 
-    /// Saves one page.
     func save(page: Int) {
         run("INSERT OR REPLACE INTO pages VALUES (\(page), hex(randomblob(512)))")
     }
 
-    /// Begins to write and keeps the lock on the file that this takes.
+    /// Begins a write transaction, which locks the file until ``unlock()``.
     func lock() {
         run("BEGIN EXCLUSIVE")
     }
 
-    /// Ends what ``lock()`` began.
+    /// Ends the transaction.
     func unlock() {
         run("COMMIT")
     }

@@ -4,7 +4,7 @@ import Glibc
 
 /// The command line of BackgroundSaver.
 struct Options: Sendable {
-    /// How it behaves in the background.
+    /// The app's behavior in the background.
     enum Behaviour: String, Sendable {
         /// Saves and ends its background task in time.
         case finish
@@ -14,9 +14,9 @@ struct Options: Sendable {
         case overrun
         /// Finishes at once and forgets to end its task.
         case leak
-        /// Begins a task for every page there is, and more pages than there may be tasks.
+        /// Begins a task for every page, which exceeds the limit of tasks.
         case hoard
-        /// Has no task, but a lock on its database.
+        /// Begins no task, but holds a lock on its database.
         case lock
     }
 
@@ -40,7 +40,7 @@ struct Options: Sendable {
     var seconds = 2.0
     var database: String?
 
-    /// Reads the command line, or ends the program.
+    /// Reads the command line, or exits.
     init() {
         var arguments = CommandLine.arguments.dropFirst()
         while let argument = arguments.popFirst() {
@@ -72,7 +72,7 @@ func fail(_ problem: String) -> Never {
     exit(64)
 }
 
-/// Prints a line and flushes it.
+/// Prints a line and flushes it, because standard output may be a pipe.
 func say(_ text: String) {
     print("BackgroundSaver: \(text)")
     fflush(nil)

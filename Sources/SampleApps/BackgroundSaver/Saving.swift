@@ -2,7 +2,7 @@
 
 import Dispatch
 
-/// One attempt to save the library, which another thread may stop.
+/// One attempt to save the library, which another thread can stop.
 final class Saving: Sendable {
     private let options: Options
     private let deadline: DispatchTime

@@ -4,12 +4,13 @@ import Glibc
 
 /// A process that ForkingApp leaves behind.
 enum Grandchild {
-    /// Makes this program a grandchild.
+    /// The option that runs this program as the grandchild.
     static let option = "--grandchild"
-    /// Makes this program the one in between, which leaves the session and starts a grandchild there.
+    /// The option that runs this program as the intermediate process, which leaves the session and starts a grandchild
+    /// there.
     static let daemonOption = "--become-daemon"
 
-    /// Exits after ten minutes, in case nobody ends it.
+    /// Exits after ten minutes, in case nothing kills it before.
     static func live() -> Never {
         sleep(600)
         exit(0)
@@ -24,7 +25,7 @@ enum Grandchild {
         exit(0)
     }
 
-    /// Starts this program again.
+    /// Starts this program again, with an option.
     static func start(_ option: String, inOwnGroup: Bool) -> pid_t {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)

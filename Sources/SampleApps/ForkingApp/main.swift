@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// An app that starts processes that try to outlive it: one in its own process group, and one that has also left its
-// session and parent, as daemons do.
+// An app that starts processes that try to outlive it: one in its own process group, and one in its own session with
+// another parent, like a daemon.
 
 import Glibc
 import Watchdog
@@ -39,7 +39,7 @@ for argument in CommandLine.arguments.dropFirst() {
     }
 }
 
-// Before anything is started, so that the channel to the supervisor does not pass on.
+// Takes the channel before any child is started, so that no child inherits it.
 Watchdog.start()
 
 let inGroup = Grandchild.start(Grandchild.option, inOwnGroup: true)

@@ -12,7 +12,7 @@ struct Message: Codable, Sendable {
     var avatar: Int
 }
 
-/// The database of messages, and the picture of what was last on the screen.
+/// The database of messages, and the archive of the rows last shown.
 struct Board: Sendable {
     static let people = 60
 
@@ -20,7 +20,7 @@ struct Board: Sendable {
 
     private var archive: URL { URL(filePath: "\(app.documents)/visible.plist") }
 
-    /// All messages with all that belongs to them, newest first.
+    /// All messages with their authors and avatars, newest first.
     @inline(never)
     func fetch() throws -> [Message] {
         try app.interval("fetch messages") { try Self.fetch("\(app.bundle)/board.sqlite") }
@@ -36,7 +36,7 @@ struct Board: Sendable {
 
     // MARK: - The archive
 
-    /// What was on the screen when the app was last used; nil the first time.
+    /// The rows on the screen when the app was last used; nil in the first launch.
     @inline(never)
     func readArchive() -> [Message]? {
         app.interval("read archive") {
@@ -44,7 +44,7 @@ struct Board: Sendable {
         }
     }
 
-    /// Any thread; the messages are a copy that nobody else has.
+    /// Archives the rows; any thread may call this, because the messages are a copy.
     func writeArchive(_ messages: [Message]) {
         app.interval("write archive") {
             try? PropertyListEncoder().encode(messages).write(to: archive, options: .atomic)

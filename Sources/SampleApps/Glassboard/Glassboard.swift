@@ -4,12 +4,12 @@ import Dispatch
 import SampleSupport
 import Watchdog
 
-/// Message boards: loading, then loaded but useless, then loaded and useful; or the first and the last only.
+/// Message boards: loading, then loaded but useless, then useful; or without the useless phase.
 @MainActor
 final class Glassboard: Story {
     private let app: SampleApp
     private let board: Board
-    /// Whether what was on the screen is kept from one launch to the next.
+    /// Whether the rows on the screen are archived for the next launch.
     private let keepsArchive: Bool
     private var messages: [Message] = []
     private let reading = DispatchQueue(label: "reading", qos: .userInitiated)
@@ -39,9 +39,9 @@ final class Glassboard: Story {
         app.screen.render()
     }
 
-    /// The array is taken on main, where it lives; a copy costs nothing.
+    /// The array is captured on main, which owns it; copy-on-write makes that free.
     ///
-    /// Another thread encodes and writes it.
+    /// A background thread encodes and writes it.
     func leave() {
         guard keepsArchive, !messages.isEmpty else { return }
         let (board, visible) = (board, Array(messages.prefix(2 * Screen.visibleRows)))
@@ -52,7 +52,7 @@ final class Glassboard: Story {
             Application.shared.endBackgroundTask(task)
             isWritten.signal()
         }
-        // An app that is exiting has no time in the background to write.
+        // An exiting app gets no background time, so main waits for the write.
         if task == .invalid { isWritten.wait() }
     }
 
@@ -62,7 +62,7 @@ final class Glassboard: Story {
         let (app, board, isFrugal) = (app, board, keepsArchive)
         reading.async {
             let messages = (try? board.fetch()) ?? []
-            // The cold app decodes all avatars before it shows any.
+            // The unrepaired app decodes all avatars before it shows any.
             let wanted = isFrugal ? [] : Array(0..<Board.people)
             let avatars = Dictionary(uniqueKeysWithValues: wanted.map { ($0, try? board.avatar($0)) })
             app.onMain {
@@ -90,7 +90,7 @@ final class Glassboard: Story {
         }
     }
 
-    /// The row may show another person by now.
+    /// The row may show another person by now, because the list has scrolled.
     private func place(_ picture: Raster, of number: Int, at index: Int) {
         guard messages.indices.contains(index), messages[index].avatar == number else { return }
         app.screen.rows[index].picture = picture

@@ -3,9 +3,9 @@
 import Dispatch
 import Glibc
 
-/// Two locks that everyone should take in the same order.
+/// Two locks without a lock order: the two threads take them in opposite orders.
 private final class Locks: @unchecked Sendable {
-    // SAFETY: mutexes are made to be shared, and these have addresses of their own.
+    // SAFETY: mutexes are thread-safe, and these have stable addresses.
     let settings = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     let index = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
 
@@ -39,7 +39,7 @@ func updateIndex() -> Int {
     return entries
 }
 
-/// Main holds the settings and wants the index.
+/// Runs on main, which holds the settings.
 @inline(never)
 private func lockIndex(_ locks: Locks) -> Int {
     pthread_mutex_lock(locks.index)
@@ -47,7 +47,7 @@ private func lockIndex(_ locks: Locks) -> Int {
     return 2
 }
 
-/// The indexer holds the index and wants the settings.
+/// Runs on the indexer, which holds the index.
 @inline(never)
 private func rebuildIndex(_ locks: Locks) {
     pthread_mutex_lock(locks.settings)

@@ -22,12 +22,12 @@ func lockCatalog(_ catalog: Int32) -> Int {
     return 12
 }
 
-/// A child process that holds a lock on a file as long as its parent lives.
+/// A child process that holds a lock on a file until its parent exits.
 enum LockHolder {
-    /// Makes this program the lock holder.
+    /// The option that runs this program as the lock holder.
     static let option = "--hold-lock"
 
-    /// Starts this program again as the holder of a lock, and returns the locked file once it is.
+    /// Starts this program again as the lock holder, and returns the file once it is locked.
     static func startAndWait() -> Int32 {
         let directory = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
         let path = strdup("\(directory)/HangMain-catalog-XXXXXX")
@@ -36,7 +36,8 @@ enum LockHolder {
         guard catalog >= 0 else { giveUp("cannot make a file in \(directory)") }
         _ = fcntl(catalog, F_SETFD, FD_CLOEXEC)
 
-        // The holder's standard input ends when this process does; its standard output says that it has the lock.
+        // The holder's standard input reaches its end when this process exits; it reports the lock on its standard
+        // output.
         var (lifeline, report): ([Int32], [Int32]) = ([-1, -1], [-1, -1])
         guard pipe(&lifeline) == 0, pipe(&report) == 0 else { giveUp("cannot make a pipe") }
         for end in [lifeline[1], report[0]] { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }

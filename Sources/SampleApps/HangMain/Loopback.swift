@@ -15,7 +15,7 @@ func withLoopback<Result>(_ port: in_port_t, _ body: (UnsafePointer<sockaddr>, s
     }
 }
 
-/// A socket on a port of 127.0.0.1 that the kernel chooses.
+/// Creates a socket bound to a port of 127.0.0.1 that the kernel chooses.
 func boundSocket(_ type: __socket_type) -> Int32 {
     let number = socket(AF_INET, Int32(type.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard number >= 0, withLoopback(0, { bind(number, $0, $1) }) == 0 else { giveUp("cannot bind to 127.0.0.1") }

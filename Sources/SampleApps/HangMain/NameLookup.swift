@@ -19,7 +19,7 @@ func downloadAvatar() -> Int {
 func resolveHost() -> Int {
     var result: UnsafeMutablePointer<addrinfo>?
     var failures = 0
-    // A name server that does not answer is given up after some minutes.
+    // The resolver gives up on a silent name server after some minutes, so this repeats the lookup.
     while getaddrinfo("avatars.example.com", "443", nil, &result) == EAI_AGAIN {
         failures += 1
     }
@@ -28,16 +28,16 @@ func resolveHost() -> Int {
     exit(71)
 }
 
-/// A name server on the loopback that never answers, for the calling thread.
+/// A silent name server on the loopback, for the calling thread.
 private enum SilentResolver {
     private typealias Initialize = @convention(c) () -> Int32
     private typealias State = @convention(c) () -> UnsafeMutableRawPointer
 
-    /// Points glibc's resolver at a socket that nobody reads.
+    /// Points glibc's resolver at a socket that no process reads.
     ///
-    /// The resolver's state is `struct __res_state` of <resolv.h>, which the Glibc module does not show. Its beginning has been
-    /// the same ever since on 64-bit Linux, because programs are compiled against it: int retrans, int retry, unsigned long
-    /// options, int nscount, struct sockaddr_in nsaddr_list[3]. getaddrinfo(3) respects changes to it.
+    /// The resolver's state is `struct __res_state` of <resolv.h>, which the Glibc module does not export. Its first
+    /// fields are part of the ABI of 64-bit Linux: int retrans, int retry, unsigned long options, int nscount, struct
+    /// sockaddr_in nsaddr_list[3]. getaddrinfo(3) respects changes to it.
     static func use() {
         guard let initialize = dlsym(nil, "__res_init"), let state = dlsym(nil, "__res_state") else {
             errno = ENOSYS

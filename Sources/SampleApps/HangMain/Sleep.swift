@@ -2,8 +2,8 @@
 
 import Glibc
 
-// In this and the other hangs every function does something with the result of the one it calls, so that its frame stays on
-// the stack meanwhile.
+// Here and in the other hangs, every function uses the result of the one it calls: a tail call would remove its frame
+// from the stack.
 
 @inline(never)
 func refreshTimeline() {

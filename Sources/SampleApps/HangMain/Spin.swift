@@ -12,7 +12,7 @@ func layoutBars() -> UInt64 {
     return highest % 480
 }
 
-/// Sums primes until there are no more, which takes a while.
+/// Sums all 64-bit primes, which practically never ends.
 @inline(never)
 func sumPrimes() -> UInt64 {
     var sum: UInt64 = 0

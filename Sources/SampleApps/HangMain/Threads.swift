@@ -2,7 +2,7 @@
 
 import Glibc
 
-/// Starts a thread that shows under `name` in `top -H`, and in a report.
+/// Starts a thread with a name, which `top -H` and reports show.
 func startThread(named name: String, _ body: @escaping @Sendable () -> Void) {
     let box = Unmanaged.passRetained(ThreadBody(name: name, body: body))
     var thread = pthread_t()
@@ -33,7 +33,7 @@ private final class ThreadBody: Sendable {
         self.body = body
     }
 
-    /// pthread_setname_np(3) is not visible through the Glibc module; this is what it does.
+    /// The Glibc module does not export pthread_setname_np(3), which writes the same file.
     func takeName() {
         let comm = open("/proc/thread-self/comm", O_WRONLY | O_CLOEXEC)
         guard comm >= 0 else { return }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// An app that gets ready and then blocks its main thread forever, in one of several ways.
+// An app that becomes ready and then blocks its main thread forever, in one of several ways.
 
 import Dispatch
 import Glibc
@@ -31,7 +31,7 @@ func fail(_ problem: String) -> Never {
     exit(64)
 }
 
-/// An environment in which the chosen hang cannot be staged.
+/// Exits, because the chosen hang cannot be staged in this environment.
 func giveUp(_ problem: String) -> Never {
     let line = "HangMain: \(problem): \(String(cString: strerror(errno)))\n"
     write(STDERR_FILENO, line, line.utf8.count)

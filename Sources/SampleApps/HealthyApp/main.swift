@@ -21,7 +21,7 @@ func fail(_ problem: String) -> Never {
     exit(64)
 }
 
-/// Takes `5`, `0.5` and `5s`.
+/// Parses `5`, `0.5` and `5s`.
 func seconds(_ text: String) -> Double? {
     guard let seconds = Double(text.hasSuffix("s") ? String(text.dropLast()) : text) else { return nil }
     return (0...1e9).contains(seconds) ? seconds : nil

@@ -23,7 +23,7 @@ if let argument = CommandLine.arguments.dropFirst().first {
     exit(0)
 }
 
-// Without Watchdog.onTerminate the request over the channel does nothing.
+// Without a handler (Watchdog.onTerminate), the library ignores the request over the channel.
 signal(SIGTERM, SIG_IGN)
 
 Watchdog.start()

@@ -5,9 +5,9 @@ struct HTTPRequest {
     enum Outcome {
         /// More bytes are needed.
         case incomplete
-        /// A request, and how many bytes it took.
+        /// A request, and its length in bytes.
         case request(HTTPRequest, length: Int)
-        /// The status to refuse with; the connection ends then.
+        /// The status of the error response, after which the connection is closed.
         case refused(Int)
     }
 
@@ -35,7 +35,7 @@ struct HTTPRequest {
             switch parts[0].lowercased() {
             case "connection" where value == "close": keepsConnection = false
             case "connection" where value == "keep-alive": keepsConnection = true
-            // No request here has a body.
+            // Requests with a body are not supported.
             case "transfer-encoding": return .refused(400)
             case "content-length" where value != "0": return .refused(413)
             default: break

@@ -101,7 +101,7 @@ final class HTTPServer {
             (connection.answerDue, connection.answer) = (nil, [])
             connection.isClosing = connection.isClosing || connection.isLast
         }
-        // One request at a time: those that follow in the same connection wait for its answer.
+        // One request at a time: pipelined requests wait for its answer.
         while connection.answerDue == nil, !connection.isClosing, consumeRequest(&connection) {}
         Self.write(&connection)
         if connection.isClosing, connection.output.isEmpty, connection.end == nil {

@@ -86,7 +86,7 @@ do {
     for path in delays.keys where catalogue[path] == nil {
         fail("there is no \(path) to delay; there are \(catalogue.paths.prefix(4).joined(separator: ", ")) and others")
     }
-    // The server itself is quick; the network in front of it is the conditioner's.
+    // The server itself is fast; the conditioner simulates the network in front of it.
     let server = try HTTPServer(.loopback(0), catalogue, delays: delays)
     let conditioner = try Conditioner(
         listen: try SocketAddress(parsing: address), to: server.address, profile: profile)
@@ -111,7 +111,7 @@ do {
 }
 Watchdog.run()
 
-/// Passes a value to the only thread that uses it from then on.
+/// Transfers a value to another thread, the only one to use it from then on.
 struct Sending<Value>: @unchecked Sendable {
     // SAFETY: the main thread does not touch the value again.
     let value: Value

@@ -3,7 +3,7 @@
 import FoundationEssentials
 import SampleSupport
 
-/// What comes with the app.
+/// The files that are installed with the app.
 enum Installation {
     @MainActor
     static func prepare(_ app: SampleApp) {

@@ -5,7 +5,7 @@ import SampleSupport
 
 /// The views that an interface file describes.
 ///
-/// Loading a file makes all of them, whether the first screen shows them or not.
+/// Loading a file creates all of them, even those that the first screen does not show.
 struct Interface {
     struct Node: Codable {
         var kind: String
@@ -22,7 +22,7 @@ struct Interface {
         init(_ node: Node, imagePasses: Int) {
             self.node = node
             center = (node.frame[0] + node.frame[2] / 2, node.frame[1] + node.frame[3] / 2)
-            // The file does not show that this kind of view is expensive to create.
+            // This kind of view is expensive to create, which the file does not reveal.
             picture = node.kind == "frosted" ? Self.frostedGlass(imagePasses) : nil
         }
 

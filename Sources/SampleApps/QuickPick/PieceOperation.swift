@@ -4,9 +4,10 @@ import Foundation
 
 /// A piece of work that can be queued, limited, ordered and cancelled.
 ///
-/// The result, for operations that depend on it; nil if the piece failed or was canceled.
+/// The result is for dependent operations; it is nil if the piece failed or was canceled.
 final class PieceOperation<Value: Sendable>: Operation, @unchecked Sendable {
-    // SAFETY: written by `main`, read by operations that depend on this one; a queue orders the two.
+    // SAFETY: written by `main`, read by operations that depend on this one; the queue orders the write before the
+    // reads.
     private(set) var value: Value?
     private let work: @Sendable (_ isCancelled: @escaping () -> Bool) throws -> Value
 

@@ -6,7 +6,7 @@ import NetworkConditioner
 import SampleSupport
 import Watchdog
 
-/// One photo that somebody shares.
+/// One shared photo.
 struct Entry: Codable, Sendable {
     var id: Int
     var title: String
@@ -14,7 +14,7 @@ struct Entry: Codable, Sendable {
     var photo: String
 }
 
-/// What QuickPick does at launch, piece by piece.
+/// The work of QuickPick's launch, in pieces.
 ///
 /// Every piece can run on any thread, at any time.
 struct Pieces: Sendable {
@@ -50,7 +50,7 @@ struct Pieces: Sendable {
         }
     }
 
-    /// A photo in the size in which the list shows it.
+    /// Fetches a photo, and scales it to the list's size.
     @inline(never)
     func fetchPhoto(_ path: String, isCancelled: (() -> Bool)? = nil) throws -> Raster {
         try app.interval("photo") {
@@ -60,7 +60,6 @@ struct Pieces: Sendable {
 
     // MARK: - Databases
 
-    /// Depends on nothing.
     @inline(never)
     func openLocalPhotos() throws -> Int {
         try app.interval("local photos") {
@@ -70,7 +69,7 @@ struct Pieces: Sendable {
         }
     }
 
-    /// Needs the feed.
+    /// Requires the entries of the feed.
     @inline(never)
     func buildSharedPhotos(_ entries: [Entry]) throws -> Int {
         try app.interval("shared photos") {
@@ -126,9 +125,9 @@ struct Pieces: Sendable {
         }
     }
 
-    /// The little work that must stay before the end of the launch.
+    /// The work that must be done before the end of the launch.
     ///
-    /// An event that caused the launch is delivered right after it, so something must be listening by then.
+    /// An event that caused the launch is delivered right after it, so its receivers must be set up by then.
     @MainActor
     func oddsAndEnds(_ options: Application.LaunchOptions) -> OddsAndEnds {
         app.interval("odds and ends") {

@@ -49,7 +49,7 @@ struct Content: Sendable {
     var problem: String?
 }
 
-/// One thing after the other: each slow one delays all that follow.
+/// Loads one piece after another: each slow one delays all that follow.
 @inline(never)
 func loadEverything(_ pieces: Pieces) -> Content {
     var content = Content()

@@ -16,7 +16,7 @@ extension QuickPick {
         let photos = (1...Pieces.photoCount).map { number in
             PieceOperation { try pieces.fetchPhoto("/photos/\(number).png", isCancelled: $0) }
         }
-        // The rest does not know what it needs, so it needs everything.
+        // The remaining work does not declare what it depends on, so it waits for everything.
         let rest = PieceOperation { _ in
             _ = try? pieces.openLocalPhotos()
             _ = try? pieces.buildSharedPhotos(feed.value ?? [])
@@ -90,7 +90,7 @@ extension QuickPick {
         }
     }
 
-    /// Nobody waits for these.
+    /// Queues the operations on which no other depends.
     private func queueOthers() -> [Operation] {
         let pieces = pieces
         let friends = PieceOperation { try pieces.fetchFriends(isCancelled: $0) }
@@ -113,7 +113,7 @@ extension QuickPick {
         return [friends, library, local, templates]
     }
 
-    /// Photos may have arrived before the list was there.
+    /// Shows the list, with photos that arrived before it.
     private func replace(with entries: [Entry]) {
         let pictures = arrived
         show(entries)

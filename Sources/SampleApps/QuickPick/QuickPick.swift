@@ -25,14 +25,14 @@ final class QuickPick: Story {
     let stage: Stage
     let pieces: Pieces
     private var oddsAndEnds: OddsAndEnds?
-    /// The place of the open photo in the list.
+    /// The index of the open photo in the list.
     private var selection: Int?
-    /// The photo that was open when the app was last used, by its number from 1, until there is a list to open it in.
+    /// The photo that was open when the app was last used, counted from 1; nil once the list has been loaded.
     private var restored: Int?
-    /// Photos by their place in the list.
+    /// Loaded photos by their index in the list.
     var arrived: [Int: Raster] = [:]
 
-    /// These wait mostly for the network: more than there are CPUs, but few enough not to starve each other.
+    /// Its operations mostly wait for the network: more of them than CPUs, but few enough to share the bandwidth.
     let network = OperationQueue()
     let work = OperationQueue()
 
@@ -71,7 +71,7 @@ final class QuickPick: Story {
         app.screen.render()
     }
 
-    /// Operations end with the process; canceling them would only race with those that end now.
+    /// The process's exit ends all operations; canceling them would only race with their own ends.
     func end() {}
 
     func leave() {
@@ -81,7 +81,7 @@ final class QuickPick: Story {
 
     // MARK: - The open photo
 
-    /// The number in a link such as `quickpick://photo/3`.
+    /// The photo's number in a link such as `quickpick://photo/3`.
     private static func photo(in link: Substring) -> Int? {
         let prefix = "quickpick://photo/"
         return link.hasPrefix(prefix) ? Int(link.dropFirst(prefix.count)) : nil
@@ -107,7 +107,7 @@ final class QuickPick: Story {
 
     // MARK: - What the stages share
 
-    /// The interface that the first screen needs, and what must not be missed.
+    /// Loads the interface of the first screen, and does the work that must not be deferred.
     func loadFirstScreen(_ interface: [String], _ options: Application.LaunchOptions) {
         attempt { for file in interface { _ = try pieces.loadInterface(file) } }
         oddsAndEnds = pieces.oddsAndEnds(options)
@@ -130,7 +130,7 @@ final class QuickPick: Story {
         app.screen.render()
     }
 
-    /// Only shows a failure that the user can tolerate.
+    /// Runs `work`; shows its error on the screen, because the app can continue.
     func attempt(_ work: () throws -> Void) {
         do {
             try work()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// An app that is slow to exit: it saves at the last moment, on the main thread, what it should have saved before.
+// An app that exits slowly: it saves its data at the last moment, on the main thread.
 
 import Glibc
 import Watchdog

@@ -2,7 +2,7 @@
 
 import Glibc
 
-// Every function does something with the result of the one it calls, so that its frame stays on the stack meanwhile.
+// Every function uses the result of the one it calls: a tail call would remove its frame from the stack.
 
 @inline(never)
 func finishLaunching(within seconds: Double) -> Int {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// An app that does work at launch, on its main thread, that it should do later on another thread.
+// An app that launches slowly: its main thread does work that belongs on another thread, after the launch.
 
 import Glibc
 import Watchdog

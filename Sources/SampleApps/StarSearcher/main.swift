@@ -9,7 +9,7 @@ StarSearcher.main(isLoggerLinked: false) { message in
     syslog(message)
 }
 
-/// The system's logger, which costs nothing before it is used.
+/// The system's logger, which costs nothing until it is used.
 func syslog(_ message: String) {
     let line = "<6>StarSearcher: \(message)\n"
     write(STDERR_FILENO, line, line.utf8.count)

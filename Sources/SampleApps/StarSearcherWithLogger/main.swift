@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The star finder, linked with a logger that it hardly ever uses.
+// The star finder, linked with a logger that it rarely uses.
 
 import CSuperfastLog
 import StarSearcherStory

@@ -22,7 +22,7 @@ struct Market: Sendable {
         String(["ACME", "BOLT", "CORK", "DUNE", "ECHO", "FERN"][stock % 6]) + "\(stock / 6 + 1)"
     }
 
-    /// The prices in a stock's file, without the noise; nil when it was cancelled.
+    /// Loads the smoothed prices of a stock; nil if canceled.
     @inline(never)
     func load(_ stock: Int, isCancelled: () -> Bool = { false }) throws -> [Double]? {
         let quotes = try app.interval("parse") {
@@ -34,7 +34,7 @@ struct Market: Sendable {
         }
     }
 
-    /// The curve, and below it the same ever smoother; nil when it was cancelled.
+    /// Draws the prices, and below them ever smoother versions; nil if canceled.
     @inline(never)
     func draw(_ prices: [Double], isCancelled: () -> Bool = { false }) -> Raster? {
         app.interval("draw") { Self.draw(prices, layers: workload["draw"], isCancelled: isCancelled) }
@@ -52,7 +52,7 @@ struct Market: Sendable {
         return plot
     }
 
-    /// Writes the files, so large that a stock takes 625 ms: 250 to parse, 150 to smooth, 225 to draw.
+    /// Writes the files, whose size makes a stock take 625 ms: 250 to parse, 150 to smooth, 225 to draw.
     @MainActor
     static func prepare(_ app: SampleApp) {
         app.prepare { folder, workload in

@@ -14,7 +14,7 @@ final class StockOperation: Operation, @unchecked Sendable {
 
     override func main() {
         guard !isCancelled else { return }
-        // The block must not retain it: an operation that owns a block that owns the operation would leak.
+        // The operation owns this block, so a strong reference to the operation would be a cycle and leak it.
         work { isCancelled }
     }
 }

@@ -21,14 +21,14 @@ final class Stocks: Story {
     private let app: SampleApp
     private let stage: Stage
     private let market: Market
-    /// One CPU is left to the main loop.
+    /// Leaves one CPU to the main loop.
     private let queue = OperationQueue()
     private var operations: [Int: Operation] = [:]
     private var plots: [Int: Raster] = [:]
     private var prices: [Int: [Double]] = [:]
-    /// Nil in the list of groups.
+    /// The open group; nil while the list of groups is shown.
     private var group: Int?
-    /// Counts the openings of a group, so that an old result does not reach a new screen.
+    /// Counts the openings of groups, so that a late result is not shown on a newer screen.
     private var visit = 0
 
     init(_ app: SampleApp, _ stage: Stage) {
@@ -56,7 +56,6 @@ final class Stocks: Story {
         }
     }
 
-    /// Operations end with the process.
     func end() {}
 
     func leave() { queue.cancelAllOperations() }
@@ -114,7 +113,7 @@ final class Stocks: Story {
         }
     }
 
-    /// The rows in sight and no others: what has scrolled away is cancelled, by itself.
+    /// Queues work for the visible rows only, and cancels that of each row that has scrolled away.
     private func queueVisible() {
         let visible = app.screen.top..<app.screen.top + Screen.visibleRows
         for (stock, operation) in operations where !visible.contains(stock) {
@@ -133,7 +132,7 @@ final class Stocks: Story {
             guard let prices = try? market.load(stock, isCancelled: isCancelled) else { return }
             self.app.onMain { if self.visit == visit, self.group != nil { self.show(prices, of: stock) } }
             guard drawsHere else {
-                // The plot is drawn where it is shown.
+                // In this stage, main draws the plot.
                 self.app.onMain { if let plot = market.draw(prices) { self.show(plot, of: stock) } }
                 return
             }
@@ -144,7 +143,7 @@ final class Stocks: Story {
         queue.addOperation(operation)
     }
 
-    /// Keeps a plot for the next visit, and shows it if the row that wanted it is still there.
+    /// Caches a plot for the next visit, and shows it if its row is still on the screen.
     private func finish(_ stock: Int, _ plot: Raster, _ visit: Int) {
         plots[stock] = plot
         operations[stock] = nil

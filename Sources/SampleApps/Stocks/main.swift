@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Lists of stocks with plots: how a screen behaves that computes on its main loop, and how to repair it.
+// Lists of stocks with plots: a screen that computes on its main loop, and its repairs.
 
 import SampleSupport
 
