@@ -22,13 +22,13 @@ struct wd_snapshot_arena *wd_snapshot_arena_create(size_t resident) {
     struct wd_snapshot_arena *arena = mmap(NULL, sizeof *arena, PROT_READ | PROT_WRITE,
                                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (arena == MAP_FAILED) return NULL;
-    /* Stacks and registers are secrets: neither core dumps nor forked children get them. */
+    /* Stacks and registers are confidential: keep them out of core dumps and forked children. */
     madvise(arena, sizeof *arena, MADV_DONTDUMP);
     madvise(arena, sizeof *arena, MADV_DONTFORK);
     if (resident > WD_STACKS_CAPACITY) resident = WD_STACKS_CAPACITY;
     arena->resident = resident;
     if (resident > 0) {
-        /* Not the table of candidates: only programs with Swift tasks need it, and then a part of it. */
+        /* Leave out the table of candidates: only programs with Swift tasks need it, and those need only a part. */
         make_resident(arena, offsetof(struct wd_snapshot_arena, candidate_slots));
         make_resident(arena->writable, 1024 * sizeof arena->writable[0]);
         make_resident(arena->executables, 1024 * sizeof arena->executables[0]);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Stopping one thread that is on a CPU, for as long as it takes to copy its registers and its stack: /proc shows neither.
- * It notices nothing: in its own code, a stop has no effect but time, and a call that it enters just then is repeated
- * (restart.c). Nothing that may take long is done while it is stopped.
+ * Stops one thread that is on a CPU, for as long as it takes to copy its registers and its stack: /proc shows
+ * neither. The stop is transparent: in user code it costs only time, and a system call that the thread enters just
+ * then is restarted (restart.c). Nothing slow happens while the thread is stopped.
  */
 #include "internal.h"
 
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What is not copied by then is left out. */
+/* The longest stop in nanoseconds; what is not copied by then is left out. */
 static const uint64_t stop_budget = 500000;
 
 static bool is_running(struct wd_snapshot_arena *arena, pid_t tid) {
@@ -21,8 +21,8 @@ static bool is_running(struct wd_snapshot_arena *arena, pid_t tid) {
         && wd_thread_state(arena, tid) == 'R';
 }
 
-/* While a thread is stopped, this one must not wait for a CPU. Returns the policy to give back; -1: nothing has changed,
- * because this thread has a real-time priority already, or may have none. */
+/* Raises this thread to real-time priority, because it must not wait for a CPU while another thread is stopped.
+ * Returns the policy to restore; -1: unchanged, because it is real-time already, or not permitted. */
 static int take_precedence(void) {
     struct sched_param parameter = {.sched_priority = 2};
     int policy = sched_getscheduler(0);
@@ -33,11 +33,12 @@ static int take_precedence(void) {
 static void give_back_precedence(int policy) {
     struct sched_param parameter = {.sched_priority = 0};
     if (policy < 0 || sched_setscheduler(0, policy, &parameter) == 0) return;
-    sched_setscheduler(0, policy | SCHED_RESET_ON_FORK, &parameter); /* that flag stays without CAP_SYS_NICE: sched(7) */
+    sched_setscheduler(0, policy | SCHED_RESET_ON_FORK, &parameter); /* clearing it takes CAP_SYS_NICE: sched(7) */
 }
 
-/* Reads the stack of a thread on a CPU; *stopped_ns is how long it was stopped, at most. Returns 0, or an errno: EAGAIN
- * for one that sleeps, ESRCH for one that is gone, ETIMEDOUT for one that did not stop in time; wd_settle waits for it. */
+/* Reads the stack of a thread on a CPU; *stopped_ns is how long it was stopped, at most. Returns 0, or an errno:
+ * EAGAIN for a thread that sleeps, ESRCH for one that has ended, ETIMEDOUT for one that did not stop in time, which
+ * wd_settle waits for. */
 int wd_look_at_running(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t cap, uint64_t deadline,
                        uint64_t *stopped_ns) {
     struct wd_thread *thread = &slot->thread;
@@ -64,7 +65,7 @@ int wd_look_at_running(struct wd_snapshot_arena *arena, struct wd_slot *slot, si
         }
         give_back_precedence(policy);
         if (complete || again) return error;
-        /* Some of it was swapped out. Now that the thread runs, there is time to read that back. */
+        /* Some pages were swapped out. The thread runs again, so now it is safe to wait for the disk. */
         wd_copy_stack(arena, slot, cap);
         wd_forget_stack(arena, slot, mark);
     }

@@ -17,7 +17,7 @@
 static const size_t scan_budget = (size_t)2 << 20;
 enum { batch = WD_MEMORY_RANGES };
 
-/* A statically linked Swift program has sections named swift5_…; only their names are looked at. */
+/* A statically linked Swift program has sections named swift5_…; only their names are checked. */
 static bool has_swift_sections(int file) {
     Elf64_Ehdr header;
     Elf64_Shdr names;
@@ -42,8 +42,8 @@ bool wd_may_run_swift_tasks(struct wd_snapshot_arena *arena) {
         if (wd_path_contains(arena, mapping, "libswiftCore.so")) has_core = true;
     }
     if (has_core || arena->executable_pin < 0) return false;
-    /* Opening a file of a network or FUSE file system may block for as long as its server likes. Those have no block
-     * device, hence major number 0: there the answer is the one that only costs time. */
+    /* Opening a file of a network or FUSE file system can block indefinitely. Those have no block device, hence
+     * major number 0: for them, answer true, which costs time but is never wrong. */
     struct statx status;
     if (statx(arena->executable_pin, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &status) != 0) return false;
     if (status.stx_dev_major == 0) return true;
@@ -112,7 +112,7 @@ void wd_read_contexts(struct wd_snapshot_arena *arena) {
             remote[i] = (struct iovec){(void *)(uintptr_t)arena->candidates[next + i], sizeof words[0]};
         size_t got = wd_read_vectors(arena, words, remote, wanted) / sizeof words[0];
         for (size_t i = 0; i < got; i++) keep(arena, &count, arena->candidates[next + i], words[i]);
-        next += got < wanted ? got + 1 : wanted; /* the read ended at an address that is not mapped */
+        next += got < wanted ? got + 1 : wanted; /* skip the unmapped address at which the read ended */
     }
     if (count == WD_MAX_CANDIDATES) wd_note_truncation(arena, "more than 8192 possible asynchronous contexts");
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Stopping all threads with ptrace(2) and letting them go. PTRACE_SEIZE stops nothing by itself, so every thread is
- * seized first and all are then interrupted in one sweep. Waiting is by thread id with __WNOTHREAD: no other child's
- * status can be taken, and the exit status of our own child, the group leader, is left alone (no WEXITED for it).
+ * Stops all threads with ptrace(2), and releases them. PTRACE_SEIZE does not stop a thread, so all threads are
+ * seized first and then interrupted in one sweep. Waits are by thread id with __WNOTHREAD, so that they cannot
+ * consume the status of another child; the exit status of our own child, the group leader, is never consumed (no
+ * WEXITED for it).
  */
 #include "internal.h"
 
@@ -17,8 +18,8 @@
 
 static const uint64_t state_check_interval = 1000000;
 static const size_t state_checks = 32;
-/* A parent in vfork(2), a page that is read, or a lock of the kernel: most uninterruptible sleeps end within this, and
- * then the thread stops. The others stay frozen meanwhile. */
+/* Most uninterruptible sleeps (a parent in vfork(2), a page fault, a kernel lock) end within this time, and then the
+ * thread stops. The other threads stay frozen meanwhile. */
 static const uint64_t patience_with_sleep = 20000000;
 static const uint64_t release_budget = 5000000;
 /* On an idle CPU, a thread stops within a fraction of this. */
@@ -26,16 +27,16 @@ static const uint64_t patience = 2000000;
 /* If this thread did not run for this long, the others may not have run either. */
 static const uint64_t shortest_gap = 10000000;
 static const uint64_t gaps_budget = 2000000000;
-/* How long threads have real-time priority before they get their own priority back: once real-time threads have used
- * up their share of a CPU (sched_rt_runtime_us), only other threads run. While the hypervisor withholds a virtual
- * CPU, they use up that share without running. */
+/* How long threads keep real-time priority: once real-time threads have used up their share of a CPU
+ * (sched_rt_runtime_us), the kernel throttles them. While the hypervisor withholds a virtual CPU, they use up that
+ * share without running. */
 static const uint64_t turn_of_priority = 50000000;
-/* A runnable thread stops as soon as it has a CPU, or returns from the kernel. Before a kill, its stack is worth that
- * wait. */
+/* A runnable thread stops as soon as it gets a CPU or returns from the kernel. Before a kill, its stack is worth
+ * this wait. */
 static const uint64_t runnable_budget = 400000000;
 
-/* Waits for the next poll. sched_yield(2) would keep the threads off this CPU under a real-time policy. Polls become
- * rarer after a while: those of several captures at once would take the CPUs from the very threads that must stop. */
+/* Sleeps until the next poll. Under a real-time policy, sched_yield(2) would keep the threads off this CPU. The
+ * interval grows: the polls of several concurrent captures would take the CPUs from the very threads that must stop. */
 static void wait_since(uint64_t began) {
     struct timespec pause = {0, wd_now() < began + patience ? 10000 : 500000};
     nanosleep(&pause, NULL);
@@ -45,15 +46,16 @@ static bool is_own_leader(const struct wd_snapshot_arena *arena, const struct wd
     return arena->is_child && slot->thread.tid == arena->pid;
 }
 
-/* Whether the thread is known to be stopped or gone. Only reading its registers proves a stop. The notification does
- * not: the kernel shows stops of a traced child to any thread of this process that waits for it, whatever the
- * options, and that thread consumes the notification. */
+/* Whether the thread has stopped or ended. Only reading its registers proves a stop. The notification does not: the
+ * kernel shows stops of a traced child to any thread of this process that waits for it, whatever the options, and
+ * that thread consumes the notification. */
 static bool poll_stop(struct wd_snapshot_arena *arena, struct wd_slot *slot) {
     pid_t tid = slot->thread.tid;
     siginfo_t info = {.si_pid = 0};
     int error = wd_read_registers(slot);
     if (error == ESRCH) {
-        /* Running, or gone. Reap it if it is gone, unless it is our own child, whose status others wait for. */
+        /* ESRCH: the thread runs, or has ended. Reap it if it has ended, unless it is our own child, whose status
+           other code waits for. */
         if (is_own_leader(arena, slot)) return false;
         if (waitid(P_PID, (id_t)tid, &info, WEXITED | WNOHANG | __WALL | __WNOTHREAD) == 0
             && (info.si_pid == 0 || info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED))
@@ -63,22 +65,22 @@ static bool poll_stop(struct wd_snapshot_arena *arena, struct wd_slot *slot) {
     }
     if (error == ENOTSUP) arena->foreign_registers++;
     slot->trace = WD_STOPPED;
-    /* An event in the second byte of si_code is the stop that was asked for, or a group-stop. Otherwise a signal was
-     * about to be delivered, and is delivered on release. */
+    /* An event in the second byte of si_code is the requested stop, or a group-stop. Otherwise it is a
+     * signal-delivery-stop, whose signal is delivered on release. */
     if (ptrace(PTRACE_GETSIGINFO, tid, NULL, &info) == 0 && info.si_code >> 8 != PTRACE_EVENT_STOP)
         slot->pending_signal = info.si_signo;
     waitid(P_PID, (id_t)tid, &info, WSTOPPED | WNOHANG | __WALL | __WNOTHREAD);
     return true;
 }
 
-/* What can be said of threads that have not stopped. */
+/* The state of the threads that have not stopped. */
 enum outlook {
-    /* One has no CPU on which to stop, or is in a long call that ends by itself, such as one that maps much memory. */
+    /* At least one waits for a CPU, or is in a long system call that ends by itself, such as a large mmap(2). */
     RUNNABLE,
     MAY_STOP,
-    /* Each sleeps uninterruptibly, or has ended. */
+    /* All sleep uninterruptibly or have ended. */
     ASLEEP,
-    /* Each has ended, though its process has not. */
+    /* All have ended, but their process has not. */
     ENDED,
 };
 
@@ -93,7 +95,7 @@ static enum outlook outlook(struct wd_snapshot_arena *arena, size_t count) {
     return found;
 }
 
-/* A thread that was killed while stopped cannot be detached: wait for it. */
+/* PTRACE_DETACH fails for a thread that was killed while stopped: wait for its end. */
 void wd_let_go(struct wd_slot *slot) {
     wd_spare_call(slot->thread.tid);
     if (ptrace(PTRACE_DETACH, slot->thread.tid, NULL, (void *)(intptr_t)slot->pending_signal) == 0)
@@ -101,8 +103,8 @@ void wd_let_go(struct wd_slot *slot) {
     slot->pending_signal = 0;
 }
 
-/* A thread stops only on a CPU. One that gets none has real-time priority until it stops, as far as permitted: it runs
- * no code of its own before that. watchdogd's own threads precede it. */
+/* A thread stops only on a CPU. A starved one gets real-time priority until it stops, if permitted, which is safe:
+ * it runs no user code before the stop. watchdogd's own threads have a higher priority. */
 static void hasten(struct wd_slot *slot) {
     slot->policy = sched_getscheduler(slot->thread.tid);
     int policy = slot->policy & ~SCHED_RESET_ON_FORK;
@@ -111,11 +113,11 @@ static void hasten(struct wd_slot *slot) {
     slot->hastened = sched_setscheduler(slot->thread.tid, SCHED_RR | SCHED_RESET_ON_FORK, &parameter) == 0;
 }
 
-/* The kernel has kept the nice value: sched_setscheduler(2). */
+/* The kernel keeps the nice value meanwhile: sched_setscheduler(2). */
 static void stop_hastening(struct wd_slot *slot) {
     if (!slot->hastened) return;
     struct sched_param parameter = {.sched_priority = 0};
-    /* Without CAP_SYS_NICE, SCHED_RESET_ON_FORK stays: sched(7). */
+    /* Clearing SCHED_RESET_ON_FORK takes CAP_SYS_NICE: sched(7). */
     if (sched_setscheduler(slot->thread.tid, slot->policy, &parameter) != 0)
         sched_setscheduler(slot->thread.tid, slot->policy | SCHED_RESET_ON_FORK, &parameter);
     slot->hastened = false;
@@ -181,7 +183,7 @@ static void wait_for_stops(struct wd_snapshot_arena *arena, uint64_t deadline) {
         }
         if (!progress) wait_since(began);
     }
-    /* One may have stopped since it was polled. */
+    /* A thread may have stopped since its last poll. */
     for (size_t i = 0; i < count; i++) {
         poll_stop(arena, &arena->slots[arena->waiting[i]]);
         stop_hastening(&arena->slots[arena->waiting[i]]);
@@ -195,14 +197,14 @@ static void seize(struct wd_snapshot_arena *arena, struct wd_slot *slot) {
         return;
     }
     int error = errno;
-    /* EPERM is also the answer for a thread that is just exiting. */
+    /* PTRACE_SEIZE fails with EPERM for an exiting thread, too. */
     char state = error == ESRCH ? 'X' : wd_thread_state(arena, slot->thread.tid);
     if (state == 'X' || state == 'Z') slot->trace = WD_GONE;
     else if (arena->seize_error == 0) arena->seize_error = error;
 }
 
-/* Threads that a thread created while it was being seized appear in a later listing. Ends when a listing shows no new
- * thread. Returns the number of threads known. */
+/* Seizes threads until a listing shows no new ones: a thread may create others before it is seized. Returns the
+ * number of known threads. */
 static size_t seize_from(struct wd_snapshot_arena *arena, size_t seen) {
     for (int round = 0; round < 32; round++) {
         for (; seen < arena->thread_count; seen++) seize(arena, &arena->slots[seen]);
@@ -226,7 +228,7 @@ uint64_t wd_patience(const struct wd_snapshot_arena *arena, uint64_t usual) {
 void wd_freeze(struct wd_snapshot_arena *arena) {
     uint64_t deadline = wd_now() + wd_stop_timeout(arena);
     size_t interrupted = 0;
-    /* A thread that was still running may have created another one between the last listing and its stop. */
+    /* A running thread may have created another one between the last listing and its stop. */
     for (int round = 0; round < 16; round++) {
         size_t count = seize_from(arena, interrupted);
         if (round == 0) arena->result->times.first_stop = wd_now();
@@ -241,16 +243,16 @@ void wd_freeze(struct wd_snapshot_arena *arena) {
     for (size_t i = 0; i < arena->thread_count; i++) {
         struct wd_slot *slot = &arena->slots[i];
         if (slot->trace == WD_TRACED) arena->not_stopped++;
-        /* A thread id that was freed and given to another process between listing and seizing. */
+        /* The kernel has reused this thread id for another process between listing and seizing. */
         if (slot->trace == WD_STOPPED && !slot->listed) wd_let_go(slot);
     }
 }
 
-/* Stops one thread and reads its registers. Returns 0 or an errno. After 0, release it with wd_let_go; after ETIMEDOUT, it
- * runs on, but is still asked to stop: wd_settle releases it when it does. */
+/* Stops one thread and reads its registers. Returns 0 or an errno. After 0, release it with wd_let_go; after
+ * ETIMEDOUT, it continues, but the stop is still pending: wd_settle releases it after the stop. */
 int wd_stop_thread(struct wd_snapshot_arena *arena, struct wd_slot *slot, uint64_t deadline) {
     arena->seize_error = 0;
-    /* One that did not stop in time is still traced, and still asked to stop. */
+    /* A thread that did not stop in time is still traced, with a pending stop. */
     if (slot->trace != WD_TRACED) {
         slot->trace = WD_UNTRACED;
         seize(arena, slot);
@@ -262,7 +264,7 @@ int wd_stop_thread(struct wd_snapshot_arena *arena, struct wd_slot *slot, uint64
     int error = 0;
     arena->stopped_since = began;
     while (error == 0 && !poll_stop(arena, slot)) {
-        arena->stopped_since = now; /* it ran when this poll began */
+        arena->stopped_since = now; /* it still ran at this time */
         now = wd_now();
         if (now >= deadline) error = ETIMEDOUT;
         if (now >= began + patience_with_sleep && wd_thread_state(arena, slot->thread.tid) == 'D') error = ETIMEDOUT;
@@ -277,7 +279,7 @@ int wd_stop_thread(struct wd_snapshot_arena *arena, struct wd_slot *slot, uint64
     return error != 0 || slot->trace == WD_STOPPED ? error : ESRCH;
 }
 
-/* Waits for the traced threads to end, or to stop late, which releases them. Returns how many are left. */
+/* Waits for the traced threads to end or to stop late, and releases the latter. Returns how many are left. */
 static size_t wait_for_the_rest(struct wd_snapshot_arena *arena, uint64_t deadline, bool hastens) {
     size_t count = 0;
     for (size_t i = 0; i < arena->thread_count; i++) {
@@ -302,8 +304,8 @@ static size_t wait_for_the_rest(struct wd_snapshot_arena *arena, uint64_t deadli
     return count;
 }
 
-/* Waits for threads that were asked to stop, and releases each at once. One that is left then runs on, but would stay
- * stopped from when it stops until the calling thread ends. Returns their number. */
+/* Waits for threads with a pending stop, and releases each immediately. Returns the number of remaining threads;
+ * once such a thread stops, it stays stopped until the calling thread ends. */
 size_t wd_settle(struct wd_snapshot_arena *arena, uint64_t deadline) {
     return wait_for_the_rest(arena, deadline, true);
 }
@@ -319,8 +321,8 @@ void wd_release(struct wd_snapshot_arena *arena) {
     if (!all) wd_reap(arena, wd_now() + release_budget);
 }
 
-/* Waits for the traced threads of a process that was killed. Until then, the kernel does not report the death of the
- * group to anybody. */
+/* Waits for the traced threads of a process that was killed. Until then, the kernel reports the death of the group
+ * to no waiter. */
 void wd_reap(struct wd_snapshot_arena *arena, uint64_t deadline) {
     arena->result->lingering = (uint32_t)wait_for_the_rest(arena, deadline, false);
 }

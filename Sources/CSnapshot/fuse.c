@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Whose server a file of FUSE has. To open a file, to ask for its attributes and to close it are requests to that
- * server, and the kernel lets nobody out of one that is not answered. So the kernel's lists are asked, which call no
- * file system.
+ * Finds the user whose server a FUSE file has. open, stat and close are requests to that server, and an unanswered
+ * request is uninterruptible. So this reads lists of the kernel, which involve no file system.
  */
 #include "internal.h"
 
@@ -39,14 +38,15 @@ static bool is_other_in_mounts(uint32_t major, uint32_t minor) {
     return found;
 }
 
-/* Root may enter such a file system only if it is mounted with allow_other. */
+/* The answer matters to root only for mounts with allow_other: FUSE refuses even root otherwise. */
 bool wd_has_other_server(uint32_t major, uint32_t minor) {
     struct statfs system;
     if (statfs(connections, &system) != 0 || system.f_type != fusectl_magic)
         return major == 0 && is_other_in_mounts(major, minor);
     char path[64];
     struct stat status;
-    /* fs/fuse/control.c: the folder of a connection has the number of its device, and belongs to who mounted it. */
+    /* fs/fuse/control.c: the folder of a connection has its device number as its name, and the mounting user as its
+       owner. */
     snprintf(path, sizeof path, "%s/%u", connections, major << 20 | minor);
     return stat(path, &status) == 0 && is_other(status.st_uid);
 }

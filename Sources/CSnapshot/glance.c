@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Registers and stack of a thread on a CPU, without stopping it: perf_event_open(2) has the kernel copy them at a tick of
- * the thread's own clock, in some microseconds of its time. No signal, no stop and no interrupted call: for programs of
- * others.
+ * Reads the registers and the stack of a thread on a CPU without stopping it: with perf_event_open(2), the kernel
+ * copies them at a tick of the thread's CPU clock, which costs it some microseconds. No signal, no stop and no
+ * interrupted system call, so this suits programs that watchdogd does not own.
  */
 #include "internal.h"
 
@@ -19,7 +19,7 @@
 
 enum {
     PERIOD = 1000000,      /* ns of CPU time until the sample */
-    PATIENCE = 30,         /* ms; the thread may get no CPU */
+    PATIENCE = 30,         /* ms; a starved thread never ticks */
     STACK = 32 << 10,      /* with the registers, less than the 64 KiB of a record */
     RING = 64 << 10,       /* a power of two */
 };
@@ -35,12 +35,12 @@ static const struct {
 
 enum { SAMPLED = sizeof sampled / sizeof *sampled };
 
-/* The record of a sample with PERF_SAMPLE_REGS_USER and PERF_SAMPLE_STACK_USER. */
+/* The layout of a sample with PERF_SAMPLE_REGS_USER and PERF_SAMPLE_STACK_USER. */
 struct record {
     struct perf_event_header header;
     uint64_t abi;
     uint64_t registers[SAMPLED];
-    uint64_t stack_size; /* of what follows, then the number of bytes in it that are valid */
+    uint64_t stack_size; /* of the copy, which the number of valid bytes follows */
 };
 
 static int open_event(pid_t tid) {
@@ -59,7 +59,7 @@ static int open_event(pid_t tid) {
     return (int)syscall(SYS_perf_event_open, &attributes, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* Copies the first record of the ring, which does not wrap around before its end; false if it is none. */
+/* Copies the first record of the ring, which cannot wrap around; false if it is not a valid sample. */
 static bool take_record(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t cap, const uint8_t *data,
                         uint64_t available) {
     struct record record;

@@ -19,9 +19,9 @@
 #define WD_CANDIDATE_SLOTS (4 * WD_MAX_CANDIDATES)
 #define WD_RED_ZONE 128
 #define WD_PYTHON_CAPACITY ((size_t)4 << 20)
-/* How much is read of a PyThreadState, a _PyInterpreterFrame and a PyCodeObject: all of them are larger. */
+/* The number of bytes read of a PyThreadState, a _PyInterpreterFrame and a PyCodeObject: all of them are larger. */
 #define WD_PYTHON_THREAD 184
-#define WD_PYTHON_FRAME 112 /* of PyFrameObject before 3.11; less of what follows */
+#define WD_PYTHON_FRAME 112 /* needed of PyFrameObject before 3.11; its successors need less */
 #define WD_PYTHON_CODE 176
 #define WD_PYTHON_CODE_SLOTS (2 * WD_PYTHON_MAX_CODES)
 
@@ -30,7 +30,7 @@ enum { WD_READABLE = 1, WD_WRITABLE = 2, WD_EXECUTABLE = 4 };
 struct wd_mapping {
     uint64_t start, end, inode;
     uint32_t major, minor;
-    uint32_t path_offset, path_length; /* into maps_text; as the kernel wrote it */
+    uint32_t path_offset, path_length; /* into maps_text; with the kernel's escapes */
     uint32_t permissions;
     uint32_t reserved;
 };
@@ -47,55 +47,55 @@ struct wd_slot {
     bool listed;            /* seen in the latest listing */
     bool hastened;          /* has real-time priority instead of `policy` until it has stopped */
     int policy;             /* and flags, as of sched_getscheduler(2) */
-    int32_t pending_signal; /* of a signal-delivery-stop: handed back on release */
+    int32_t pending_signal; /* of a signal-delivery-stop: delivered on release */
     uint64_t stack_address;
     uint32_t stack_length;
     size_t stack_offset;
-    uint64_t interrupted_address; /* of the stack that a handler on an alternate one has interrupted */
+    uint64_t interrupted_address; /* of the stack that a handler on an alternate stack has interrupted */
     uint32_t interrupted_length;
     size_t interrupted_offset;
-    uint64_t outer_address; /* of the outermost part of a stack that is longer than what was copied of it */
+    uint64_t outer_address; /* of the outermost part of a stack that was too long to be copied whole */
     uint32_t outer_length;
     size_t outer_offset;
     uint32_t python_first, python_count; /* frames of the interpreter */
     int32_t own_tid;        /* in the process's own PID namespace; 0: not read yet */
-    uint64_t python_thread; /* where its thread state was last seen; 0: not seen yet */
+    uint64_t python_thread; /* latest known address of its thread state; 0: unknown */
 };
 
 struct wd_pin {
     uint64_t start, inode;
     uint32_t major, minor;
     uint32_t path_offset, path_length;
-    int32_t descriptor;  /* O_PATH, or -1: to be opened by path */
+    int32_t descriptor;  /* O_PATH, or -1: open it by path */
     uint32_t same_as;    /* index of an earlier pin of the same file, or its own */
     uint32_t descriptor_index;
     bool from_map_files; /* the kernel vouches for the identity */
 };
 
-/* Where CPython keeps what its frames are made of: offsets in its structures. */
+/* Offsets in CPython's structures, as far as its frames need them. */
 struct wd_python_layout {
     uint32_t interpreters;              /* in _PyRuntime */
     uint32_t next_interpreter, threads; /* in PyInterpreterState */
-    uint32_t next_thread, pthread, tid, current; /* in PyThreadState: `current` is the frame, or leads to it */
+    uint32_t next_thread, pthread, tid, current; /* in PyThreadState: `current` is the frame or a pointer to it */
     uint32_t current_in_cframe;         /* in _PyCFrame; UINT32_MAX: there is none */
     uint32_t frame_length;
     uint32_t code, instruction, previous, owner; /* in _PyInterpreterFrame, or PyFrameObject before 3.11 */
-    uint32_t is_entry;                  /* there; UINT32_MAX: frames owned by the C stack mark the entries */
-    uint32_t instruction_bytes;         /* the instruction is an index of units of this size; 0: an address */
-    bool each_is_entry;                 /* the evaluator is called for each function */
+    uint32_t is_entry;                  /* UINT32_MAX: frames owned by the C stack mark the entries */
+    uint32_t instruction_bytes;         /* unit of the instruction index; 0: the instruction is an address */
+    bool each_is_entry;                 /* each function has its own call of the evaluator */
     uint32_t file, name, first_line, table, bytecode; /* in PyCodeObject */
     uint32_t type;                      /* in PyObject */
     uint32_t bytes_length, bytes_data;  /* in PyBytesObject */
     uint32_t text_length, text_state, ascii_data, compact_data; /* in PyASCIIObject */
-    uint32_t lock;        /* in PyInterpreterState or _PyRuntime: the lock, or what leads to it */
+    uint32_t lock;        /* in PyInterpreterState or _PyRuntime: the lock, or a pointer to it */
     bool lock_in_runtime, lock_is_pointer;
     uint32_t lock_holder, locked; /* in the lock */
 };
 
-/* A code object, and where the copies of its parts are. */
+/* A code object, and the places of the copies of its parts. */
 struct wd_python_copy {
     uint64_t address;
-    uint64_t parts[3]; /* the objects of name, file and table: an address may be used again while a process runs */
+    uint64_t parts[3]; /* the objects of name, file and table: a running process may reuse an address */
     struct wd_python_code code;
     size_t offset;
     uint32_t length;
@@ -105,41 +105,41 @@ struct wd_python_copy {
 struct wd_interpreter {
     struct wd_python python;
     uint64_t runtime;                               /* _PyRuntime; 0: no interpreter */
-    uint64_t code_type, text_type, bytes_type;      /* 0: not known, so not compared */
+    uint64_t code_type, text_type, bytes_type;      /* 0: unknown, so not compared */
     const struct wd_python_layout *layout;
-    struct wd_python_layout own_layout;             /* as the process describes it */
-    bool changes;                                   /* the process runs while it is read */
-    uint64_t began, cpu_began, budget;              /* of the reading that goes on */
-    uint64_t spent, passed; /* CPU time and time, for threads that are not stopped, in this capture or look */
+    struct wd_python_layout own_layout;             /* as described by the process itself */
+    bool changes;                                   /* the process runs meanwhile */
+    uint64_t began, cpu_began, budget;              /* of the current reading */
+    uint64_t spent, passed; /* CPU time and wall time, for running threads, per capture or look */
     size_t code_count, frame_count, bytes_used;
 };
 
-/* Everything one capture needs, in one mapping; only what is used becomes resident. */
+/* The working memory of one capture, in one mapping; only touched pages become resident. */
 struct wd_snapshot_arena {
     const struct wd_snapshot_request *request;
     struct wd_snapshot_result *result;
     pid_t pid;
     int pidfd;
     bool owns_pidfd;
-    bool mistaken; /* the request is not about the process it names: nothing is killed */
+    bool mistaken; /* pid is not the process that the request means: kill nothing */
     int process_directory; /* /proc/PID */
     int task_directory;    /* /proc/PID/task */
-    pid_t memory_tid;      /* a thread that still has the address space: a leader that exited has none */
-    bool only_resident;    /* reads no page that is not in memory */
-    bool has_left_out;     /* there was such a page, or one that did not answer */
-    bool is_silent;        /* no memory is read anymore */
-    bool reads_file;       /* process_vm_readv(2) is not permitted */
-    bool is_child; /* of this process, which waits for its end: a capture never does */
+    pid_t memory_tid;      /* a thread with the address space: an exited leader has none */
+    bool only_resident;    /* read only resident pages */
+    bool has_left_out;     /* a page was not resident, or did not answer */
+    bool is_silent;        /* memory is not read any more */
+    bool reads_file;       /* use /proc/PID/mem: process_vm_readv(2) is not permitted */
+    bool is_child; /* of this process, which reaps it itself: a capture never does */
     pid_t parent;
     uint32_t uid;
     int32_t tracer;
     uint64_t start_time;
-    uint64_t stack_base; /* where arguments and environment begin, above all frames; 0 if unknown */
-    bool denied_stack;   /* /proc/.../stack is for CAP_SYS_ADMIN */
+    uint64_t stack_base; /* start of the arguments and environment, above all frames; 0: unknown */
+    bool denied_stack;   /* /proc/.../stack takes CAP_SYS_ADMIN */
     bool denied_syscall;
     int seize_error;
-    uint64_t stopped_since;     /* no earlier than that: of the thread that was stopped alone */
-    uint64_t stop_deadline;     /* a thread is stopped briefly until then; 0: none is */
+    uint64_t stopped_since;     /* lower bound, for a thread that is stopped alone */
+    uint64_t stop_deadline;     /* end of a brief stop; 0: no thread is stopped */
     uint32_t foreign_registers; /* threads of another machine mode, such as 32-bit */
     uint32_t not_stopped;
     char truncated[192];
@@ -196,11 +196,11 @@ ssize_t wd_read_at(int directory, const char *name, char *buffer, size_t size);
 int wd_read_thread_facts(struct wd_snapshot_arena *arena, struct wd_slot *slot, bool all);
 /* The letter of field 3 of proc_pid_stat(5); 'X' for a thread that is gone. */
 char wd_thread_state(struct wd_snapshot_arena *arena, pid_t tid);
-/* How often a thread has given up its CPU; UINT64_MAX if that is unknown. */
+/* The number of times that a thread has blocked; UINT64_MAX if unknown. */
 uint64_t wd_count_blocks(struct wd_snapshot_arena *arena, pid_t tid);
-/* Whether a thread was on a CPU for most of the time since it was asked to stop. */
+/* Whether a thread was on a CPU for most of the time since its stop was requested. */
 bool wd_has_run(struct wd_snapshot_arena *arena, const struct wd_thread *thread);
-/* A thread's id in its own PID namespace; -1 if that is unknown. */
+/* A thread's id in its own PID namespace; -1 if unknown. */
 int32_t wd_own_tid(struct wd_snapshot_arena *arena, pid_t tid);
 bool wd_parse_syscall(const char *text, struct wd_thread *thread);
 
@@ -219,12 +219,13 @@ void wd_read_vdso(struct wd_snapshot_arena *arena);
 /* memory.c */
 size_t wd_read_memory(struct wd_snapshot_arena *arena, uint64_t address, void *buffer, size_t length);
 size_t wd_read_vectors(struct wd_snapshot_arena *arena, void *buffer, const struct iovec *ranges, size_t count);
-/* How many bytes from an address on are in memory: reading them waits for nothing. */
+/* The number of resident bytes from an address on: reading them causes no I/O. */
 size_t wd_resident_length(struct wd_snapshot_arena *arena, uint64_t start, size_t length);
-/* Notes that a page which is not in memory was not read. */
+/* Records that a page was not read because it is not resident. */
 void wd_note_left_out(struct wd_snapshot_arena *arena, uint64_t address);
 
-/* fuse.c: whether a file's server is neither root's nor that of this process's user, so that it must not be asked */
+/* fuse.c: whether a file's server is neither root's nor that of this process's user, so that no file operation may
+   wait for it */
 bool wd_has_other_server(uint32_t major, uint32_t minor);
 
 /* modules.c */
@@ -240,8 +241,8 @@ void wd_read_wait(struct wd_snapshot_arena *arena, struct wd_thread *thread);
 
 /* freeze.c */
 uint64_t wd_stop_timeout(const struct wd_snapshot_arena *arena);
-/* For how long, in nanoseconds, something is read whose cost is bounded by CPU time: the usual, or as long as the caller waits
- * for a stop if that is longer. */
+/* The wall-time limit, in nanoseconds, of a reading with a CPU-time budget: the usual one, or the stop timeout if
+ * that is longer. */
 uint64_t wd_patience(const struct wd_snapshot_arena *arena, uint64_t usual);
 void wd_freeze(struct wd_snapshot_arena *arena);
 void wd_release(struct wd_snapshot_arena *arena);
@@ -258,8 +259,8 @@ int wd_look_at_running(struct wd_snapshot_arena *arena, struct wd_slot *slot, si
                        uint64_t *stopped_ns);
 
 /* glance.c */
-/* Returns whether there are registers now, and the part of the stack above the stack pointer that fits. False if the thread
- * gets no CPU for some milliseconds, or if that is not permitted. */
+/* Returns true after copying the registers, and the part of the stack above the stack pointer that fits. False if
+ * the thread gets no CPU for some milliseconds, or without permission. */
 bool wd_glance_at_running(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t cap);
 
 /* take.c */
@@ -271,7 +272,7 @@ void wd_close_capture(struct wd_snapshot_arena *arena);
 /* stacks.c */
 void wd_read_stacks(struct wd_snapshot_arena *arena);
 void wd_read_unstopped_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t cap);
-/* Takes bytes that were copied from the stack pointer on for the stack. */
+/* Uses bytes that were copied from the stack pointer on as the stack. */
 void wd_adopt_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t cap, const void *bytes, size_t length);
 void wd_copy_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t cap);
 bool wd_copy_resident_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t cap);

@@ -9,11 +9,11 @@
 /* linux/pidfd.h of Linux 6.9. */
 enum { SIGNAL_PROCESS_GROUP = 1 << 2 };
 
-/* Another thread may reap the process as soon as it is dead, and then its number may mean another group. It is used
- * only where the kernel takes nothing else. */
+/* Another thread may reap the process as soon as it is dead, and then the kernel may reuse its number for another
+ * group. So kill(2) is the fallback for kernels without PIDFD_SIGNAL_PROCESS_GROUP, and for groups of other leaders. */
 static void kill_group(const struct wd_snapshot_arena *arena) {
     pid_t group = arena->request->process_group;
-    /* kill(2) reads 0 and -1 as "our own group" and "everything". */
+    /* To kill(2), 0 means the caller's own group and -1 every process. */
     if (group <= 1 || group == getpgrp() || arena->pidfd < 0) return;
     long result = group == arena->request->pid
         ? syscall(SYS_pidfd_send_signal, arena->pidfd, SIGKILL, NULL, SIGNAL_PROCESS_GROUP)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * /proc/PID/maps: kept verbatim, and parsed for what the capture itself has to know. The list may be longer than there is room
- * for: it is in ascending order, so that libraries and the main thread's stack, without which no stack is unwound, come last.
- * Some room is for those only.
+ * /proc/PID/maps: kept verbatim, and parsed as far as the capture itself needs it. The list may exceed the buffer.
+ * It is in ascending order, so libraries and the main thread's stack, without which no stack can be unwound, come
+ * last. Some room is reserved for them.
  */
 #include "internal.h"
 
@@ -74,7 +74,7 @@ static void parse(struct wd_snapshot_arena *arena) {
         const char *newline = memchr(line, '\n', (size_t)(end - line));
         if (newline == NULL) break;
         struct wd_mapping *mapping = &arena->mappings[arena->mapping_count];
-        /* Look-ups rely on the ascending order that the kernel keeps. */
+        /* Lookups rely on the kernel's ascending order. */
         if (parse_line(mapping, text, line, newline) && mapping->start >= previous_end) {
             previous_end = mapping->end;
             arena->mapping_count++;
@@ -85,20 +85,20 @@ static void parse(struct wd_snapshot_arena *arena) {
     }
 }
 
-/* The lines that are kept, of those that have been read. */
+/* The lines to keep, of those that were read. */
 struct kept_lines {
     size_t length, count;
-    size_t file_length, file_count; /* without those of the latest file */
+    size_t file_length, file_count; /* without the lines of the latest file */
     uint64_t inode;                 /* of that file; 0: none */
     uint32_t major, minor;
     bool has_code;
 };
 
 static const char without_code[] = "some mappings without code";
-/* A thousand images have five mappings each. */
+/* Enough for a thousand images with five mappings each. */
 enum { room_for_code = 1 << 20, lines_for_code = 8192, most_before_code = 8 };
-/* To list a million mappings would delay the kill by half a second. The stacks and the C library are in the last lines, so
-   the budget is one of CPU time: a busy machine must not cost them. */
+/* Listing a million mappings would delay the kill by half a second. The budget is CPU time, so that a busy machine
+   does not cut off the last lines, which have the stacks and the C library. */
 static const uint64_t maps_budget = 200000000, maps_patience = 1000000000;
 
 static bool is_out_of_time(const struct wd_snapshot_arena *arena, uint64_t began, uint64_t cpu_began) {
@@ -114,7 +114,7 @@ static bool is_main_stack(const struct wd_snapshot_arena *arena, const struct wd
     return mapping->path_length >= 6 && memcmp(arena->maps_text + mapping->path_offset, "[stack", 6) == 0;
 }
 
-/* Also for the line of a file that may yet turn out to have code: the first mapping of an image has none. */
+/* True also for a file whose code has not appeared yet: the first mapping of an image is not executable. */
 static bool is_kept(struct wd_snapshot_arena *arena, struct kept_lines *kept, const char *line, const char *end) {
     struct wd_mapping mapping;
     if (!parse_line(&mapping, arena->maps_text, line, end)) return false;
@@ -138,7 +138,7 @@ static bool is_kept(struct wd_snapshot_arena *arena, struct kept_lines *kept, co
     return false;
 }
 
-/* Moves the lines that are kept together, and the beginning of another behind them; returns the length of all that. */
+/* Compacts the kept lines, with the incomplete last line behind them; returns the total length. */
 static size_t keep_lines(struct wd_snapshot_arena *arena, struct kept_lines *kept, size_t length) {
     char *text = arena->maps_text, *line = text + kept->length, *end;
     for (; (end = memchr(line, '\n', (size_t)(text + length - line))) != NULL; line = end + 1) {
@@ -182,7 +182,7 @@ static int read_maps_of(struct wd_snapshot_arena *arena, pid_t tid) {
     return 0;
 }
 
-/* A leader that has exited shows no mappings while other threads still run, so the next ones are asked. */
+/* The maps file of an exited leader is empty although other threads run, so this tries those next. */
 int wd_read_maps(struct wd_snapshot_arena *arena) {
     int error = ESRCH;
     size_t attempts = 0;
@@ -216,10 +216,10 @@ const struct wd_mapping *wd_find_mapping(const struct wd_snapshot_arena *arena, 
     return &arena->mappings[low];
 }
 
-/* The nearest mapping above an address that lies in no readable one; NULL if what comes next cannot be a stack. */
+/* The nearest mapping above an address without a readable mapping; NULL if what comes next cannot be a stack. */
 const struct wd_mapping *wd_find_mapping_above(const struct wd_snapshot_arena *arena, uint64_t address) {
     size_t low = first_above(arena, address);
-    /* The guard of a stack is a mapping, too. */
+    /* Skip the guard pages of a stack, which are a mapping, too. */
     if (low < arena->mapping_count && (arena->mappings[low].permissions & WD_READABLE) == 0) low++;
     if (low == arena->mapping_count || arena->mappings[low].start <= address) return NULL;
     return (arena->mappings[low].permissions & WD_WRITABLE) != 0 ? &arena->mappings[low] : NULL;

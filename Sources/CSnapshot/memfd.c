@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Writing the records of wd_snapshot_format.h.
+ * Writes the records of wd_snapshot_format.h.
  */
 #include "internal.h"
 
@@ -70,7 +70,7 @@ static void append(struct writer *writer, const void *bytes, size_t length) {
     if (length > 0) writer->vectors[writer->vector_count++] = (struct iovec){(void *)(uintptr_t)bytes, length};
 }
 
-/* `first` is part of the payload, before `bytes`; both must stay until the flush. */
+/* `first` is part of the payload, before `bytes`; both must stay valid until the flush. */
 static void put(struct writer *writer, uint32_t kind, const void *first, size_t first_length, const void *bytes,
                 size_t length) {
     if (writer->record_count == records_per_write) flush(writer);
@@ -107,7 +107,7 @@ __attribute__((format(printf, 4, 5))) static void add_line(char *text, size_t si
     if (wanted < 0 || (size_t)wanted + 1 >= size - *length) return;
     for (size_t i = 0; i < (size_t)wanted; i++) {
         unsigned char *byte = (unsigned char *)&text[*length + i];
-        if (*byte < 0x20 || *byte == 0x7f) *byte = '?'; /* a name must not forge lines */
+        if (*byte < 0x20 || *byte == 0x7f) *byte = '?'; /* so that a name cannot forge lines */
     }
     *length += (size_t)wanted;
     text[(*length)++] = '\n';

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 static const uint64_t page = 4096;
-enum { largest_pages = 65 }; /* of the longest copy, wherever it begins */
+enum { largest_pages = 65 }; /* of the longest copy, at any alignment */
 _Static_assert(WD_MEMORY_BYTES / 4096 < largest_pages, "wd_resident_length looks at a whole read");
 
 /* The thread whose memory was read has ended; any other thread shares the address space. */
@@ -21,8 +21,8 @@ static bool use_another_thread(struct wd_snapshot_arena *arena) {
     return true;
 }
 
-/* Some seccomp profiles of container engines allow ptrace(2) and deny process_vm_readv(2). The permission is the same, and
- * only opening needs it: Yama may permit it to this process alone. */
+/* Some seccomp profiles of container engines allow ptrace(2) and deny process_vm_readv(2). Opening /proc/PID/mem
+ * takes the same permission, which is checked only there; Yama may grant it to this process but not to the reader. */
 static int open_memory(const struct wd_snapshot_arena *arena) {
     char name[32];
     snprintf(name, sizeof name, "%d/mem", arena->memory_tid);
@@ -35,7 +35,7 @@ static ssize_t read_file(int file, const struct iovec *ranges, size_t count, voi
     size_t total = 0;
     for (size_t i = 0; i < count; i++) {
         ssize_t got = pread(file, (char *)buffer + total, ranges[i].iov_len, (off_t)(uintptr_t)ranges[i].iov_base);
-        if (got == 0 && total == 0 && ranges[i].iov_len > 0) { /* the thread has no memory anymore */
+        if (got == 0 && total == 0 && ranges[i].iov_len > 0) { /* the thread has exited */
             errno = ESRCH;
             return -1;
         }
@@ -100,7 +100,7 @@ size_t wd_resident_length(struct wd_snapshot_arena *arena, uint64_t start, size_
     return resident;
 }
 
-/* The first range that is not in memory as a whole, and the first page of it that is not; `count` if there is none. */
+/* The index of the first range with a page that is not resident, and that page; `count` if all are resident. */
 static size_t find_absent(const struct wd_snapshot_arena *arena, const struct iovec *ranges, size_t count,
                           uint64_t *address) {
     int pagemap = open_pagemap(arena);
@@ -117,7 +117,7 @@ static size_t find_absent(const struct wd_snapshot_arena *arena, const struct io
 
 static uint64_t page_of(uint64_t address) { return address & ~(page - 1); }
 
-/* The first one stands for all. */
+/* Reports only the first one, on behalf of all. */
 void wd_note_left_out(struct wd_snapshot_arena *arena, uint64_t address) {
     if (arena->has_left_out) return;
     arena->has_left_out = true;
@@ -127,7 +127,7 @@ void wd_note_left_out(struct wd_snapshot_arena *arena, uint64_t address) {
     wd_note_truncation(arena, note);
 }
 
-/* A page that does not answer is asked for once in a capture: from then on, only what is in memory is read. */
+/* A page fault that does not return is tried once per capture: from then on, only resident pages are read. */
 static void note_silence(struct wd_snapshot_arena *arena, const struct iovec *ranges, size_t count) {
     if (arena->only_resident) {
         arena->is_silent = true;
@@ -142,7 +142,7 @@ static void note_silence(struct wd_snapshot_arena *arena, const struct iovec *ra
     wd_note_truncation(arena, note);
 }
 
-/* The number of ranges that are in memory from the first one on. */
+/* The number of leading ranges that are resident. */
 static size_t count_resident(struct wd_snapshot_arena *arena, const struct iovec *ranges, size_t count) {
     uint64_t absent;
     size_t resident = find_absent(arena, ranges, count, &absent);
@@ -150,7 +150,8 @@ static size_t count_resident(struct wd_snapshot_arena *arena, const struct iovec
     return resident;
 }
 
-/* Copies up to the first page that is not mapped. Needs no stop, only PTRACE_MODE_ATTACH permission. */
+/* Copies up to the first page that is not mapped. The target need not be stopped; this takes PTRACE_MODE_ATTACH
+   permission. */
 static size_t read_ranges(struct wd_snapshot_arena *arena, void *buffer, const struct iovec *ranges, size_t count) {
     if (arena->memory_tid == 0 || arena->is_silent || count == 0) return 0;
     do {
@@ -171,7 +172,7 @@ size_t wd_read_vectors(struct wd_snapshot_arena *arena, void *buffer, const stru
     return read_ranges(arena, buffer, ranges, count);
 }
 
-/* As much of a part as is in memory. */
+/* Reads the resident beginning of a range. */
 static size_t read_resident(struct wd_snapshot_arena *arena, uint64_t address, void *buffer, size_t length) {
     size_t resident = wd_resident_length(arena, address, length);
     if (resident < length) wd_note_left_out(arena, address + resident);

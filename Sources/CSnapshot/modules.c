@@ -4,10 +4,10 @@
  * taken its path. While the process lives, files are only pinned: O_PATH through a magic link of /proc neither walks a
  * path nor calls into a file system, so nothing can block before the kill. Opening comes afterwards.
  *
- * So it is with the perf map, in which a runtime lists the functions that it compiles: the file /tmp/perf-PID.map of the
- * process's own mount namespace, with the id of its own PID namespace (tools/perf/Documentation/jit-interface.txt of the
- * kernel). Only a regular file of the process's user counts, and no symbolic link leads to it: the process may choose what
- * is read with our rights only among files that its user owns.
+ * The same holds for the perf map, in which a JIT compiler lists its functions: the file /tmp/perf-PID.map of the
+ * process's own mount namespace, with the id of its own PID namespace (tools/perf/Documentation/jit-interface.txt of
+ * the kernel). It must be a regular file that the process's user owns, and no symbolic link is followed: the process
+ * must not make us read, with our rights, a file that its user could not.
  */
 #include "internal.h"
 
@@ -28,7 +28,7 @@ static bool same_file(const struct wd_pin *pin, const struct wd_mapping *mapping
     return pin->inode == mapping->inode && pin->major == mapping->major && pin->minor == mapping->minor;
 }
 
-/* One pin for every run of mappings of one file that has code in it: a library may be mapped twice. */
+/* Creates one pin for every run of mappings of one file that contains code: a library may be mapped twice. */
 static void collect(struct wd_snapshot_arena *arena) {
     const struct wd_mapping *previous = NULL;
     uint64_t run_start = 0;
@@ -72,7 +72,8 @@ static void pin_roots(struct wd_snapshot_arena *arena) {
     arena->mount_namespace = open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* Code that is in no file; runtimes that map it twice, once to write it, use a memfd. */
+/* Whether a mapping has generated code, which is in no file; JIT compilers that map it twice, once writable, use a
+   memfd. */
 static bool is_generated(const struct wd_snapshot_arena *arena, const struct wd_mapping *mapping) {
     if (!(mapping->permissions & WD_EXECUTABLE)) return false;
     if (mapping->path_length == 0) return true;
@@ -118,7 +119,8 @@ void wd_pin_modules(struct wd_snapshot_arena *arena) {
     if (need_roots) pin_roots(arena);
 }
 
-/* maps shows the super block's device; for stat(2), btrfs invents another per subvolume, with the same inodes. */
+/* maps shows the superblock's device; stat(2) on btrfs returns another, anonymous one per subvolume, but the same
+   inode number. */
 static bool is_pinned_file(const struct wd_pin *pin, int descriptor) {
     struct stat status;
     if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) return false;
@@ -159,7 +161,8 @@ static int find_by_path(struct wd_snapshot_arena *arena, const struct wd_pin *pi
     return find_in_root(root, arena->scratch);
 }
 
-/* A path in maps is relative to the reader's root when the file can be reached from there, else to its namespace. */
+/* A path in maps is relative to the reader's root if the file is reachable from there, otherwise to the root of its
+   mount namespace. */
 static int find(struct wd_snapshot_arena *arena, const struct wd_pin *pin) {
     int descriptor = arena->executable_pin >= 0 ? fcntl(arena->executable_pin, F_DUPFD_CLOEXEC, 3) : -1;
     if (descriptor >= 0 && is_pinned_file(pin, descriptor)) return descriptor;
@@ -181,7 +184,7 @@ static int open_again(int descriptor) {
     return open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 }
 
-/* Only a regular file is ever opened: opening a device or a pipe may have effects. */
+/* Opens regular files only: opening a device or a pipe can have side effects. */
 static int open_pinned(struct wd_snapshot_arena *arena, struct wd_pin *pin) {
     if (wd_has_other_server(pin->major, pin->minor)) return -1;
     if (pin->descriptor < 0) pin->descriptor = find(arena, pin);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What /proc shows of a thread, proc(5). Read before the freeze: a stopped thread shows the stop.
+ * Reads what /proc shows of a thread: proc(5). That happens before the freeze, because a stopped thread shows the
+ * stop instead of its wait.
  */
 #include "internal.h"
 
@@ -11,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Reads at most size - 1 bytes and terminates them. Returns their number or -errno. */
+/* Reads at most size - 1 bytes and adds a NUL. Returns their number or -errno. */
 ssize_t wd_read_at(int directory, const char *name, char *buffer, size_t size) {
     buffer[0] = '\0';
     int file = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -51,7 +52,7 @@ static void copy_name(char *name, size_t size, const char *text, const char *end
 
 static bool parse_stat(struct wd_snapshot_arena *arena, struct wd_thread *thread, const char *text) {
     const char *open = strchr(text, '(');
-    const char *close = strrchr(text, ')'); /* a name may hold parentheses itself */
+    const char *close = strrchr(text, ')'); /* a name may contain parentheses */
     if (open == NULL || close == NULL || close < open || close[1] != ' ' || close[2] == '\0') return false;
     copy_name(thread->name, sizeof thread->name, open + 1, close);
     thread->state = (uint8_t)close[2];
@@ -104,8 +105,8 @@ bool wd_parse_syscall(const char *text, struct wd_thread *thread) {
     return true;
 }
 
-/* Reads the facts of slot's thread; only the cheap ones unless `all`. Returns 0, or an errno if the thread is gone. The
- * order matters: state, system call and wait channel belong together. */
+/* Reads the facts of slot's thread; only the cheap ones unless `all`. Returns 0, or an errno if the thread is gone.
+ * The order matters: state, system call and wait channel must be from one moment. */
 int wd_read_thread_facts(struct wd_snapshot_arena *arena, struct wd_slot *slot, bool all) {
     struct wd_thread *thread = &slot->thread;
     char *scratch = arena->scratch;

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The frames that CPython evaluates in each thread, as chains of structures on the heap: interpreters, thread states,
- * frames, code objects and their strings. Each of them is copied with one bounded read at an address that may be
- * anything. What a chain may cost is bounded too: a circle ends at the limits.
+ * The frames that CPython evaluates in each thread, as chains of structures on the heap: interpreters, thread
+ * states, frames, code objects and their strings. Each structure is copied with one bounded read, because its
+ * address may be garbage. The length of each chain is bounded too, so that a cycle ends.
  *
- * A thread state is its thread's by the address that pthread_self(3) returns, which the FS base holds. Without that
- * register, it is its thread's by the kernel's id in the process's own PID namespace.
+ * A thread state is matched to its thread by the result of pthread_self(3), which is the FS base. Without that
+ * register, it is matched by the kernel's id in the process's own PID namespace.
  */
 #include "internal.h"
 
 #include <string.h>
 
-/* Of CPU time: this thread may wait for a CPU for longer than it reads, which must not cost the frames. */
+/* In CPU time: waiting for a CPU must not cost frames. */
 static const uint64_t freeze_budget = 3000000;
 static const uint64_t sample_budget = 2000000;
-static const uint64_t moving_budget = 50000000; /* of all threads that are not stopped, in one capture or one look */
-/* The same of any time: each page may have to be read from a disk. */
+static const uint64_t moving_budget = 50000000; /* for all running threads, per capture or look */
+/* The same in wall time: each page may come from a disk. */
 static const uint64_t patience = 100000000, moving_patience = 250000000;
 
 enum { most_interpreters = 16, most_threads = 4096, text_block = 256, table_block = 512 };
@@ -44,8 +44,8 @@ static void begin(struct wd_snapshot_arena *arena, uint64_t budget) {
     arena->interpreter.budget = budget;
 }
 
-/* Asked for each frame: as long as the budget has not passed, neither has as much CPU time, which is dearer to ask for. A
- * thread that runs on is stopped for a moment only, however little was read. */
+/* Called for each frame: CPU time cannot exceed wall time, so the costlier CPU clock is read only after the budget
+ * in wall time. A thread that continues is stopped only until its deadline, however little was read. */
 static bool has_time(const struct wd_snapshot_arena *arena) {
     const struct wd_interpreter *interpreter = &arena->interpreter;
     uint64_t now = wd_now(), passed = now - interpreter->began;
@@ -54,14 +54,14 @@ static bool has_time(const struct wd_snapshot_arena *arena) {
     return passed <= wd_patience(arena, patience) && wd_cpu_now() - interpreter->cpu_began <= interpreter->budget;
 }
 
-/* A sample is one of many, and needs no note. */
+/* A sample is one of many, so the snapshot does not record that it was cut. */
 static bool is_late(struct wd_snapshot_arena *arena) {
     if (has_time(arena)) return false;
     if (!arena->interpreter.changes) cut(arena);
     return true;
 }
 
-/* Appends `length` bytes at the address, of which `block` has the first `present`; false when there is no room. */
+/* Appends `length` bytes at the address, of which `block` has the first `present`; false without room. */
 static bool append(struct wd_snapshot_arena *arena, uint64_t address, uint32_t length, const uint8_t *block,
                    size_t present) {
     struct wd_interpreter *interpreter = &arena->interpreter;
@@ -76,7 +76,7 @@ static bool append(struct wd_snapshot_arena *arena, uint64_t address, uint32_t l
     return true;
 }
 
-/* The state of a string: 2 bits for interning, 3 for the bytes per character, then whether it is compact and ASCII. */
+/* A string's state: 2 bits for interning, 3 for the bytes per character, then one each for compact and ASCII. */
 static uint32_t copy_text(struct wd_snapshot_arena *arena, uint64_t address, uint8_t *kind) {
     const struct wd_python_layout *layout = arena->interpreter.layout;
     uint8_t block[text_block] = {0};
@@ -108,7 +108,7 @@ static uint32_t copy_table(struct wd_snapshot_arena *arena, uint64_t address) {
     return copied ? (uint32_t)length : 0;
 }
 
-/* The index of the code object's copy; UINT32_MAX when it is none, or there is no room. */
+/* The index of the code object's copy; UINT32_MAX for anything else, or without room. */
 static uint32_t copy_code(struct wd_snapshot_arena *arena, uint64_t address) {
     struct wd_interpreter *interpreter = &arena->interpreter;
     const struct wd_python_layout *layout = interpreter->layout;
@@ -167,7 +167,7 @@ struct window {
     uint8_t bytes[4096 + WD_PYTHON_FRAME];
 };
 
-/* Structures on the machine stack are already copied. */
+/* Whether a structure is on the machine stack, which is already copied. */
 static bool is_on_stack(struct wd_snapshot_arena *arena, const struct wd_slot *slot, uint64_t address, void *buffer,
                         size_t length) {
     uint64_t offset = address - slot->stack_address;
@@ -200,7 +200,7 @@ static void copy_frames(struct wd_snapshot_arena *arena, struct wd_slot *slot, u
     if (room > WD_PYTHON_STACK_FRAMES) room = WD_PYTHON_STACK_FRAMES;
     uint32_t count = 0;
     struct window window = {.length = 0};
-    bool is_bounded = true; /* the frame before was the outermost of its call */
+    bool is_bounded = true; /* the previous frame was the outermost of its call */
     for (uint8_t block[WD_PYTHON_FRAME]; frame != 0; frame = word(block, layout->previous)) {
         if (is_late(arena)) break;
         if (count == room) {
@@ -241,7 +241,7 @@ static void copy_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, co
     copy_frames(arena, slot, current);
 }
 
-/* The thread whose stack is to be copied: its FS base is the thread state's pthread_t. */
+/* The thread of a thread state: its FS base is the state's pthread_t. */
 static struct wd_slot *find_thread(struct wd_snapshot_arena *arena, const uint8_t *thread) {
     const struct wd_python_layout *layout = arena->interpreter.layout;
     uint64_t pthread = word(thread, layout->pthread);
@@ -281,8 +281,8 @@ static void find_lock_holder(struct wd_snapshot_arena *arena, uint64_t interpret
     if (slot != NULL) arena->interpreter.python.lock_holder = slot->thread.tid;
 }
 
-/* Without the FS base: the thread whose state this is, if it has an id of its own PID namespace that says so. The others
- * will not have to search. */
+/* If the FS base is unknown, match the thread by its namespace-local tid. Addresses of other threads' states are
+ * cached, so that those need no search. */
 static struct wd_slot *remember(struct wd_snapshot_arena *arena, uint64_t address, const uint8_t *thread,
                                 struct wd_slot *only) {
     uint64_t tid = word(thread, arena->interpreter.layout->tid);
@@ -322,14 +322,14 @@ static void copy_stacks(struct wd_snapshot_arena *arena, struct wd_slot *only) {
     }
 }
 
-/* Of all threads, which are stopped. */
+/* Copies the frames of all threads, which must be stopped. */
 void wd_read_python_stacks(struct wd_snapshot_arena *arena) {
     if (arena->interpreter.layout == NULL) return;
     begin(arena, freeze_budget);
     copy_stacks(arena, NULL);
 }
 
-/* Of a process that runs: who held the interpreter's lock when this was read. */
+/* Finds the holder of the interpreter's lock in a running process: a snapshot of one moment. */
 void wd_find_python_lock_holder(struct wd_snapshot_arena *arena) {
     const struct wd_interpreter *interpreter = &arena->interpreter;
     uint64_t next;
@@ -342,13 +342,13 @@ void wd_find_python_lock_holder(struct wd_snapshot_arena *arena) {
     }
 }
 
-/* Of the slot that was read last. */
+/* Drops the frames of a slot, which must be the one that was read last. */
 void wd_forget_python_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot) {
     if (slot->python_count > 0) arena->interpreter.frame_count = slot->python_first;
     slot->python_count = 0;
 }
 
-/* Of a thread that does not run, while others may. */
+/* Copies the frames of a thread that does not run, while others may. */
 void wd_read_python_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot) {
     struct wd_interpreter *interpreter = &arena->interpreter;
     if (interpreter->layout == NULL || interpreter->layout->tid == UINT32_MAX) return;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Where the CPython interpreter of a process keeps its state. Nothing is stopped yet while this is found out.
+ * Finds the state of a process's CPython interpreter. No thread is stopped yet.
  *
- * The layouts of 3.9 to 3.12 are offsetof() of the structures in CPython's Include/cpython and Include/internal; they
- * did not change between releases of one minor version. 3.13 describes itself: struct _Py_DebugOffsets in
- * Include/internal/pycore_runtime.h is the head of _PyRuntime, and its own layout is that of one minor version.
+ * The layouts of 3.9 to 3.12 are offsetof() of the structures in CPython's Include/cpython and Include/internal;
+ * they did not change between releases of one minor version. 3.13 describes its own layout: struct _Py_DebugOffsets
+ * in Include/internal/pycore_runtime.h is the head of _PyRuntime, and its own layout is that of one minor version.
  */
 #include "internal.h"
 
@@ -66,7 +66,7 @@ enum offset_3_13 {
 
 static const char cookie[] = "xdebugpy";
 
-/* Within the blocks that are read: an offset beyond them is none of CPython's. */
+/* Whether all offsets are inside the blocks that are read: no CPython has larger ones. */
 static bool is_plausible(const struct wd_python_layout *layout) {
     const uint32_t large[] = {layout->interpreters, layout->next_interpreter, layout->threads, layout->lock,
                               layout->lock_holder, layout->locked, layout->bytecode};
@@ -110,7 +110,7 @@ static bool read_own_layout(struct wd_snapshot_arena *arena, uint64_t runtime) {
     return true;
 }
 
-/* Before 3.11, only the functions that a version added tell it apart. */
+/* Before 3.11, the version can be inferred only from the functions that it added. */
 static uint32_t old_version(struct wd_snapshot_arena *arena, uint64_t image) {
     if (wd_find_symbol(arena, image, "PyModule_AddObjectRef", NULL) != 0) return 0x030a0000;
     if (wd_find_symbol(arena, image, "PyFrame_GetBack", NULL) != 0) return 0x03090000;
@@ -138,7 +138,7 @@ static void find_layout(struct wd_snapshot_arena *arena, uint64_t image) {
     if (interpreter->layout == NULL) interpreter->python.reading = WD_PYTHON_UNKNOWN_VERSION;
 }
 
-/* The executable may have the interpreter linked in; else it is a library of its own. */
+/* The interpreter is linked into the executable or is a library. */
 static bool may_be_interpreter(const struct wd_snapshot_arena *arena, const struct wd_pin *pin) {
     const char *path = arena->maps_text + pin->path_offset;
     size_t length = pin->path_length;
@@ -149,8 +149,8 @@ static bool may_be_interpreter(const struct wd_snapshot_arena *arena, const stru
     return left > 9 && memcmp(name, "libpython", 9) == 0;
 }
 
-/* Pages of a FUSE or network file system take as long as its server likes. mountinfo, proc_pid_mountinfo(5), asks no
- * server. A device without a block device that is not listed there counts as one of them. */
+/* A page fault on a FUSE or network file system can block indefinitely. Reading mountinfo, proc_pid_mountinfo(5),
+ * involves no server. A device without a block device that is not listed there counts as one of them. */
 static bool may_block(struct wd_snapshot_arena *arena, const struct wd_pin *pin) {
     static const char *const local[] = {"overlay", "btrfs", "tmpfs", "zfs", "bcachefs", "ramfs", "rootfs"};
     if (pin->major != 0) return false;
@@ -159,7 +159,7 @@ static bool may_block(struct wd_snapshot_arena *arena, const struct wd_pin *pin)
     arena->scratch[length] = '\0';
     for (const char *line = arena->scratch;;) {
         const char *end = strchr(line, '\n');
-        if (end == NULL) return true; /* cut off, or the end */
+        if (end == NULL) return true; /* end of the list, possibly cut off */
         unsigned major, minor;
         const char *type = strstr(line, " - ");
         if (sscanf(line, "%*d %*d %u:%u", &major, &minor) == 2 && major == pin->major && minor == pin->minor

@@ -10,7 +10,7 @@
 
 #if defined(__x86_64__)
 
-/* Returns 0, ESRCH when the thread is not stopped, or ENOTSUP when it is, but 32-bit: its set is shorter, ptrace(2). */
+/* Returns 0, ESRCH if the thread is not stopped, or ENOTSUP if it is 32-bit: its register set is shorter, ptrace(2). */
 int wd_read_registers(struct wd_slot *slot) {
     struct user_regs_struct from;
     struct iovec vector = {&from, sizeof from};

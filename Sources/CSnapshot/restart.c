@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A stop by ptrace(2) ends the system call that the thread is in. The kernel itself repeats most calls afterwards; some,
- * such as epoll_wait(2) and semop(2), return EINTR although no handler has run: signal(7), "Interruption of system calls
- * and library functions by stop signals". Few programs expect that.
+ * A ptrace(2) stop interrupts the thread's system call. The kernel restarts most calls by itself; some, such as
+ * epoll_wait(2) and semop(2), return EINTR although no handler has run: signal(7), "Interruption of system calls and
+ * library functions by stop signals". Few programs expect that.
  */
 #include "internal.h"
 
@@ -14,12 +14,12 @@
 
 #if defined(__x86_64__)
 
-/* ERESTARTNOHAND of include/linux/errno.h: the call is repeated, or returns EINTR if a handler runs first. */
+/* ERESTARTNOHAND of include/linux/errno.h: the call is restarted, or returns EINTR if a handler runs first. */
 enum { repeat_unless_handled = 514 };
 
-/* Lets the call that the stop has interrupted be repeated when the thread continues. Its timeout then begins anew, so a
- * thread that sleeps must not be stopped. Of programs of another machine mode, too: these registers have the same names
- * for every tracee. close(2) has closed the descriptor, whatever it returns. */
+/* Makes the kernel restart the interrupted system call when the thread continues. Its timeout then starts again, so
+ * a sleeping thread must not be stopped. It works for 32-bit programs, too: the registers have the same names for
+ * every tracee. close(2) is never restarted: it has closed the descriptor, whatever it returns. */
 void wd_spare_call(pid_t tid) {
     errno = 0;
     int call = (int)ptrace(PTRACE_PEEKUSER, tid, offsetof(struct user_regs_struct, orig_rax), NULL);

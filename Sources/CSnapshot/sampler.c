@@ -12,21 +12,21 @@
 
 static const size_t sample_cap = (size_t)64 << 10;
 static const size_t least_room = (size_t)8 << 10;
-/* Longer than any thread takes to stop that has a CPU. */
+/* Longer than any thread on a CPU takes to stop. */
 static const uint64_t stop_limit = 5000000;
 
-/* How long a look waits for a thread that was asked to stop, and has not. */
+/* How long a look waits for a thread whose stop is pending. */
 static const uint64_t settle_limit = 50000000;
 
 enum { accounting_size = 64 };
 
-/* What is remembered of a thread from one look to the next. */
+/* The state of a thread between looks. */
 struct track {
     char accounting[accounting_size];
     uint64_t first_run_ns, first_wait_ns, run_ns, wait_ns;
     uint64_t stopped_ns;
     uint32_t run;      /* index + 1 of its latest run */
-    bool known, slept; /* slept: in a system call or fault when last looked at */
+    bool known, slept; /* slept: in a system call or fault at the latest look */
     char name[16];
 };
 
@@ -114,7 +114,7 @@ static void read_name(struct wd_sampler *sampler, pid_t tid, char *name) {
     if (length > 0 && name[length - 1] == '\n') name[length - 1] = '\0';
 }
 
-/* The number of the stack, which is kept if it is new; 0 when there is no room. */
+/* The id of the stack, which is stored if it is new; 0 without room. */
 static uint32_t keep(struct wd_sampler *sampler, struct wd_slot *slot, const char *name, size_t mark) {
     struct wd_snapshot_arena *arena = sampler->arena;
     uint64_t hash = hash_of(arena, slot);
@@ -183,7 +183,7 @@ static void account(struct track *track) {
     track->first_wait_ns = track->wait_ns;
 }
 
-/* A sleeping thread that has not been given a CPU between the two readings of its accounting has not moved. */
+/* A sleeping thread whose accounting is the same before and after the copy has not run, so the copy is consistent. */
 static bool look_at_sleeper(struct wd_sampler *sampler, struct wd_slot *slot, struct track *track, size_t *mark) {
     struct wd_snapshot_arena *arena = sampler->arena;
     struct wd_thread *thread = &slot->thread;
@@ -212,7 +212,7 @@ static void mark_running(struct wd_thread *thread) {
     thread->state = 'R';
 }
 
-/* Returns false for a thread that sleeps by now. */
+/* Returns false if the thread sleeps by now. */
 static bool look_at_runner(struct wd_sampler *sampler, struct wd_slot *slot, struct track *track) {
     struct wd_snapshot_arena *arena = sampler->arena;
     struct wd_thread *thread = &slot->thread;
@@ -301,7 +301,7 @@ void wd_sampler_stop_running(struct wd_sampler *sampler, uint32_t stop_running) 
     sampler->request.stop_running = stop_running;
 }
 
-/* Libraries may have been loaded since the beginning. */
+/* Reads the mappings again: libraries may have been loaded since the beginning. */
 static void refresh_mappings(struct wd_snapshot_arena *arena) {
     size_t length = arena->maps_length;
     if (wd_read_maps(arena) != 0) {

@@ -13,8 +13,8 @@ static const size_t crowd = 200;
 static const uint64_t page = 4096;
 
 /* The part of the stack that is worth copying: from the red zone (System V psABI 3.2.2) below the stack pointer to
- * the mapping's end, without the arguments and the environment. A pointer into no known mapping belongs to a stack
- * that grew or was mapped after maps was read: what is there is found out by reading. */
+ * the mapping's end, without the arguments and the environment. A pointer outside all known mappings belongs to a
+ * stack that has grown or was mapped after maps was read, so its extent is found by reading. */
 static size_t extent(const struct wd_snapshot_arena *arena, uint64_t pointer, size_t cap, uint64_t *start) {
     if (pointer < 4096 || pointer > UINT64_MAX - largest_cap) return 0;
     uint64_t low = (pointer - WD_RED_ZONE) & ~UINT64_C(7);
@@ -31,8 +31,8 @@ static size_t extent(const struct wd_snapshot_arena *arena, uint64_t pointer, si
     return length;
 }
 
-/* The outermost part of a stack of which this much was copied: who began a recursion is there. Length 0 if nothing is left of it,
- * or if it is not known where it ends. */
+/* The outermost part of a stack that was copied in part: it has the function that began a recursion. The length is 0
+ * if nothing is left, or if the end of the stack is unknown. */
 static size_t outer_extent(const struct wd_snapshot_arena *arena, uint64_t copied, size_t length, uint64_t *start) {
     const struct wd_mapping *mapping = length > 0 ? wd_find_mapping(arena, copied) : NULL;
     if (mapping == NULL) return 0;
@@ -63,7 +63,7 @@ static size_t total(const struct wd_snapshot_arena *arena, size_t cap) {
     return sum;
 }
 
-/* Returns how many of the bytes could be read. */
+/* Returns the number of bytes that could be read. */
 static size_t append(struct wd_snapshot_arena *arena, uint64_t start, size_t length, size_t *offset) {
     if (length > WD_STACKS_CAPACITY - arena->stacks_used) length = WD_STACKS_CAPACITY - arena->stacks_used;
     *offset = arena->stacks_used;
@@ -77,21 +77,21 @@ static void copy(struct wd_snapshot_arena *arena, struct wd_slot *slot, uint64_t
     slot->stack_length = (uint32_t)append(arena, start, length, &slot->stack_offset);
 }
 
-/* The same for a pointer that has left its stack, by an overflow: what lies above the guard. */
+/* Like extent, for a stack overflow: the pointer is in or below the guard, so this is the stack above it. */
 static size_t extent_above(const struct wd_snapshot_arena *arena, uint64_t pointer, size_t cap, uint64_t *start) {
-    static const uint64_t longest_leap = UINT64_C(1) << 20; /* of one frame */
+    static const uint64_t longest_leap = UINT64_C(1) << 20; /* the largest frame */
     const struct wd_mapping *mapping = wd_find_mapping_above(arena, pointer);
     if (mapping == NULL || mapping->start - pointer > longest_leap) return 0;
     return extent(arena, mapping->start, cap, start);
 }
 
-/* Where a signal handler that runs on an alternate stack has interrupted the program; 0 if none does. The kernel leaves a
- * ucontext above the handler's frames: struct rt_sigframe of arch/x86/include/asm/sigframe.h. It holds the bounds of the
- * alternate stack, which contain the pointer. */
+/* The stack pointer that a signal handler on an alternate stack has interrupted; 0 if none runs there. The kernel
+ * leaves a ucontext above the handler's frames: struct rt_sigframe of arch/x86/include/asm/sigframe.h. It holds the
+ * bounds of the alternate stack, which contain the pointer. */
 static uint64_t interrupted_pointer(const struct wd_snapshot_arena *arena, const struct wd_slot *slot) {
     enum { flags = 0, link = 8, base = 16, size = 32, rsp = 160, rip = 168, segments = 184, length = 192 };
     static const uint64_t known_flags = 7, user_code = 0x33;
-    static const size_t reach = (size_t)32 << 10; /* of a handler's frames */
+    static const size_t reach = (size_t)32 << 10; /* the maximum size of the handler's frames */
     uint64_t pointer = slot->thread.registers[WD_RSP];
     const uint8_t *stack = arena->stacks + slot->stack_offset;
     size_t end = slot->stack_length < reach ? slot->stack_length : reach;
@@ -108,7 +108,7 @@ static uint64_t interrupted_pointer(const struct wd_snapshot_arena *arena, const
     return 0;
 }
 
-/* `only_resident`: nothing that would have to be read back from a disk. */
+/* `only_resident`: skips pages that would have to be read from a disk. */
 static void copy_interrupted(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t cap, bool only_resident) {
     slot->interrupted_length = 0;
     uint64_t start = 0, pointer = interrupted_pointer(arena, slot);
@@ -122,7 +122,7 @@ static void copy_interrupted(struct wd_snapshot_arena *arena, struct wd_slot *sl
     }
 }
 
-/* Of the interrupted stack, if there is one: the alternate one is short. */
+/* Copies the outer part of the interrupted stack, if there is one, because the alternate one is short. */
 static void copy_outer(struct wd_snapshot_arena *arena, struct wd_slot *slot, bool only_resident) {
     bool is_interrupted = slot->interrupted_length > 0;
     uint64_t start = 0, copied = is_interrupted ? slot->interrupted_address : slot->stack_address;
@@ -148,14 +148,14 @@ void wd_copy_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t
     size_t mark = arena->stacks_used;
     if (!arena->only_resident) copy_any_stack(arena, slot, cap);
     if (!arena->only_resident) return;
-    arena->stacks_used = mark; /* a page of it may just have been the one that does not answer */
+    arena->stacks_used = mark; /* the page that does not answer may be one of these */
     wd_copy_resident_stack(arena, slot, cap);
 }
 
 void wd_adopt_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t cap, const void *bytes, size_t length) {
     uint64_t start = 0, pointer = slot->thread.registers[WD_RSP];
     size_t most = extent(arena, pointer, cap, &start), below = (size_t)(pointer - start);
-    most = most > below ? most - below : 0; /* the red zone is not there */
+    most = most > below ? most - below : 0; /* the bytes do not include the red zone */
     if (length > most) length = most;
     if (length > WD_STACKS_CAPACITY - arena->stacks_used) length = WD_STACKS_CAPACITY - arena->stacks_used;
     slot->stack_address = pointer;
@@ -166,13 +166,13 @@ void wd_adopt_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_
     arena->stacks_used += (length + 15) & ~(size_t)15;
 }
 
-/* As wd_copy_stack, but never waits for a page. Returns whether the stack is complete. */
+/* Like wd_copy_stack, but never waits for a page. Returns whether the stack is complete. */
 bool wd_copy_resident_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t cap) {
     uint64_t start = 0;
     size_t length = extent(arena, slot->thread.registers[WD_RSP], cap, &start);
     size_t resident = wd_resident_length(arena, start, length);
     uint64_t pointer_page = slot->thread.registers[WD_RSP] & ~(page - 1);
-    if (resident == 0 && start < pointer_page && pointer_page - start < length) { /* nothing is in the red zone */
+    if (resident == 0 && start < pointer_page && pointer_page - start < length) { /* the red zone is empty */
         length -= (size_t)(pointer_page - start);
         start = pointer_page;
         resident = wd_resident_length(arena, start, length);
@@ -201,7 +201,7 @@ void wd_read_stacks(struct wd_snapshot_arena *arena) {
     }
 }
 
-/* What changes when a thread runs: its accounting, and where it is blocked. */
+/* Reads what changes whenever a thread runs: its accounting, and where it is blocked. */
 static bool read_position(struct wd_snapshot_arena *arena, pid_t tid, char *schedstat, char *text) {
     char name[32];
     snprintf(name, sizeof name, "%d/schedstat", tid);
@@ -221,9 +221,9 @@ void wd_forget_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, size
     slot->thread.register_source = WD_REGISTERS_NONE;
 }
 
-/* A thread that was interrupted stops before it returns to the program. So it is still where it was blocked when its
- * facts were read, unless it returned in between; but /proc shows it as running. A thread that has had no CPU since
- * then has not returned. One that has had a CPU, and has not blocked again, was probably on its way to the stop. */
+/* An interrupted thread stops before it returns to user mode. So it is still where it was blocked when its facts
+ * were read, unless it returned in between; but /proc shows it as running. A thread that has had no CPU since then
+ * has not returned. One that has had a CPU, and has not blocked since, was probably about to stop. */
 static bool read_starved_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t cap) {
     struct wd_thread *thread = &slot->thread;
     char schedstat[128], text[sizeof thread->syscall_text];
@@ -238,8 +238,8 @@ static bool read_starved_stack(struct wd_snapshot_arena *arena, struct wd_slot *
     return false;
 }
 
-/* A thread that is not stopped keeps its stack only while it stays blocked. So this reads where it is blocked before
- * and after the copy; if the thread has moved, the copy is worthless. */
+/* The stack of a thread that is not stopped is stable only while the thread stays blocked. So this compares where it
+ * is blocked before and after the copy; if the thread has moved, the copy is discarded. */
 void wd_read_unstopped_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t cap) {
     struct wd_thread *thread = &slot->thread;
     if (arena->denied_syscall || thread->state == 'Z' || thread->state == 'X') return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A symbol's address, from the dynamic symbol table of an image in the target's memory. The table may hold anything:
- * every number is bounded, every address is only used to read the target.
+ * Finds a symbol's address in the dynamic symbol table of an image in the target's memory. The table is untrusted:
+ * every number is bounded, and addresses are used only to read the target.
  */
 #include "internal.h"
 
@@ -18,7 +18,7 @@ static bool read_all(struct wd_snapshot_arena *arena, uint64_t address, void *bu
     return wd_read_memory(arena, address, buffer, length) == length;
 }
 
-/* How far the image lies above the addresses in its file, and where its dynamic section is. */
+/* Finds the load bias of an image and the address of its dynamic section. */
 static bool find_dynamic(struct wd_snapshot_arena *arena, uint64_t image, uint64_t *bias, uint64_t *dynamic,
                          size_t *count) {
     Elf64_Ehdr header;
@@ -72,8 +72,8 @@ static bool is_named(struct wd_snapshot_arena *arena, uint64_t address, const ch
     return length <= sizeof text && read_all(arena, address, text, length) && memcmp(text, name, length) == 0;
 }
 
-/* The run-time address of a symbol that the image at this address defines; 0 if there is none. The hash table's layout:
- * https://flapenguin.me/elf-dt-gnu-hash and bfd/elflink.c of GNU binutils. */
+/* The run-time address of a symbol that the image at this address defines; 0 if it defines none of this name. The
+ * hash table's layout: https://flapenguin.me/elf-dt-gnu-hash and bfd/elflink.c of GNU binutils. */
 uint64_t wd_find_symbol(struct wd_snapshot_arena *arena, uint64_t image, const char *name, uint64_t *length) {
     struct tables tables;
     uint64_t bias;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The order of a capture: whatever the kill destroys and a freeze falsifies comes first, whatever survives comes last.
+ * The order of a capture: data that the kill destroys or a freeze falsifies comes first, data that survives comes
+ * last.
  */
 #include "internal.h"
 
@@ -15,14 +16,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Beyond these limits, thousands of threads would delay the kill for data that nobody reads. They are of CPU time: on a busy
-   machine, this thread may wait for a CPU for longer, and must not leave out the facts of a few threads then. */
+/* Beyond these limits, thousands of threads would delay the kill for data that nobody reads. They are CPU time: on a
+   busy machine, waiting for a CPU must not cost the facts of a few threads. */
 static const uint64_t full_facts_budget = 10000000;
 static const uint64_t facts_budget = 30000000;
 static const uint64_t facts_patience = 1000000000;
 static const uint64_t reap_budget = 50000000;
 
-/* If a file of /proc has disappeared, so has its process. */
+/* ENOENT from /proc means that the process is gone. */
 static int fail(struct wd_snapshot_arena *arena, int error, const char *operation) {
     struct wd_snapshot_result *result = arena->result;
     if (error == ENOENT) error = ESRCH;
@@ -86,7 +87,8 @@ static int open_process(struct wd_snapshot_arena *arena) {
     if (arena->task_directory < 0) return fail(arena, errno, "open the list of threads");
     if (syscall(SYS_pidfd_send_signal, arena->pidfd, 0, NULL, 0) != 0 && errno == ESRCH)
         return fail(arena, ESRCH, "take a snapshot");
-    /* Not from /proc: while a thread other than the first executes a program, that may name no parent. */
+    /* waitid(2) decides whether it is our child, not /proc: while a thread other than the first is in execve(2),
+       /proc may show no parent. */
     siginfo_t info;
     arena->is_child = waitid(P_PID, (id_t)arena->pid, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0;
     return 0;
@@ -174,7 +176,7 @@ static void explain_missing_stop(struct wd_snapshot_arena *arena) {
     }
 }
 
-/* The stacks of threads that are not stopped. */
+/* Reads the stacks of threads that are not stopped. */
 static void read_blocked_threads(struct wd_snapshot_arena *arena) {
     size_t cap = wd_stack_cap(arena->thread_count);
     for (size_t i = 0; i < arena->thread_count; i++) {
@@ -184,7 +186,8 @@ static void read_blocked_threads(struct wd_snapshot_arena *arena) {
     }
 }
 
-/* One thread of a process that must not notice. It may go to sleep or wake up at any time: the other way is tried then. */
+/* Reads one thread of a process that must not be disturbed. The thread may fall asleep or wake up at any time: the
+   other method is tried then. */
 static void read_undisturbed(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t cap, uint64_t deadline) {
     struct wd_thread *thread = &slot->thread;
     char before[sizeof thread->syscall_text];
@@ -206,7 +209,7 @@ static void read_undisturbed(struct wd_snapshot_arena *arena, struct wd_slot *sl
         if (error != EAGAIN) break;
     }
     if (thread->register_source != WD_REGISTERS_SYSCALL_FILE || strcmp(before, thread->syscall_text) == 0) return;
-    thread->kernel_stack[0] = '\0'; /* of another call */
+    thread->kernel_stack[0] = '\0'; /* it belongs to an earlier call */
     wd_read_wait(arena, thread);
 }
 
@@ -294,7 +297,7 @@ static void write_result(struct wd_snapshot_arena *arena) {
     result->thread_count = (uint32_t)arena->thread_count;
 }
 
-/* The copies are secrets of the target: nothing of them stays. */
+/* Discards all copies: they are confidential to the target. */
 static void forget(struct wd_snapshot_arena *arena) {
     size_t used = arena->stacks_used, resident = arena->resident & ~(size_t)4095;
     if (used > resident) madvise(arena->stacks + resident, WD_STACKS_CAPACITY - resident, MADV_DONTNEED);
@@ -304,7 +307,8 @@ static void forget(struct wd_snapshot_arena *arena) {
         explicit_bzero(arena->slots[i].thread.registers, sizeof arena->slots[i].thread.registers);
 }
 
-/* Opens the process and reads what does not need a stop. Returns 0 or an errno; close the capture either way. */
+/* Opens the process and reads everything that does not need a stop. Returns 0 or an errno; close the capture in both
+   cases. */
 int wd_open_capture(struct wd_snapshot_arena *arena, const struct wd_snapshot_request *request,
                     struct wd_snapshot_result *result) {
     reset(arena, request, result);
@@ -328,7 +332,7 @@ void wd_close_capture(struct wd_snapshot_arena *arena) {
 
 int wd_snapshot_take(const struct wd_snapshot_request *request, struct wd_snapshot_result *result) {
     struct wd_snapshot_arena *arena = request->arena;
-    /* Waiting for stops is in steps of 10 µs; the default slack would make each of them 60 µs. */
+    /* Polls for stops sleep 10 µs; with the default timer slack of 50 µs, each would take 60 µs. */
     int slack = prctl(PR_GET_TIMERSLACK);
     prctl(PR_SET_TIMERSLACK, 1);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The table of threads, by listing /proc/PID/task without allocating.
+ * Maintains the table of threads by listing /proc/PID/task without allocating.
  */
 #include "internal.h"
 
@@ -47,8 +47,8 @@ static void add(struct wd_snapshot_arena *arena, pid_t tid, bool *added) {
     *added = true;
 }
 
-/* Adds what is new and marks what is listed. Returns 0 or an errno. The kernel lists the leader first, also when it has
- * exited. */
+/* Adds new threads and marks those that are listed. Returns 0 or an errno. The kernel lists the leader first, even
+ * after its exit. */
 int wd_list_threads(struct wd_snapshot_arena *arena, bool *added) {
     *added = false;
     for (size_t i = 0; i < arena->thread_count; i++) arena->slots[i].listed = false;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The snapshot: what stage 1 takes from a hung process and stage 2 unwinds, handed over in a memfd.
+ * The snapshot: the raw data of a hung process, which stage 1 copies and stage 2 unwinds, passed in a memfd.
  *
- * A 16-byte header, then records until the end. Every record starts at an offset divisible by 8 and is followed by zero
- * padding up to the next such offset. Integers are little-endian and in host layout: writer and reader always run on
- * the same host. The reader treats the whole file as hostile: kinds it does not know are skipped, lengths are checked
- * against what is left, counts are bounded by the limits below.
+ * A 16-byte header, then records until the end. Every record starts at an offset divisible by 8 and is followed by
+ * zero padding up to the next such offset. Integers are little-endian and in host layout: writer and reader always
+ * run on the same host. The reader treats the whole file as hostile: it skips unknown kinds, checks lengths against
+ * the remaining bytes, and bounds counts by the limits below.
  */
 #pragma once
 #include <stdint.h>
@@ -30,17 +30,17 @@ struct wd_record {
 };
 
 enum wd_record_kind {
-    /* UTF-8 "KEY=VALUE\n" lines: PID, START_TIME (clock ticks, /proc/PID/stat field 22), UID, PPID, COMM, EXE,
-     * ARCH ("x86-64"), CAPTURED_AT (CLOCK_MONOTONIC ns), FROZEN_NS (first stop asked for to last release or kill),
-     * METHOD ("ptrace", "procfs-registers", "procfs"), REASON (why not a better method; absent for "ptrace"),
-     * TRACER_PID, TRUNCATED (what limit was hit). */
+    /* UTF-8 "KEY=VALUE\n" lines: PID, START_TIME (clock ticks, /proc/PID/stat field 22), UID, PPID, COMM, EXE, ARCH
+     * ("x86-64"), CAPTURED_AT (CLOCK_MONOTONIC ns), FROZEN_NS (first requested stop to last release or kill), METHOD
+     * ("ptrace", "procfs-registers", "procfs"), REASON (why not a better method; absent for "ptrace"), TRACER_PID,
+     * TRUNCATED (the limits that were reached). */
     WD_RECORD_PROCESS = 1,
-    /* /proc/PID/maps: its lines, verbatim; of a list that is too long, not all. */
+    /* /proc/PID/maps: its lines, verbatim; not all lines of a list that is too long. */
     WD_RECORD_MAPS = 2,
     /* One struct wd_thread. */
     WD_RECORD_THREAD = 3,
-    /* struct wd_memory_range, then its bytes: a part of the stack of thread `owner`. A second one is of the stack that a
-     * signal handler on an alternate stack has interrupted. */
+    /* struct wd_memory_range, then its bytes: a part of the stack of thread `owner`. A second record has the stack
+     * that a signal handler on an alternate stack has interrupted. */
     WD_RECORD_STACK = 4,
     /* struct wd_memory_range, then its bytes: the vDSO's ELF image. owner is 0. */
     WD_RECORD_VDSO = 5,
@@ -54,10 +54,10 @@ enum wd_record_kind {
     WD_RECORD_PYTHON_CODE = 9,
     /* struct wd_python_stack, then an array of struct wd_python_frame, innermost first. */
     WD_RECORD_PYTHON_STACK = 10,
-    /* struct wd_perf_map: the process's runtime lists the functions that it compiles. */
+    /* struct wd_perf_map: the file in which the process's JIT compiler lists its functions. */
     WD_RECORD_PERF_MAP = 11,
-    /* struct wd_memory_range, then its bytes: the outermost part of the stack of thread `owner`, if it is longer than what the
-     * other records have of it. */
+    /* struct wd_memory_range, then its bytes: the outermost part of the stack of thread `owner`, if the other
+     * records do not reach it. */
     WD_RECORD_OUTER_STACK = 12,
 };
 
@@ -73,13 +73,13 @@ enum wd_register {
 
 enum wd_register_source {
     WD_REGISTERS_NONE = 0,
-    WD_REGISTERS_PTRACE = 1,       /* all of them */
+    WD_REGISTERS_PTRACE = 1,       /* all registers */
     /* Only RSP and RIP and, in a system call, ORIG_RAX and the registers of the six arguments, from
      * /proc/PID/task/TID/syscall. */
     WD_REGISTERS_SYSCALL_FILE = 2,
 };
 
-/* Text fields are NUL-terminated, read before the freeze: a stopped thread shows the stop, not what it waited for. */
+/* Text fields are NUL-terminated, read before the freeze: a stopped thread shows the stop instead of its wait. */
 struct wd_thread {
     int32_t tid;
     uint8_t state;           /* the letter of /proc/PID/task/TID/stat field 3 */
@@ -112,7 +112,7 @@ struct wd_async_context {
 
 struct wd_module {
     uint64_t start;      /* first mapping of the file, as in maps */
-    uint32_t descriptor; /* index among the module descriptors handed over, or UINT32_MAX when it could not be opened */
+    uint32_t descriptor; /* index among the module descriptors, or UINT32_MAX if it could not be opened */
     uint32_t path_length;
 };
 
@@ -128,8 +128,8 @@ struct wd_perf_map {
 #define WD_PYTHON_TABLE_BYTES 65536  /* of a location table */
 
 enum wd_python_reading {
-    WD_PYTHON_READ = 0,            /* the stacks of the threads that the snapshot has registers of */
-    WD_PYTHON_UNKNOWN_VERSION = 1, /* the layout of this version is not known */
+    WD_PYTHON_READ = 0,            /* the stacks of all threads whose registers are in the snapshot */
+    WD_PYTHON_UNKNOWN_VERSION = 1, /* the layout of this version is unknown */
     WD_PYTHON_CUT = 2,             /* as WD_PYTHON_READ, but a limit was reached */
 };
 
