@@ -5,20 +5,21 @@ import WatchdogConfiguration
 import WatchdogLinux
 import WatchdogPolicy
 
-/// Observes the process of an app that someone else owns, over all its restarts; an app that this daemon never observed
-/// has none.
+/// Observes an app's process that another supervisor owns, across all its restarts.
+///
+/// Created when the app is first observed.
 ///
 /// Isolation: the loop's thread.
 final class AppObserving {
     private unowned let app: DaemonApp
-    /// Nil before the process was looked for.
+    /// Nil before the first search.
     private var observation: Observation?
 
     init(of app: DaemonApp) {
         self.app = app
     }
 
-    /// Looks for the process of an app that someone else owns; its launch is created once there is one.
+    /// Starts to search for the process; the app's launch is created once it is found.
     func begin(_ observed: ObservedSettings) {
         do {
             let observation =
@@ -35,7 +36,8 @@ final class AppObserving {
     }
 
     private func found(_ process: ObservedProcess, _ unit: ServiceUnit?) {
-        // The service has another main process although the former one lives: the machine asks for it again.
+        // The service has a new main process while the old one still runs: the machine requests the launch again when
+        // the old one has ended.
         guard app.machine.phase == .creating, let configuration = app.configuration else {
             observation?.stop()
             app.current?.end()
@@ -59,9 +61,9 @@ final class AppObserving {
         }
     }
 
-    /// Handles a notice about a process that someone else owns.
+    /// Handles a notice about an observed process.
     ///
-    /// - Returns: whether it is a notice like those about other apps.
+    /// - Returns: false if the notice needs no further handling.
     func noticed(_ notice: Notice, of launch: AppLaunch) -> Bool {
         switch notice {
         case .adopted:
@@ -77,18 +79,17 @@ final class AppObserving {
         }
     }
 
-    /// Asks systemd for what `Enforce=restart-unit` says.
+    /// Requests the restart of the unit from systemd, for `Enforce=restart-unit`.
     func restartUnit(of launch: AppLaunch) {
         guard app.configuration?.observed?.restartsUnit == true, app.current === launch else { return }
         observation?.restart { [weak self] _, text in self?.say(text) }
     }
 
-    /// Whether to report nothing: what follows the end of an observed process is its owner's business.
+    /// Whether to suppress the notice: restarts are up to the process's owner.
     func isSilent(about notice: AppNotice) -> Bool {
         if case .decided = notice { app.configuration?.observed != nil } else { false }
     }
 
-    /// Stops searching.
     func stop() { observation?.stop() }
 
     private func say(_ text: String) { app.daemon.announcer.say(text) }

@@ -4,10 +4,10 @@ import WatchdogConfiguration
 import WatchdogControl
 
 extension ConfigurationListing {
-    /// What is wrong or doubtful, in the order of the files.
+    /// All errors and warnings, in the order of the files.
     var allDiagnostics: [ConfigurationDiagnostic] { apps.flatMap(\.diagnostics) + diagnostics }
 
-    /// The apps that can be launched; a template is none.
+    /// The apps that can be launched; templates are not included.
     var valid: [(configuration: AppConfiguration, file: String)] {
         apps.compactMap { app in
             guard !app.name.isTemplate, let configuration = app.configuration else { return nil }
@@ -15,12 +15,12 @@ extension ConfigurationListing {
         }
     }
 
-    /// The settings in force of each of them, by name.
+    /// The effective settings of these apps, by name.
     var settings: [String: [String]] {
         Dictionary(apps.map { ($0.name.description, $0.settings) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// What cannot be used.
+    /// The files with errors.
     var invalidFiles: [InvalidFile] {
         apps.filter { $0.configuration == nil }.map { app in
             InvalidFile(

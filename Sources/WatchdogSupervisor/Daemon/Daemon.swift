@@ -8,50 +8,49 @@ import WatchdogPolicy
 import WatchdogReport
 import WatchdogReportStore
 
-/// All apps of one host or user: what `watchdogd serve` runs.
+/// Runs all apps of one host or user: `watchdogd serve`.
 ///
 /// Isolation: the loop's thread.
 final class Daemon {
     let host: Host
     let places: DaemonPlaces
     let store: ReportStore
-    /// Whether journal entries carry reports of apps that do not say no.
+    /// Whether journal entries contain reports, unless an app's file says otherwise.
     let reportsInJournal: Bool
     let announcer: Announcer
-    /// Keeps why an app failed last; nil if nobody wants to know.
+    /// Stores the cause of each app's last failure; nil if that is not requested.
     let lastFailure: LastFailureFile?
-    /// The time from an engine's request to end the container to its kill; nil if it is not known.
+    /// The time between a container engine's SIGTERM and its SIGKILL; nil if unknown.
     let gracePeriod: Duration?
     let disks: DiskReading
-    /// Keeps launches; nil if none are kept.
+    /// Stores the history of launches; nil if history is off.
     private(set) var history: LaunchHistory?
     private(set) lazy var configuration = DaemonConfiguration(of: self)
     private(set) lazy var requests = ControlRequests(to: self)
     private(set) lazy var handover = Handover(of: self)
     private(set) lazy var metrics = MetricsCollection(of: self)
-    /// When it began to count, since 1970-01-01 00:00 UTC.
+    /// When the counters started, since 1970-01-01 00:00 UTC.
     let started = Duration(since1970: .now())
-    /// Reports that could not be written.
     private(set) var failedReports = 0
     /// The service manager that owns the apps with `Observe=`.
     private(set) lazy var serviceBus = ServiceBus(to: places.scope == .system ? .system : .user)
     private lazy var lostLaunches = LostLaunches(of: self)
 
     private(set) var apps: [String: DaemonApp] = [:]
-    /// In the order in which lists have them.
+    /// Names in the order of listings.
     private(set) var appNames: [String] = []
-    /// Apps with a launch of the previous watchdogd, and without a valid configuration.
+    /// Apps with an inherited launch but without a valid configuration.
     private var unconfigured: [String: DaemonApp] = [:]
-    /// Apps that are no longer configured, until their last reports are written.
+    /// Apps that are no longer configured, but still have reports to be written.
     private var departing: [DaemonApp] = []
-    /// Whether it ends as soon as nothing runs.
+    /// Whether the daemon exits as soon as no app runs.
     private(set) var isStopping = false
 
-    /// What a service manager shows of the daemon; nil without one.
+    /// The status line in the service manager; nil without one.
     private(set) var status: ServiceStatus?
     private var signOfLife: Timer?
 
-    /// The latest launch.
+    /// The latest launch, with which the next one shares storage.
     private var latest: LaunchConfiguration?
     private var postponed: [() -> Void] = []
     private var postponement: CallSource?
@@ -71,7 +70,7 @@ final class Daemon {
         postponement = try host.loop.soon(priority: .important) { [unowned self] in doPostponed() }
     }
 
-    /// Does something after the current work.
+    /// Runs an action on the next turn of the loop.
     func later(_ action: @escaping () -> Void) {
         if postponed.isEmpty { postponement?.callAgain() }
         postponed.append(action)
@@ -85,17 +84,16 @@ final class Daemon {
 
     // MARK: - Start
 
-    /// Takes the apps that are configured when the daemon starts, resumes what the previous watchdogd left of them, and
-    /// launches what else is enabled.
+    /// Loads the configured apps, resumes inherited launches, and launches the other enabled apps.
     func begin(with listing: ConfigurationListing, _ inheritance: Inheritance) {
         configuration.begin(with: listing)
         host.reportWriter.takeUpLeftNames()
         resume(inheritance, known: Set(listing.apps.map(\.name.description)))
     }
 
-    /// Resumes what the previous watchdogd left, and launches what else is enabled.
+    /// Resumes inherited launches, and launches the other enabled apps.
     ///
-    /// - Parameter known: the apps that have files, valid or not.
+    /// - Parameter known: the apps with a file, valid or not.
     private func resume(_ inheritance: Inheritance, known: Set<String>) {
         host.endCommands(of: inheritance.launches)
         for problem in inheritance.problems { announcer.say("\(problem); one launch's state is lost") }
@@ -126,7 +124,7 @@ final class Daemon {
         status?.changed()
     }
 
-    /// The app without a valid configuration to which a launch of the previous watchdogd belongs.
+    /// Creates an app without a valid configuration for an inherited launch.
     private func unconfiguredApp(_ name: String, _ standing: AppStanding) -> DaemonApp {
         if let app = unconfigured[name] { return app }
         let app = DaemonApp(name, nil, file: "", standing, of: self, resuming: host.survival?.kept(name))
@@ -134,13 +132,13 @@ final class Daemon {
         return app
     }
 
-    /// An app that runs without a configuration, for the configuration that it gets.
+    /// Removes and returns an app that runs without a configuration, because it now has one.
     func claim(_ name: String) -> DaemonApp? { unconfigured.removeValue(forKey: name) }
 
     /// Every app that still has a process, a report or saved state.
     var allApps: [DaemonApp] { Array(apps.values) + Array(unconfigured.values) + departing }
 
-    /// An app is no longer configured, and its process has ended.
+    /// Removes an app that is no longer configured, after its process has ended.
     func forget(_ app: DaemonApp) {
         if apps[app.name] === app {
             apps[app.name] = nil
@@ -148,25 +146,25 @@ final class Daemon {
         } else if unconfigured[app.name] === app {
             unconfigured[app.name] = nil
         }
-        // Its reports may still be written, and what is saved of it is removed after this turn.
+        // Its reports may still be in progress, and its saved state is removed after this turn.
         departing.append(app)
         status?.changed()
     }
 
-    /// Keeps what a launch has in common with the one before it only once.
+    /// Shares storage with the previous launch.
     func share(_ launching: inout LaunchConfiguration) {
         if let latest { launching.share(with: latest) }
         latest = launching
     }
 
-    /// A report could not be written.
     func reportFailed() { failedReports += 1 }
 
     // MARK: - The service manager
 
-    /// Tells a service manager that all enabled apps have been started, and answers its watchdog from the loop.
+    /// Reports to the service manager that all enabled apps have been started, and starts to answer its watchdog from
+    /// the loop.
     ///
-    /// From then on, it gets the number of apps in each state.
+    /// From then on, the status line shows the number of apps in each state.
     func announceReadiness() {
         guard let notifier = host.survival?.notifier else { return }
         let line = statusLine
@@ -182,7 +180,7 @@ final class Daemon {
         }
     }
 
-    /// `WatchdogSec=`: signs of life come from the loop, in between its other work.
+    /// Sends `WATCHDOG=1` for `WatchdogSec=` from a timer of the loop, so that a blocked loop stops it.
     private func answerWatchdog(_ notifier: ServiceNotifier) throws {
         guard let interval = ServiceManager.watchdogInterval else { return }
         let loop = host.loop
@@ -200,7 +198,7 @@ final class Daemon {
 
     // MARK: - The end
 
-    /// Asks every app to end, and ends when all have; a second call kills what still runs.
+    /// Terminates every app, and exits when all have ended; a second call kills those that still run.
     func stop() {
         if !isStopping {
             isStopping = true

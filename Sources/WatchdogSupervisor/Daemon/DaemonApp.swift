@@ -9,22 +9,22 @@ import WatchdogPolicy
 import WatchdogReport
 import WatchdogReportStore
 
-/// Executes what an app's ``AppMachine`` decides in a daemon.
+/// Executes the effects of an app's ``AppMachine`` in the daemon.
 ///
 /// Isolation: the loop's thread.
 final class DaemonApp {
-    /// The cause of a launch that nobody requested and that follows no end.
+    /// The cause of a launch without a request or a previous end.
     private static let ordinaryCause = "start"
-    /// The settings of an app without a configuration.
+    /// The restart settings of an app without a configuration.
     private static let defaultRestart = Shared(wrappedValue: RestartSettings())
 
     let name: String
     unowned let daemon: Daemon
     private(set) var file: String
-    /// Nil without a valid one: a launch of the previous watchdogd is supervised without a configuration.
+    /// Nil if the file is invalid; an inherited launch runs without a configuration.
     private(set) var configuration: AppConfiguration?
     let driver: AppDriver
-    /// Everything of the app that still has a process, sockets or a report to be written.
+    /// The launches that still have a process, sockets or a report to be written.
     private(set) var launches: [LaunchID: AppLaunch] = [:]
     /// The latest launch, which may be over.
     private(set) var latest: AppLaunch?
@@ -36,14 +36,13 @@ final class DaemonApp {
     var observing: AppObserving?
     private(set) lazy var reloads = AppReloads(of: self)
 
-    /// The app's counts since the daemon's start.
     private(set) var meter = AppMeter()
 
     private var phase: AppPhase
     private var preparation: Preparation?
     /// The event that the next launch is for.
     private var launchingEvent: LaunchingEvent?
-    /// Where the history's calls run, so that they delay no launch.
+    /// The lane of the history's blocking calls, separate so that they delay no launch.
     let historyLane: Int
     private var askers = AppAskers()
     /// The cause of the next launch.
@@ -52,7 +51,7 @@ final class DaemonApp {
     private var isForgotten = false
 
     /// - Parameters:
-    ///   - kept: what the previous watchdogd kept of the app.
+    ///   - kept: the state that the previous watchdogd saved of the app.
     init(
         _ name: String, _ configuration: AppConfiguration?, file: String, _ standing: AppStanding, of daemon: Daemon,
         resuming kept: KeptApp? = nil
@@ -77,30 +76,30 @@ final class DaemonApp {
 
     var machine: AppMachine { driver.machine }
 
-    /// The launch whose process can still be changed.
+    /// The current launch, which can still be signaled and terminated.
     var current: AppLaunch? { machine.current.flatMap { launches[$0] } }
 
-    /// The launch whose process was started.
+    /// The current launch if its process was started.
     var live: AppLaunch? {
         if case .live(let launch) = machine.phase { launches[launch] } else { nil }
     }
 
     // MARK: - Events
 
-    /// Somebody wants a launch, or a restart.
+    /// Handles a client's request for a launch or a restart.
     func request(_ event: (AppWaiter) -> AppEvent, waits: Bool, _ answer: ControlAnswer<LaunchReply>) {
         let event = event(askers.add(answer, waits: waits))
         if case .restartRequested = event { launchCause = "restart" } else { launchCause = "request" }
         driver.receive(event)
     }
 
-    /// Why the app is launched now.
+    /// The cause of the launch that starts now; resets it to the default.
     func takeLaunchCause() -> String {
         defer { launchCause = Self.ordinaryCause }
         return launchCause
     }
 
-    /// Somebody wants a launch for an event.
+    /// Handles a client's request for a launch with an event.
     func launch(for event: LaunchingEvent, waits: Bool, _ answer: ControlAnswer<LifecycleReply>) {
         launchingEvent = event
         if waits { moves.expect(event.request, answer) }
@@ -117,12 +116,12 @@ final class DaemonApp {
         request(AppEvent.launchRequested, waits: false, launched)
     }
 
-    /// Somebody wants the app ended.
+    /// Handles a client's request to terminate the app.
     func requestTermination(waits: Bool, _ answer: ControlAnswer<TerminateReply>) {
         driver.receive(.terminationRequested(askers.add(answer, waits: waits)))
     }
 
-    /// The app has another configuration.
+    /// Applies a new configuration.
     func update(_ configuration: AppConfiguration, file: String) {
         let needsNewProcess = self.configuration.map { !configuration.allowsProcess(of: $0) } ?? false
         self.configuration = configuration
@@ -139,10 +138,9 @@ final class DaemonApp {
         notices.reportsInJournal = daemon.reportsInJournal && configuration.watchdog.reportsInJournal
     }
 
-    /// Counts something.
     func count(_ event: (inout AppMeter) -> Void) { event(&meter) }
 
-    /// Every effect of an event has been executed.
+    /// Called after all effects of an event have been executed.
     private func handled() {
         if phase != machine.phase {
             phase = machine.phase
@@ -190,7 +188,7 @@ final class DaemonApp {
     func save() {
         isUnsaved = false
         guard let survival = daemon.host.survival, !isForgotten else { return }
-        // An observed process is found again.
+        // The next watchdogd searches for an observed process, so nothing is saved for it.
         if configuration?.observed == nil, let saved = machine.saved {
             survival.keep(KeptApp(saved, lastIncident: notices.lastIncident, lastExit: notices.lastExit), of: name)
         } else {
@@ -215,7 +213,7 @@ final class DaemonApp {
         preparation = Preparation(configuration?.program.preparations ?? [], of: launch.shell) {
             [unowned self] failure in
             guard let failure else { return driver.receive(.prepared(launch.id)) }
-            // The launch is in the middle of handling what has failed.
+            // Deferred, because the launch is still handling the failure.
             daemon.later { [self] in
                 notices.notStarted()
                 driver.receive(.preparationFailed(launch.id, reason: failure))
@@ -233,7 +231,7 @@ final class DaemonApp {
         }
     }
 
-    /// The launches that the next watchdogd resumes; preparations are not among them, and begin again.
+    /// The launches that the next watchdogd resumes; without preparations, which start again.
     func handOver() -> [AppLaunch] {
         guard case .preparing(let id) = machine.phase else { return Array(launches.values) }
         preparation?.cancel()
@@ -242,12 +240,12 @@ final class DaemonApp {
 
     // MARK: - Launches
 
-    /// Begins to execute what is decided for a launch.
+    /// Registers a launch, so that its effects are executed.
     func add(_ launch: AppLaunch) {
         launches[launch.id] = launch
         connect(launch)
     }
 
-    /// Shows this launch to people.
+    /// Makes this launch the one that status shows.
     func show(_ launch: AppLaunch) { latest = launch }
 }

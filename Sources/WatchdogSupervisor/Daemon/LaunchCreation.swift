@@ -5,16 +5,16 @@ import WatchdogLinux
 import WatchdogPolicy
 import WatchdogReport
 
-/// Looks up what a launch of an app needs, beside the loop, and creates the launch.
+/// Resolves users, paths and programs for a launch off the loop, and creates the launch.
 ///
 /// Isolation: the loop's thread.
 final class LaunchCreation {
     private let name: String
-    /// Where the app's blocking calls run: they hold up no other app's.
+    /// The app's own lane of ``BlockingWork``, so that its blocking calls delay no other app.
     private let lane: Int
     private unowned let daemon: Daemon
     private var lookup: BlockingWork.Ticket?
-    /// The program that the last launch found and executed; nil if it is to be looked for.
+    /// The program that the last launch found and executed; nil to search for it again.
     private var program: String?
 
     init(of name: String, by daemon: Daemon) {
@@ -25,7 +25,7 @@ final class LaunchCreation {
 
     /// - Parameters:
     ///   - event: the event that the app is launched for.
-    ///   - end: gets the launch, whose process is not started yet, or the reason why there is none.
+    ///   - end: called with the launch, whose process is not started yet, or with the error.
     func begin(
         _ configuration: AppConfiguration, for event: LaunchingEvent?,
         then end: @escaping (Result<AppLaunch, any Error>) -> Void
@@ -49,20 +49,21 @@ final class LaunchCreation {
                 Result {
                     let found = try result.get()
                     self.program = configuration.program.command.program
-                    // Others whose look-ups began in the same turn have taken theirs since.
+                    // Checked again: other launches, which passed the first check in the same turn, have opened
+                    // descriptors since.
                     try OpenFileLimit.checkRoom()
                     return try self.create(found, for: event)
                 })
         }
     }
 
-    /// Cancels it; no callback follows.
+    /// Cancels the creation; the completion handler is not called.
     func cancel() {
         if let lookup { daemon.host.work.cancel(lookup) }
         lookup = nil
     }
 
-    /// The program could not be executed.
+    /// Discards the program's path after it could not be executed.
     func forgetProgram() { program = nil }
 
     private func create(_ found: LaunchLookup, for event: LaunchingEvent?) throws -> AppLaunch {

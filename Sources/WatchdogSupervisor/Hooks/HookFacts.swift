@@ -7,13 +7,13 @@ import WatchdogPolicy
 import WatchdogReport
 import WatchdogVerdict
 
-/// The facts about an incident that a hook gets in its environment.
+/// The facts about an incident that a hook receives in its environment.
 struct HookFacts {
     let app: String
     private let event: String
     private let code: String
     private let report: ReportOutcome
-    /// Whether it is about a hang that ended by itself.
+    /// Whether the incident is a hang that ended by itself.
     private(set) var isHang = false
 
     init(app: String, event: String, code: String, _ report: ReportOutcome) {
@@ -34,10 +34,11 @@ struct HookFacts {
         isHang = true
     }
 
-    /// The group whose hooks count together: many hangs that end by themselves must not use up the commands for kills.
+    /// The key of the rate limit: hangs that end by themselves have their own, so that they cannot use up the hooks for
+    /// kills.
     var limitKey: String { isHang ? "\(app) hang" : app }
 
-    /// An unexpected end; nil if there is nothing to tell.
+    /// An unexpected end; nil if it calls for no hook.
     init?(_ crash: Crash, _ report: ReportOutcome, of app: String) {
         guard !report.isVoid else { return nil }
         let code =
@@ -49,7 +50,7 @@ struct HookFacts {
         self.init(app: app, event: ReportKind.crash.rawValue, code: code, report)
     }
 
-    /// The variables; those with unknown values are empty, so that none of an outer watchdogd remains.
+    /// The variables; unknown values are empty, so that values of an outer watchdogd are not inherited.
     var variables: [(name: String, value: String)] {
         [
             ("WATCHDOGD_APP", app), ("WATCHDOGD_EVENT", event), ("WATCHDOGD_CODE", code),

@@ -2,20 +2,20 @@
 
 import WatchdogBase
 
-/// How many hooks may run: a crash storm must not start one for each crash.
+/// Limits the number of hooks: a crash storm must not start one for each crash.
 ///
 /// Pure: time is passed in.
 struct HookLimit {
-    /// An app's hooks within ``interval``.
+    /// The maximum number of an app's hooks within ``interval``.
     static let perApp = 5
     static let interval = Duration.seconds(600)
-    /// Hooks that run or wait at the same time, of all apps.
+    /// The maximum number of running and waiting hooks, of all apps.
     static let atOnce = 16
 
     enum Answer: Equatable {
-        /// The hook may run; this many incidents of the app had none since its last one.
+        /// The hook may run; `dropped` incidents of the app had no hook since its last one.
         case run(dropped: Int)
-        /// The hook is dropped; `isFirst` after one that ran, so that this is reported once.
+        /// The hook is dropped; `isFirst` for the first one in a row, which is the only one to be reported.
         case drop(isFirst: Bool)
     }
 
@@ -24,7 +24,7 @@ struct HookLimit {
 
     /// Decides about a hook.
     ///
-    /// - Parameter current: how many run or wait now.
+    /// - Parameter current: how many hooks run or wait now.
     mutating func admit(_ app: String, current: Int, at now: Instant) -> Answer {
         var recent = starts[app] ?? PeriodLimit(Self.perApp, in: Self.interval)
         defer { starts[app] = recent.isIdle(at: now) ? nil : recent }

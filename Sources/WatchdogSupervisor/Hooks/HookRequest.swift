@@ -6,27 +6,27 @@ import WatchdogConfiguration
 import WatchdogLinux
 import WatchdogPolicy
 
-/// How a hook is run, before anything of the incident is known.
+/// The command of a hook, resolved before an incident.
 struct HookRequest: Sendable {
     private let request: SpawnRequest
-    /// How long it may run.
+    /// The time limit.
     let limit: Duration
 
-    /// A command of the command line, with the rights of whoever wrote it.
+    /// A hook from the command line, which runs with watchdogd's rights.
     init(_ hook: IncidentHook) {
         request = Self.shell(hook.command, Environment.inherited.forApp(variables: [], user: nil))
         limit = hook.timeout
     }
 
-    /// The hook of an app: with watchdogd's rights if only root, or watchdogd's user, can write the app's files, otherwise with
-    /// the app's.
+    /// The hook of an app: it runs with watchdogd's rights if only root or watchdogd's user can write the app's files,
+    /// otherwise with the app's.
     ///
-    /// Waits for file systems and the user database.
+    /// Blocks on file systems and the user database.
     ///
     /// - Throws: ``LaunchRefusal`` if the app's own user or environment cannot be found.
     init(_ hook: IncidentHook, of app: AppConfiguration, scope: DaemonPlaces.Scope) throws(LaunchRefusal) {
         let isTrusted = hook.files.allSatisfy(Self.isTrusted)
-        // Few run at a time: whoever can write only an app's file must not hold up the others.
+        // Few hooks run at a time: an untrusted app's file must not delay the hooks of others.
         limit = isTrusted ? hook.timeout : min(hook.timeout, IncidentHook.defaultTimeout)
         guard !isTrusted else {
             let environment = LaunchConfiguration.baseEnvironment(scope: scope)
@@ -53,7 +53,7 @@ struct HookRequest: Sendable {
     }
 
     private static func shell(_ command: String, _ environment: Environment) -> SpawnRequest {
-        // In watchdogd's directory, to which the report's path may be relative.
+        // Run in watchdogd's directory, because the report's path may be relative to it.
         SpawnRequest(
             executable: "/bin/sh", arguments: ["/bin/sh", "-c", ByteString(command)], environment: environment)
     }

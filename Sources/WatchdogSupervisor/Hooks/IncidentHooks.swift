@@ -7,13 +7,13 @@ import WatchdogReport
 
 /// Runs the commands of `OnIncident=` and `--on-incident`, each in a cgroup of its own and for a limited time.
 ///
-/// No launch waits for a hook, and none ends one.
+/// Launches do not wait for hooks, and hooks survive the end of a launch.
 ///
 /// Isolation: the loop's thread.
 final class IncidentHooks {
-    /// How many run at a time; the others wait.
+    /// The maximum number of running hooks; the others wait.
     static let runningLimit = 4
-    /// Of ``BlockingWork``: one for all hooks, so that a file system that never answers takes no more than its threads.
+    /// The lane of ``BlockingWork``: one for all hooks, so that a hung file system can block only its threads.
     private static let lane = -1
 
     private struct Waiting {
@@ -54,8 +54,8 @@ final class IncidentHooks {
 
     // MARK: - Starting
 
-    /// Runs the hook of an app for an incident, if it has one and the incident calls for it; first, checks the app's
-    /// files off the loop.
+    /// Runs the hook of an app for an incident, if it has one and the incident calls for it; checks the app's files off
+    /// the loop before.
     func run(of app: AppConfiguration?, scope: DaemonPlaces.Scope, for facts: HookFacts?) {
         guard let app, let hook = app.watchdog.incidentHook, let facts, hook.admits(facts),
             let dropped = admit(facts)
@@ -74,7 +74,7 @@ final class IncidentHooks {
         }
     }
 
-    /// Runs the hook of a run, if it has one and the incident calls for it.
+    /// Runs the hook of `watchdogd run`, if it has one and the incident calls for it.
     func run(_ configuration: RunConfiguration, for facts: HookFacts?) {
         guard let facts else { return }
         if let hook = configuration.onIncident {
@@ -95,7 +95,8 @@ final class IncidentHooks {
         startNext()
     }
 
-    /// How many incidents had no hook before this one; nil if it has none either.
+    /// Applies the rate limit; returns how many incidents had no hook before this one, or nil if this one is dropped,
+    /// too.
     private func admit(_ facts: HookFacts) -> Int? {
         switch bound.admit(facts.limitKey, current: running.count + waiting.count + lookups, at: host.loop.now) {
         case .run(let dropped): return dropped
@@ -107,13 +108,13 @@ final class IncidentHooks {
         }
     }
 
-    /// Starts those that wait, in order, but one at a time of each app: one app's slow hooks must not hold up the
+    /// Starts waiting hooks in order, but only one of each app at a time, so that one app's slow hooks do not delay the
     /// others.
     private func startNext() {
         while running.count < Self.runningLimit,
             let index = waiting.firstIndex(where: { hook in !running.values.contains { $0.app == hook.facts.app } })
         {
-            // One that cannot be started makes room for the next.
+            // A hook that cannot be started leaves its place to the next.
             start(waiting.remove(at: index))
         }
     }
@@ -156,7 +157,7 @@ final class IncidentHooks {
         if isIdle { onIdle() }
     }
 
-    /// Removes the cgroup of a hook that is over; the host does it if something in it still ends.
+    /// Removes the cgroup of a finished hook; while it still has dying processes, the host retries.
     private func retire(_ cgroup: Cgroup?) {
         guard let cgroup, (try? cgroup.remove()) == nil else { return }
         host.spentCgroups.append(cgroup)
@@ -182,6 +183,6 @@ final class IncidentHooks {
 }
 
 extension IncidentHook {
-    /// Whether it runs for an incident.
+    /// Whether the hook runs for an incident.
     fileprivate func admits(_ facts: HookFacts) -> Bool { includesHangs || !facts.isHang }
 }

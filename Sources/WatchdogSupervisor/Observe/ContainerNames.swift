@@ -5,9 +5,9 @@ import Glibc
 import WatchdogBase
 import WatchdogLinux
 
-/// The names of this machine's containers, from the engines' files and their monitors' command lines.
+/// Finds containers of this machine by name, in the engines' files and their monitors' command lines.
 ///
-/// It queries no engine: a client could hang as the engine does, and would run with watchdogd's rights.
+/// It runs no engine's client: that would hang with the engine, and run with watchdogd's rights.
 struct ContainerNames {
     /// A process that may be a container's monitor.
     struct Process {
@@ -16,10 +16,10 @@ struct ContainerNames {
         let arguments: [String]
     }
 
-    /// What was found, and where the search looked.
+    /// The matching containers, and the places that were searched.
     struct Answer: Equatable {
         var ids: Set<String> = []
-        /// Those of files that others than root could have written.
+        /// The IDs from files that users other than root could have written.
         var claimedIDs: Set<String> = []
         /// As in "/var/lib/docker/containers (permission denied)".
         var places: [String] = []
@@ -32,7 +32,7 @@ struct ContainerNames {
     private let files: EngineFiles
     private let processes: () -> [Process]
 
-    /// - Parameter root: the folder that paths are below; empty except in tests.
+    /// - Parameter root: the folder that is prepended to all paths; empty except in tests.
     init(
         root: String = "", user: UInt32 = geteuid(), processes: @escaping () -> [Process] = ContainerNames.monitors
     ) {
@@ -40,7 +40,7 @@ struct ContainerNames {
         self.processes = processes
     }
 
-    /// The monitors of podman's containers; anyone can call a process conmon.
+    /// The processes that look like podman's monitors; any process can call itself conmon.
     private var monitors: [Process] {
         processes().filter { $0.name == "conmon" && ($0.user == 0 || $0.user == files.user) }
     }
@@ -51,7 +51,7 @@ struct ContainerNames {
 
     /// Whether an engine vouches for a container.
     ///
-    /// Only root asks: see ``EngineFiles``.
+    /// Only root needs this: see ``EngineFiles``.
     func haveRecord(of id: String) -> Bool {
         files.user != 0 || files.haveRecord(of: id) || monitors.contains { Self.id(of: $0) == id }
     }
@@ -74,7 +74,7 @@ struct ContainerNames {
             guard let (path, id) = Self.kubernetes(file) else { return nil }
             return (1...3).contains { path.suffix($0).joined(separator: "/") == name } ? (id, true) : nil
         }
-        // nerdctl: one folder for each containerd, in it one for each namespace.
+        // nerdctl has one folder for each containerd, which contains one for each namespace.
         for store in files.entries("/var/lib/nerdctl")?.value ?? [] where !name.contains("/") {
             for namespace in files.entries("/var/lib/nerdctl/\(store)/names")?.value ?? [] {
                 guard let file = files.read("/var/lib/nerdctl/\(store)/names/\(namespace)/\(name)") else { continue }
@@ -109,7 +109,7 @@ struct ContainerNames {
         return container.name.hasPrefix("/") ? String(container.name.dropFirst()) : container.name
     }
 
-    /// Namespace, pod and container of `POD_NAMESPACE_CONTAINER-ID.log`, which the kubelet makes.
+    /// Namespace, pod and container of `POD_NAMESPACE_CONTAINER-ID.log`, which the kubelet creates.
     private static func kubernetes(_ file: String) -> (path: [String], id: String)? {
         guard file.hasSuffix(".log") else { return nil }
         let stem = file.dropLast(".log".count)
@@ -146,13 +146,15 @@ struct ContainerNames {
         }
     }
 
-    /// The processes that are called as podman's monitor is.
+    /// The processes with the name of podman's monitor.
     private static func monitors() -> [Process] {
         ProcessFacts.all.compactMap { pid in
             guard let name = ProcessStat.read(pid)?.name, name == "conmon",
-                // A name may be given by a link to another program, such as one that is set-user-ID.
+                // Compare the executable, too: through a link, another program, even a set-user-ID one, can get this
+                // name.
                 ProcessFacts.executable(pid)?.split(separator: "/").last?.hasPrefix("conmon") == true,
-                // A stranger's memory may never answer.
+                // Reading the command line reads the process's memory, which can block forever, so read only trusted
+                // users' processes.
                 let user = ProcessStatus.read(pid)?.user, user == 0 || user == geteuid()
             else { return nil }
             let arguments = ProcessFacts.arguments(pid, limit: 64 << 10).map(\.description)

@@ -5,23 +5,24 @@ import WatchdogLinux
 
 /// The first process of a container that runs on this machine.
 public struct ContainerProcess: Hashable, Sendable {
-    /// Its ID on the host.
+    /// The process ID on the host.
     public let pid: Int32
     /// The cgroup of the container.
     let cgroup: String
     /// The ID of the container.
     let id: String
-    /// Whether the engine's files vouch for the container; otherwise anyone may have named a cgroup like one.
+    /// Whether the engine's files vouch for the container; otherwise, any user may have created a cgroup with such a
+    /// name.
     let isVouchedFor: Bool
 
-    /// What to say of a container for which nobody vouches; nil for others.
+    /// The warning about a container that no engine vouches for; nil for others.
     public var claim: String? {
         isVouchedFor
             ? nil
             : "the cgroup of process \(pid) claims to be container \(id.prefix(12)), but no file of root's says so"
     }
 
-    /// Finds the process; may wait for the disk.
+    /// Finds the process; blocks on the disk.
     ///
     /// - Parameter text: a container's ID, at least twelve digits of it, or its name.
     /// - Throws: ``RunError`` (EX_NOINPUT) if there is no such container, and EX_USAGE if there are several.
@@ -33,7 +34,7 @@ public struct ContainerProcess: Hashable, Sendable {
             return
         }
         let answer = names.find(text)
-        // What only root can have written counts before what others say.
+        // Names that only root can have written take precedence over others.
         for (ids, isTrusted) in [(answer.ids, true), (answer.claimedIDs, false)] {
             var running: [ContainerProcess] = []
             for id in ids.sorted() {
@@ -60,7 +61,7 @@ public struct ContainerProcess: Hashable, Sendable {
         self.isVouchedFor = isVouchedFor
     }
 
-    /// Why there is no such container here.
+    /// The error text for a container that was not found.
     private static func absence(of text: String, _ answer: ContainerNames.Answer) -> String {
         let hint = "'podman ps' and 'docker ps' print IDs"
         if ObservedTarget.isContainerID(text) { return "no container with the ID or name \(text) runs here; \(hint)" }
@@ -74,7 +75,7 @@ public struct ContainerProcess: Hashable, Sendable {
     static func container(_ prefix: String, in cgroup: String) -> (cgroup: Substring, id: Substring)? {
         for part in cgroup.split(separator: "/") {
             let name = part.hasSuffix(".scope") ? part.dropLast(".scope".count) : part
-            // The monitor of a container has a cgroup of its own beside the container's.
+            // Skip the container's monitor, which has its own cgroup beside the container's.
             guard !name.hasPrefix("libpod-conmon-"), !name.hasPrefix("crio-conmon-") else { continue }
             let number = name.split(separator: "-").last ?? name
             if number.hasPrefix(prefix), number.utf8.count == 64 { return (cgroup[..<part.endIndex], number) }
@@ -82,7 +83,7 @@ public struct ContainerProcess: Hashable, Sendable {
         return nil
     }
 
-    /// - Parameter isNamedByRoot: whether a file that only root can have written has told the ID.
+    /// - Parameter isNamedByRoot: whether the ID is from a file that only root can have written.
     private static func find(
         _ prefix: String, among known: [(pid: Int32, cgroup: String)], _ names: ContainerNames,
         isNamedByRoot: Bool = true
@@ -95,13 +96,13 @@ public struct ContainerProcess: Hashable, Sendable {
             isNamedByRoot && isTrusted(String($0.key), Cgroup.directory(of: String($0.key)))
                 && names.haveRecord(of: $0.value)
         }
-        // A name that anyone can give does not hide a container.
+        // A cgroup name that any user can choose must not hide a real container.
         let candidates = vouched.isEmpty ? all : vouched
         guard candidates.count <= 1 else {
             throw .usage("several containers begin with \(prefix); use more of the ID")
         }
         guard let (cgroup, id) = candidates.first else { return nil }
-        // The first process of a container is the one whose parent is outside: the runtime or its monitor.
+        // The parent of a container's first process is outside the container: the runtime or its monitor.
         let pids = Set(members.lazy.filter { $0.cgroup == cgroup }.map(\.pid))
         let first = pids.sorted().first { pid in ProcessStat.read(pid).map { !pids.contains($0.parent) } ?? false }
         return first.map {
@@ -111,8 +112,8 @@ public struct ContainerProcess: Hashable, Sendable {
 
     /// Whether only root, or this user, can have made a cgroup.
     ///
-    /// Others name cgroups as they like where they have been given a part of the tree, and so does root of a container
-    /// below the container's own.
+    /// Other users choose names freely in a subtree that was delegated to them, and so does a container's root below
+    /// the container's cgroup.
     static func isTrusted(_ cgroup: String, _ directory: String?) -> Bool {
         let outer = cgroup.split(separator: "/").dropLast().joined(separator: "/")
         guard container("", in: outer) == nil, let directory else { return false }

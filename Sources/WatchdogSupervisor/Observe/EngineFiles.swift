@@ -4,22 +4,22 @@ import Glibc
 import WatchdogBase
 import WatchdogLinux
 
-/// What container engines keep in files, and who could have written it.
+/// Reads files of container engines, and checks who could have written them.
 ///
-/// Root believes only what nobody but root could have written or put there. Other users lose nothing to a lie: what they do
-/// about a container, they do with rights of their own.
+/// Root trusts only files that no other user could have written or replaced. For other users, a forged file is
+/// harmless, because they act on a container with their own rights only.
 struct EngineFiles {
-    /// What was found at a path.
+    /// A value, and whether it can be trusted.
     struct Found<Value> {
         let value: Value
-        /// Whether only root, or this user, can have written it.
+        /// Whether only root or this user can have written it.
         let isTrusted: Bool
     }
 
     private static let fileBytes = 1 << 20
     private static let mostEntries = 10_000
 
-    /// The folder that paths are below; empty except in tests.
+    /// The folder that is prepended to all paths; empty except in tests.
     let root: String
     let user: UInt32
 
@@ -50,13 +50,13 @@ struct EngineFiles {
         return Found(value: bytes, isTrusted: found.isTrusted)
     }
 
-    /// Whether an engine of root's knows a container: each keeps a folder of its name for as long as it runs.
+    /// Whether one of root's engines has this container: each engine keeps a folder with its ID while it runs.
     func haveRecord(of id: String) -> Bool {
         let folders = [
             "/var/lib/docker/containers", "/var/lib/containers/storage/overlay-containers",
             "/run/containers/storage/overlay-containers", "/run/runc", "/run/crun",
         ]
-        // containerd has one folder for each namespace; Docker's is `moby`.
+        // containerd has one folder for each namespace; that of Docker is `moby`.
         let tasks = "/run/containerd/io.containerd.runtime.v2.task"
         let namespaces = (entries(tasks)?.value ?? []).map { "\(tasks)/\($0)" }
         return (folders + namespaces).contains { GuardedPath.isTrusted(folder: "\(root)\($0)/\(id)") }

@@ -5,11 +5,11 @@ import WatchdogConfiguration
 import WatchdogLinux
 import WatchdogPolicy
 
-/// Finds the process of a target, finds it again after each restart, and passes on what systemd knows of it.
+/// Finds the process of a target, and again after each restart, and forwards its service's pushes from systemd.
 ///
 /// Isolation: the loop's thread.
 final class Observation {
-    /// How long it may take to query systemd and to inspect the process.
+    /// The time limit for querying systemd and inspecting the process.
     private static let patience = Duration.seconds(5)
 
     let target: ObservedTarget
@@ -18,21 +18,21 @@ final class Observation {
     private let lane: Int
     private var poll: Timer?
     private var look: BlockingWork.Ticket?
-    /// False once the target is of no interest.
+    /// Whether the target is still observed.
     private var isWanted = false
     private var supervisor: Supervisor?
     private var known: Int32?
     private var pushes = ObservedPushes()
-    /// Whether the process is that of a container, although a service might have had that name.
+    /// Whether the target was found as a container; the name alone could also mean a service.
     private var isContainer = false
     /// Consecutive searches that found neither a service nor a container.
     private var failures = 0
-    /// The last text about a target without a process, so that it is not repeated.
+    /// The last message about a missing process, which is not repeated.
     private var lastNews = ""
 
-    /// Called with a process to follow, and its service; the former process is over.
+    /// Called with a new process to follow, and its service; the previous process is no longer observed.
     var onProcess: (ObservedProcess, ServiceUnit?) -> Void = { _, _ in }
-    /// Called when there is no process, once for each reason; whether one is expected.
+    /// Called once for each reason why there is no process; `isExpected` if one will appear by itself.
     var onAbsence: (RunError, _ isExpected: Bool) -> Void = { _, _ in }
 
     init(of target: ObservedTarget, on bus: ServiceBus, _ host: Host) throws(LinuxError) {
@@ -43,7 +43,7 @@ final class Observation {
         poll = try host.timer { [unowned self] _ in begin() }
     }
 
-    /// Looks for the process now.
+    /// Starts to search for the process.
     func begin() {
         isWanted = true
         guard look == nil else { return }
@@ -56,7 +56,7 @@ final class Observation {
         }
     }
 
-    /// Passes pushes on to the supervisor of a process from now on.
+    /// Starts to forward pushes to the process's supervisor.
     func follow(_ process: ObservedProcess, _ unit: ServiceUnit?, with supervisor: Supervisor) {
         known = process.process.pid
         self.supervisor = supervisor
@@ -65,7 +65,7 @@ final class Observation {
         if let unit { judge(unit) }
     }
 
-    /// The process has ended; looks for its successor.
+    /// Starts to search for the next process after the end of this one.
     func processEnded() {
         stop()
         begin()
@@ -97,17 +97,17 @@ final class Observation {
         case .failed(let error): absent(error, isExpected: false)
         }
         guard isWanted else { return }
-        // The end of a process is an event; only a service can have another main process before that.
+        // The end of a process is reported by its pidfd; only a service can change its main process before that.
         switch target {
         case .process: break
         case .container where known != nil, .service where known != nil && isContainer: break
-        // A search for a container reads all of /proc.
+        // Search less often: a search for a container reads all of /proc.
         case .container, .service:
             poll?.arm(at: host.loop.now + (failures > 10 ? .seconds(10) : ObservedPushes.poll(unit)))
         }
     }
 
-    /// The process that was found cannot be judged; looks again later, because its service may change.
+    /// Rejects a process that cannot be judged, and searches again later, because its service may change.
     func refuse(_ reason: RunError) {
         known = nil
         supervisor = nil

@@ -6,7 +6,7 @@ import WatchdogCapture
 import WatchdogLinux
 import WatchdogReportStore
 
-/// Observes programs that already run and belong to someone else: `watchdogd observe`.
+/// Observes running programs that another supervisor owns: `watchdogd observe`.
 public struct Observe {
     private static let signals = [SIGINT, SIGTERM, SIGHUP]
 
@@ -20,7 +20,7 @@ public struct Observe {
     /// Observes until SIGINT, SIGTERM or SIGHUP, or until every observed process has ended.
     ///
     /// Call it on the main thread, before any other thread exists, and at most once per process: it takes over the
-    /// process's signals. It never signals what it observes.
+    /// process's signals. It never signals an observed process.
     ///
     /// - Returns: the exit code of watchdogd.
     /// - Throws: ``RunError`` if a target cannot be observed.

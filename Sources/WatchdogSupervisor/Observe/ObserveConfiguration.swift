@@ -5,33 +5,33 @@ public import WatchdogConfiguration
 public import WatchdogLinux
 import WatchdogPolicy
 
-/// What `watchdogd observe` watches, as the command line describes it.
+/// The configuration of `watchdogd observe`, from its command line.
 public struct ObserveConfiguration: Sendable {
-    /// What follows the report of a hang.
+    /// The consequence of a hang, after its report.
     public enum Consequence: String, Hashable, Sendable, CaseIterable {
-        /// Nothing: the service continues.
+        /// No consequence: the service continues.
         case report
-        /// systemd is asked to restart the service.
+        /// watchdogd requests the restart of the service from systemd.
         case restartUnit = "restart-unit"
     }
 
-    /// What is observed, without repetitions.
+    /// The observed targets, without duplicates.
     public var targets: [ObservedTarget]
     /// The service manager that knows the services.
     public var manager = ServiceBus.Manager.system
-    /// How the target is probed; nil if it is judged by `WatchdogSec=` alone.
+    /// The probe of the target; nil if only `WatchdogSec=` applies.
     public var probe: ProbeSettings?
-    /// What follows the report of a hang.
+    /// The consequence of a hang, after its report.
     public var consequence = Consequence.report
     /// The directory for reports; nil for the user's default.
     public var reportsDirectory: String?
-    /// Whether reports are printed on standard error, and no file is written.
+    /// Whether reports are printed on standard error instead of written to files.
     public var printsReports = false
-    /// How much is printed on stderr.
+    /// The amount of messages on standard error.
     public var verbosity = RunConfiguration.Verbosity.normal
-    /// How messages on standard error are written.
+    /// The format of messages on standard error.
     public var logFormat = LogFormat.text
-    /// How long to observe; nil for until SIGINT or SIGTERM.
+    /// The duration of the observation; nil to observe until a signal.
     public var duration: Duration?
 
     /// Creates a configuration with defaults for everything optional.

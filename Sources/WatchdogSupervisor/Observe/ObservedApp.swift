@@ -7,9 +7,9 @@ import WatchdogPolicy
 import WatchdogReport
 import WatchdogReportStore
 
-/// One target of `watchdogd observe`: judges its process, over restarts, and reports on it.
+/// One target of `watchdogd observe`: judges its process, across restarts, and reports hangs.
 ///
-/// It signals nothing.
+/// It never signals the process.
 ///
 /// Isolation: the loop's thread.
 final class ObservedApp {
@@ -18,12 +18,12 @@ final class ObservedApp {
     private let observation: Observation
     private let store: ReportStore
     private var launch: AppLaunch?
-    /// Launches that are over and have reports to be written.
+    /// Ended launches with reports still to be written.
     private var former: [AppLaunch] = []
 
-    /// Called when the target will never have a process again.
+    /// Called when the target can never have a process again.
     var onEnd: () -> Void = {}
-    /// Called if the target cannot be observed at the beginning.
+    /// Called if the target cannot be observed when the observation begins.
     var onRefusal: ((RunError) -> Void)?
 
     init(
@@ -40,7 +40,6 @@ final class ObservedApp {
 
     private var target: ObservedTarget { observation.target }
 
-    /// Looks for the process for the first time.
     func begin() { observation.begin() }
 
     /// Ends the observation; the process keeps running.
@@ -63,7 +62,7 @@ final class ObservedApp {
     // MARK: - One process
 
     private func follow(_ process: ObservedProcess, _ unit: ServiceUnit?) {
-        // The service has another main process although the former one lives.
+        // The service has a new main process while the old one still runs.
         if let launch { release(launch) }
         do throws(RunError) {
             try ObservedPushes.checkJudgeable(target, configuration.probe, unit)
@@ -99,14 +98,14 @@ final class ObservedApp {
             name: launch.shell.configuration.name.singleLine(limit: 64), verbosity: configuration.verbosity)
         launch.supervisor.onNotice = { [unowned self, unowned launch] notice in
             switch notice {
-            // Already reported, with more detail; an end is reported when it is handled.
+            // Reported elsewhere with more detail; an end is reported when it is handled.
             case .adopted, .exited, .transgressed: return
             default: break
             }
             host.log.tell(JournalEntry(notice, about: launch.shell.subject), line: narration.line(for: notice))
         }
         launch.supervisor.onFinish = { [unowned self, weak launch] _ in
-            // The launch is in the middle of handling its end.
+            // Deferred, because the launch is still handling its end.
             _ = host.pacer.schedule(after: .zero) { [weak self] in if let launch { self?.ended(launch) } }
         }
         launch.shell.incidents.onReport = { [unowned self, unowned launch] incident, report in
@@ -139,7 +138,7 @@ final class ObservedApp {
         onEnd()
     }
 
-    /// Does what follows a report.
+    /// Executes the consequence of a hang.
     private func act() {
         guard configuration.consequence == .restartUnit, let launch else { return }
         observation.restart { [weak self] in self?.say($0, $1, launch) }
@@ -153,7 +152,7 @@ final class ObservedApp {
 }
 
 extension ObservedProcess {
-    /// What is watched, how, and what follows a hang.
+    /// Describes what is watched, how, and the consequence of a hang.
     func words(_ name: String, _ probe: ProbeSettings?, _ unit: ServiceUnit?, restarts: Bool) -> String {
         let probe = probe.map { "probes \($0.probe.target) every \(TimeSpan.text($0.interval))" }
         let pushes = unit?.watchdogInterval.map { "expects WATCHDOG=1 every \(TimeSpan.text($0))" }

@@ -7,21 +7,21 @@ import WatchdogLinux
 import WatchdogPolicy
 import WatchdogReportStore
 
-/// What reports say about a process that someone else started.
+/// The details of an observed process in reports.
 struct ObservedDetails: Hashable, Sendable {
     var user: UInt32
     var parent: Int32
     var parentName: String
-    /// Who started it.
+    /// The owner of the process.
     var owner: String
 }
 
-/// A running process that someone else started, and what reports say of it.
+/// A running process that another supervisor started, and its details for reports.
 struct ObservedProcess: Sendable {
-    /// What a search for a target's process found.
+    /// The result of a search for a target's process.
     enum Finding: Sendable {
         case found(ObservedProcess, ServiceUnit?)
-        /// The service still has the known main process.
+        /// The service still has the same main process.
         case unchanged(ServiceUnit)
         /// The service exists and has no main process.
         case stopped(ServiceUnit)
@@ -40,15 +40,15 @@ struct ObservedProcess: Sendable {
     let parent: (pid: Int32, name: String)
     /// The directory of the cgroup that holds the service or container; nil if only descendants can be attributed.
     private(set) var cgroup: String?
-    /// Who started it, as in "runs as *nginx.service of systemd*".
+    /// The owner, as in "runs as *nginx.service of systemd*".
     let owner: String
 
-    /// Looks for the process of a target.
+    /// Searches for the process of a target.
     ///
-    /// It may wait for systemd and for the process, so it does not belong on a loop.
+    /// Blocks on systemd and on the process, so call it off the loop.
     ///
     /// - Parameters:
-    ///   - known: the main process of a service as far as it is known.
+    ///   - known: the known main process of a service; nil if unknown.
     ///   - copiers: read the memory of the process.
     static func find(
         _ target: ObservedTarget, on bus: ServiceBus, known: Int32?, by copiers: Copiers
@@ -64,7 +64,7 @@ struct ObservedProcess: Sendable {
         }
     }
 
-    /// A service; if there is none of this name, a container.
+    /// Searches for a service, and without one for a container of this name.
     private static func find(
         serviceOrContainer name: String, on bus: ServiceBus, known: Int32?, _ copiers: Copiers
     ) throws(RunError) -> Finding {
@@ -77,7 +77,7 @@ struct ObservedProcess: Sendable {
                 guard known == nil || found.process.pid == known else { throw error }
                 return .found(found, nil)
             } catch let other {
-                // It was a service, and systemd does not answer for a moment.
+                // The target was a service before, so this is a temporary failure of systemd.
                 guard known == nil else { throw error }
                 guard other.exitCode == RunError.noInput("").exitCode else { throw other }
                 throw RunError("\(error.description); \(other.description)", exitCode: error.exitCode)
@@ -102,7 +102,7 @@ struct ObservedProcess: Sendable {
         guard let pid = unit.mainProcess else { return .stopped(unit) }
         if pid == known { return .unchanged(unit) }
         var process = try ObservedProcess(pid, owner: "by systemd, as \(unit.name)", copiers)
-        // The pidfd holds the process, so its number refers to it.
+        // The open pidfd proves that the number still refers to this process.
         process.cgroup = directory(of: unit, with: pid)
         if process.cgroup == nil {
             guard (try? bus.service(name))?.mainProcess == pid else {
@@ -112,7 +112,7 @@ struct ObservedProcess: Sendable {
         return .found(process, unit)
     }
 
-    /// The directory of a service's cgroup, if the main process really is in it.
+    /// The directory of a service's cgroup, if the main process is in it.
     private static func directory(of unit: ServiceUnit, with pid: Int32) -> String? {
         guard let cgroup = unit.cgroup, let own = ProcessFacts.cgroup(pid),
             own == cgroup || own.hasPrefix(cgroup + "/")
@@ -120,7 +120,7 @@ struct ObservedProcess: Sendable {
         return Cgroup.directory(of: cgroup)
     }
 
-    /// What is known of it, instead of what a launch would have resolved.
+    /// The configuration that is known of an observed process, in place of a resolved launch.
     ///
     /// Probe commands run with watchdogd's own environment: the process chose its environment itself.
     func configuration(

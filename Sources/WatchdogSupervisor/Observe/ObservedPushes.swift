@@ -5,13 +5,14 @@ import WatchdogConfiguration
 import WatchdogLinux
 import WatchdogPolicy
 
-/// Turns what systemd knows of a service's `WATCHDOG=1` into events for the policy.
+/// Translates systemd's record of a service's `WATCHDOG=1` into events for the policy.
 ///
-/// systemd aborts the service when `WatchdogSec=` is exhausted. To capture it alive, its allowance here is shorter.
+/// systemd aborts the service when `WatchdogSec=` is exhausted. The allowance here is shorter, so that the process is
+/// still alive for the capture.
 struct ObservedPushes: Sendable {
-    /// What a change of the service means.
+    /// An event of the service.
     enum Event: Hashable, Sendable {
-        /// The service must send `WATCHDOG=1` this often; zero if it need not.
+        /// The service must send `WATCHDOG=1` this often; zero if it need not send it.
         case allowance(Duration)
         /// The service sent `WATCHDOG=1`.
         case pushed
@@ -20,7 +21,7 @@ struct ObservedPushes: Sendable {
     private static let shortestPoll = Duration.milliseconds(50)
     /// The time between two checks of a service without `WatchdogSec=`.
     static let longestPoll = Duration.seconds(1)
-    /// For the capture.
+    /// The minimum time for the capture, before systemd's deadline.
     private static let shortestMargin = Duration.milliseconds(500)
 
     private var allowance = Duration.zero
@@ -40,7 +41,7 @@ struct ObservedPushes: Sendable {
         throw .usage("cannot detect a hang of \(target.name): \(why); add a probe, such as tcp:127.0.0.1:80")
     }
 
-    /// How often to look at a service.
+    /// The polling interval for a service.
     static func poll(_ unit: ServiceUnit?) -> Duration {
         guard let interval = unit?.watchdogInterval else { return longestPoll }
         return min(max(interval / 20, shortestPoll), longestPoll)
@@ -48,7 +49,7 @@ struct ObservedPushes: Sendable {
 
     /// The allowance that ends before systemd's.
     ///
-    /// A push is noticed late by at most one poll, and the deadline counts from then.
+    /// A push is noticed up to one poll late, and the deadline starts then.
     static func allowance(within interval: Duration, poll: Duration) -> Duration {
         max(interval / 2, interval - max(interval / 8, shortestMargin) - poll)
     }

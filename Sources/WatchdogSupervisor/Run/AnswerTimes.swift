@@ -3,11 +3,11 @@
 import WatchdogBase
 import WatchdogPolicy
 
-/// How long an app's main loop took to answer.
+/// The answer times of an app's main loop.
 struct AnswerTimes: Equatable {
-    /// The longest time that an answer to a ping took, or has not come; nil without pings.
+    /// The longest time of an answer to a ping, or of waiting for one that has not come; nil without pings.
     var longest: Duration?
-    /// How long the main loop had been silent at the end, if that is a hang; a late answer would have been counted.
+    /// How long the main loop had not answered at the end, if that is a hang; a late answer counts as such.
     var silence: Duration?
 }
 

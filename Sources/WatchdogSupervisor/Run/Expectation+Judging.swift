@@ -3,7 +3,7 @@
 import WatchdogBase
 import WatchdogPolicy
 
-/// The results of a run, which expectations are checked against.
+/// The results of a run, against which expectations are checked.
 struct RunFacts {
     /// How the run ended.
     var outcome: Outcome
@@ -11,30 +11,28 @@ struct RunFacts {
     var end: String
     /// In order.
     var incidents: [Incident]
-    /// When the launch reached a moment, counted from its beginning.
+    /// The times at which the launch reached its moments, from its beginning.
     var moments: [Expectation.Moment: Duration]
-    /// How many answers took longer than the threshold of hangs, and the longest of them.
+    /// The number of answers above the hang threshold, and the longest of them.
     var hangs: (count: Int, longest: Duration)
-    /// How long the main loop took to answer.
     var answers: AnswerTimes
     /// The verdict of the last report; nil without a report.
     var verdict: String?
     /// The functions of the thread that the last report is about, innermost first; nil without a report.
     var frames: [String]?
-    /// What the thread that the last report is about waits for, and who holds it; nil if it does not wait, or without a
+    /// The wait of the thread that the last report is about, and the holder; nil if it does not wait, or without a
     /// report.
     var wait: String?
 }
 
 extension Expectation {
-    /// Whether a run meets the expectation, and what it did.
+    /// Whether a run meets an expectation, and what happened.
     struct Judgement: Equatable {
         var isMet: Bool
         /// A clause for "expected ready, but …".
         var actual: String
     }
 
-    /// Judges a run.
     func judgement(of run: RunFacts) -> Judgement {
         switch self {
         case .reported(let code, let event):
@@ -66,7 +64,8 @@ extension Expectation {
         }
     }
 
-    /// Whether the words for a wait match a condition: `tcp:10.0.0.1:443` requires a TCP socket and this address.
+    /// Whether the description of a wait matches a condition: `tcp:10.0.0.1:443` requires a TCP socket and this
+    /// address.
     private static func names(_ text: String, in wait: String) -> Bool {
         let (wait, text) = (wait.lowercased(), text.lowercased())
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
@@ -103,7 +102,7 @@ extension Expectation {
                 isMet: run.hangs.count == 0,
                 actual: "\(run.hangs.count) hung, \(run.hangs.longest.brief) at the longest")
         }
-        // Without pings nothing is known: a program that does not answer must not pass.
+        // Without pings there is no evidence, and a program that does not answer must not pass.
         guard let longest = run.answers.longest else {
             return Judgement(isMet: false, actual: "no ping was answered: \(run.end)")
         }

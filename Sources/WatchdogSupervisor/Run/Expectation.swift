@@ -7,11 +7,11 @@ public import WatchdogPolicy
 public enum Expectation: Hashable, Sendable, CustomStringConvertible {
     /// A moment of a launch.
     public enum Moment: String, CaseIterable, Sendable {
-        /// The app is ready.
+        /// The app reports that it is ready.
         case ready
-        /// The app has shown itself.
+        /// The app reports its first frame.
         case firstFrame = "first-frame"
-        /// The app does what it was launched for.
+        /// The app reports that it does its actual work.
         case useful
     }
 
@@ -19,23 +19,23 @@ public enum Expectation: Hashable, Sendable, CustomStringConvertible {
     case reported(TerminationCode, WatchdogEvent?)
     /// The app is killed with this code for this event; nil stands for any event.
     case killed(TerminationCode, WatchdogEvent?)
-    /// The launch reaches a moment, in time if there is a limit.
+    /// The launch reaches a moment, within the limit if there is one.
     case reached(Moment, within: Duration?)
     /// The app exits by itself with this code.
     case exit(code: Int32)
     /// No answer takes longer than this; nil stands for the threshold of hangs.
     case noHang(over: Duration?)
-    /// Nothing is reported.
+    /// No incident is reported.
     case noIncident
-    /// The stack of the thread that the last report is about has a function whose name contains this.
+    /// A function on the stack of the last report's thread has a name that contains this text.
     case frame(String)
-    /// The verdict of the last report contains this.
+    /// The verdict of the last report contains this text.
     case verdict(String)
-    /// What the thread that the last report is about waits for contains this; `tcp:`, `udp:`, `unix:` and `pipe:` stand
-    /// for that kind of descriptor.
+    /// The wait of the last report's thread contains this text; `tcp:`, `udp:`, `unix:` and `pipe:` match descriptors
+    /// of that kind.
     case blocked(on: String)
 
-    /// Why a text is not an expectation.
+    /// A syntax error in an expectation.
     public struct SyntaxError: Error, Equatable, Sendable, CustomStringConvertible {
         /// One sentence without a period.
         public let description: String
@@ -71,7 +71,7 @@ public enum Expectation: Hashable, Sendable, CustomStringConvertible {
             guard let moment = Moment(rawValue: name.lowercased()), limit.first ?? "within" == "within",
                 limit.isEmpty || !span.isEmpty
             else { throw SyntaxError(description: "cannot expect \"\(text)\"; write \"\(name) within 400ms\"") }
-            // Only readiness has an allowance: a run that waits for another moment would never end.
+            // Only readiness has an allowance: waiting for another moment without a limit might never end.
             guard moment == .ready || !limit.isEmpty else {
                 throw SyntaxError(description: "\"\(text)\" has no limit; write \"\(name) within 400ms\"")
             }
@@ -107,7 +107,7 @@ public enum Expectation: Hashable, Sendable, CustomStringConvertible {
         return (code, event)
     }
 
-    /// The words as a text, without the quotation marks around it.
+    /// The words joined into a text, without surrounding quotation marks.
     private static func unquoted(_ words: [String]) -> String {
         let text = words.joined(separator: " ")
         guard text.count > 2, text.hasPrefix("\""), text.hasSuffix("\"") else { return text }

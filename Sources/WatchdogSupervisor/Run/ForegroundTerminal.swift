@@ -3,7 +3,7 @@
 import Glibc
 import WatchdogLinux
 
-/// The terminal on standard input, if this process is in its foreground and can lend it to the program.
+/// The terminal on standard input, if this process is in its foreground and can pass it to the program.
 ///
 /// Isolation: the loop's thread.
 struct ForegroundTerminal {
@@ -19,7 +19,6 @@ struct ForegroundTerminal {
         self.settings = settings
     }
 
-    /// The terminal's descriptor.
     var descriptor: Int32 { terminal.descriptor }
 
     /// Whether this process group is in the foreground.

@@ -5,13 +5,13 @@ import WatchdogConfiguration
 import WatchdogLinux
 import WatchdogPolicy
 
-/// What to do about a run that nothing watches for hangs.
+/// Advice for a run that has no hang detection.
 struct HangAdvice: Hashable {
-    /// The option that would watch it: `--probe tcp:127.0.0.1:8000`; nil if something does.
+    /// The option that would detect hangs, such as `--probe tcp:127.0.0.1:8000`; nil if hangs are detected.
     let option: String?
 
     /// - Parameters:
-    ///   - isWatched: whether something watches the program for hangs.
+    ///   - isWatched: whether hangs of the program are detected.
     ///   - arguments: its command line.
     init(isWatched: Bool, _ arguments: [String], _ readiness: ReadinessSetting) {
         guard !isWatched else {
@@ -30,16 +30,16 @@ struct HangAdvice: Hashable {
             isWatched: launch.supervisor.machine.isWatched, configuration.arguments.map(\.description), readiness)
     }
 
-    /// Says on standard error what there is to say about a program that has become ready.
+    /// Prints the advice about a program that has become ready, if there is any.
     func say(in narration: Narration, ready source: ReadinessSource) {
         guard narration.verbosity != .quiet, let line = line(about: narration.name, ready: source) else { return }
         StandardError.mention(line)
     }
 
-    /// The line about a program that has become ready; nil if something watches it, or if that is not known yet.
+    /// The line about a program that has become ready; nil if hangs are detected, or if that is not known yet.
     ///
-    /// One that says itself that it is ready may begin to answer or to push; of one that is ready as soon as it runs,
-    /// nothing is known. A command that ends soon is never found ready.
+    /// A program that reports its own readiness may start to answer pings or to push later. A program that counts as
+    /// ready once it runs has shown nothing yet. A short command never becomes ready.
     func line(about name: String, ready source: ReadinessSource) -> String? {
         guard let option, source == .assumed || source == .probe else { return nil }
         return "nothing watches \(name) for hangs; add \(option)"

@@ -5,7 +5,7 @@ import WatchdogBase
 import WatchdogLinux
 import WatchdogPolicy
 
-/// Keys that control the app, read from the terminal; the program's standard input is empty.
+/// Reads keys from the terminal that control the app; the program's standard input is empty.
 ///
 /// Isolation: the loop's thread.
 final class Keyboard {
@@ -45,7 +45,7 @@ final class Keyboard {
     private func read() {
         var buffer = [UInt8](repeating: 0, count: 64)
         let count = Glibc.read(terminal.number, &buffer, buffer.count)
-        // The terminal is gone; SIGHUP handles the rest.
+        // The terminal has hung up; SIGHUP follows and ends the run.
         guard count > 0 || errno == EAGAIN || errno == EINTR else {
             source?.cancel()
             return

@@ -3,7 +3,7 @@
 import WatchdogBase
 import WatchdogLinux
 
-/// Makes the end of a run wait for names that its reports lack, for a moment.
+/// Delays the end of a run briefly, for symbol names that its reports still lack.
 ///
 /// Isolation: the loop's thread.
 final class NamesWait {
@@ -13,14 +13,14 @@ final class NamesWait {
         case over
     }
 
-    /// How long it waits.
+    /// The maximum delay.
     static let patience = Duration.seconds(10)
 
     private let host: Host
     private var timer: Timer?
     private var state = State.idle
 
-    /// - Parameter end: called when the time is over.
+    /// - Parameter end: called when the delay is over.
     init(on host: Host, end: @escaping () -> Void) throws(LinuxError) {
         self.host = host
         timer = try host.timer { [unowned self] _ in
@@ -29,7 +29,7 @@ final class NamesWait {
         }
     }
 
-    /// Whether nothing is left to wait for; the first call begins the wait.
+    /// Whether the wait is over or unnecessary; the first call starts it.
     func isOver() -> Bool {
         guard host.reportWriter.awaitsNames, state != .over else { return true }
         if state == .idle {

@@ -7,7 +7,7 @@ import WatchdogPolicy
 extension Outcome {
     /// The exit code of a run that ended this way.
     ///
-    /// - Parameter failure: why the program was not started.
+    /// - Parameter failure: the reason why the program was not started.
     func exitCode(ofFailure failure: (any Error)?) -> Int32 {
         switch cause {
         case .spawnFailed:

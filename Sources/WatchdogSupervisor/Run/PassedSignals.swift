@@ -2,13 +2,14 @@
 
 import Glibc
 
-/// The signals that `watchdogd run` handles on behalf of its program: all that a process can take over, except its own.
+/// The signals that `watchdogd run` handles on behalf of its program: all signals that can be handled, except those
+/// that watchdogd itself needs.
 enum PassedSignals {
-    /// Signals that ask a program to stop; by default, they have no effect in an orphaned process group.
+    /// Job-control signals; with the default action, the kernel ignores them in an orphaned process group.
     static let stops: Set<Int32> = [SIGTSTP, SIGTTIN, SIGTTOU]
 
-    /// Signals that cannot be blocked, that the kernel sends to watchdogd for its own children, output and files, and
-    /// those of its own faults.
+    /// Signals that cannot be blocked, that the kernel sends to watchdogd about its own children, output and files, and
+    /// those for its own program errors.
     private static let own: Set<Int32> = [
         SIGKILL, SIGSTOP, SIGCHLD, SIGPIPE, SIGXFSZ, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS,
     ]

@@ -8,11 +8,11 @@ import WatchdogPolicy
 import WatchdogRemote
 import WatchdogVerdict
 
-/// The socket of the program that drives a run: requests come in, events go out, and its end is the app's end.
+/// The socket of the program that drives a run: it sends requests and receives events, and closing it ends the app.
 ///
 /// Isolation: the loop's thread.
 final class RemoteControl {
-    /// A driver that leaves more than this unread is treated as gone.
+    /// The maximum number of unread bytes; beyond it, the driver counts as gone, and the app is killed.
     private static let mostUnread = 1 << 20
 
     private let socket: OwnedDescriptor
@@ -25,7 +25,7 @@ final class RemoteControl {
     /// Called with each fault that the driver injects.
     var onFault: (Fault) -> Void = { _ in }
 
-    /// Takes an inherited socket; throws ``RunError`` if it is not a connected Unix stream socket.
+    /// Takes over an inherited socket; throws ``RunError`` if it is not a connected Unix stream socket.
     init(_ number: Int32, _ supervisor: Supervisor, on loop: EventLoop) throws {
         var address = sockaddr_un()
         var length = socklen_t(MemoryLayout<sockaddr_un>.size)
@@ -105,7 +105,7 @@ final class RemoteControl {
         supervisor.requestTermination()
     }
 
-    /// Kills the app: nobody is left who could end it.
+    /// Kills the app after the driver's end, because no other program could end it.
     private func abandoned() {
         guard source != nil else { return }
         source?.cancel()
@@ -140,7 +140,7 @@ final class RemoteControl {
         tell(.state(state: now.rawValue))
     }
 
-    /// Sends an event, or keeps it until the driver reads.
+    /// Sends an event to the driver, and queues it while the socket is full.
     func tell(_ event: RemoteEvent) {
         guard source != nil, let line = try? encoder.encode(event) else { return }
         unsent += Array(line) + [UInt8(ascii: "\n")]
@@ -148,7 +148,7 @@ final class RemoteControl {
         if unsent.count > Self.mostUnread { abandoned() }
     }
 
-    /// Sends what is left, for as long as the driver reads, up to a second.
+    /// Sends the queued events, while the driver reads them, for at most one second.
     func finish() { flush(within: .seconds(1)) }
 
     private func flush(within limit: Duration) {

@@ -34,19 +34,20 @@ public struct Run {
         StandardStreams.openMissing()
         StandardError.use(configuration.logFormat, app: configuration.spec.name)
         if let obstacle = Machine.obstacle { throw RunError.systemFailure(obstacle) }
-        // Before a fault gives the run a network of its own, where nobody could reach the port.
+        // Bound before a fault moves the run to its own network namespace, where clients could not reach the port.
         let listener = try configuration.metrics.listen()
-        // Before all that reads files, which may lie there.
+        // Before anything reads files, because the disks may cover them.
         let surroundings = try FaultSurroundings(configuration.preparedFaults)
         // Fork before there is a second thread or much memory to copy.
         let sources = try ProcessSources.forked()
         defer { sources.end() }
-        // Block before the first thread starts: the kernel delivers a signal to any thread that does not block it.
-        // One of them is SIGTTOU: while the program has the terminal, our own output would stop us under `stty tostop`:
-        // termios(3).
+        // Block the signals before the first thread starts: the kernel delivers a signal to any thread that does not
+        // block it. One of them is SIGTTOU: while the program has the terminal, our own output would stop us under
+        // `stty tostop`: termios(3).
         SignalSource.block(signals + [SIGCHLD])
         signal(SIGPIPE, SIG_IGN)
-        // A report that exceeds the file size limit is an error to report, not a reason to die.
+        // Without SIGXFSZ, write(2) fails with EFBIG beyond the file size limit, so an oversized report is an ordinary
+        // error.
         signal(SIGXFSZ, SIG_IGN)
         if let warning = configuration.spec.warning(ofGracePeriod: configuration.gracePeriod) {
             StandardError.say(warning)
@@ -60,7 +61,7 @@ public struct Run {
         launch.attributes.recordsStartup = configuration.recordsStartup
         launch.launchingEvent = configuration.script?.launchingEvent
         let socket = try configuration.controlPath.map { path throws(RunError) in try RunControl.bind(path) }
-        // In case the run fails before anybody serves it.
+        // In case the run fails before the socket is served.
         defer { socket?.remove() }
         do {
             try Subreaper.become()
@@ -105,7 +106,7 @@ public struct Run {
             try RunControl(socket, for: app, meter, of: configuration.spec, on: loop, closer: host.closer)
         }
         defer { control?.stop() }
-        // Before the host asks for real-time scheduling, which threads would inherit.
+        // Before the host sets real-time scheduling, which new threads would inherit.
         let outlets = try MetricsOutlets(configuration.metrics, listener, of: meter)
         defer { outlets.stop() }
         let keyboard = configuration.readsKeys ? try Keyboard(app.supervisor, on: loop) : nil

@@ -4,7 +4,7 @@ public import WatchdogConfiguration
 public import WatchdogLinux
 public import WatchdogPolicy
 
-/// One run of one program in the foreground, as the command line describes it.
+/// The configuration of a foreground run, from its command line.
 public struct RunConfiguration: Sendable {
     /// The target of a readiness probe.
     public enum Probe: Hashable, Sendable {
@@ -14,17 +14,17 @@ public struct RunConfiguration: Sendable {
         case command(String)
     }
 
-    /// How much is printed on stderr.
+    /// The amount of messages on standard error.
     public enum Verbosity: Sendable {
-        /// Failures and kills.
+        /// Only failures and kills.
         case quiet
-        /// Also what explains unexpected delays.
+        /// Also messages that explain unexpected delays.
         case normal
-        /// Everything.
+        /// All messages.
         case verbose
     }
 
-    /// Where the JSON summary goes.
+    /// The destination of the JSON summary.
     public enum SummaryTarget: Hashable, Sendable {
         /// Standard output.
         case standardOutput
@@ -32,9 +32,9 @@ public struct RunConfiguration: Sendable {
         case file(String)
     }
 
-    /// The allowances and everything else the policy needs.
+    /// The allowances and all other parameters of the policy.
     public var spec: AppSpec
-    /// The command and its arguments, byte for byte; for an app, only the program.
+    /// The command and its arguments, which need not be UTF-8; for an app, only the program.
     public var command: [ByteString]
     /// The app to run instead of a command.
     let app: AppConfiguration?
@@ -48,39 +48,39 @@ public struct RunConfiguration: Sendable {
     public var keepsStacks = false
     /// Whether the kernel records how the program starts, for the phases of its launch.
     public var recordsStartup = true
-    /// What runs after each report; nil for nothing, or for the command of the app's file.
+    /// The hook that runs after each report; nil for none, or for that of the app's file.
     public var onIncident: IncidentHook?
     /// The directory for reports; nil for the user's default.
     public var reportsDirectory: String?
-    /// Whether journal entries carry reports.
+    /// Whether journal entries contain reports.
     public var reportsInJournal = true
-    /// Whether reports are printed on standard error, and no file is written.
+    /// Whether reports are printed on standard error instead of written to files.
     public var printsReports = false
-    /// The file for a short message that says why the program was killed; nil for none.
+    /// The file for a short message about the cause of a kill; nil for none.
     public var terminationMessage: String?
-    /// The time from an engine's request to end the container to its kill; nil if it is not known.
+    /// The time between a container engine's SIGTERM and its SIGKILL; nil if unknown.
     public var gracePeriod: Duration?
     /// The control socket's path; nil for none.
     public var controlPath: String?
-    /// Where metrics go; a run writes no file.
+    /// The outlets for metrics; a run writes no metrics file.
     public var metrics = MetricsSettings()
-    /// How messages on standard error are written.
+    /// The format of messages on standard error.
     public var logFormat = LogFormat.text
-    /// The version of the program; nil if it is not known.
+    /// The version of the program; nil if unknown.
     public var appVersion: String?
-    /// Where the launch is kept; nil if it is not.
+    /// The history that stores the launch; nil for none.
     public var history: HistorySettings?
-    /// Where the JSON summary goes, if one is wanted.
+    /// The destination of the JSON summary; nil for none.
     public var summary: SummaryTarget?
-    /// What determines the exit code; all of it has to come.
+    /// The expectations that determine the exit code; all must be met.
     public var expectations: [Expectation] = []
-    /// How long after its launch the program is asked to terminate; nil if it is not.
+    /// The time from the launch to a request to terminate; nil for no request.
     public var runTime: Duration?
-    /// What goes wrong with the run, and when; the times are not scaled.
+    /// The faults to inject, with their times, which are not scaled.
     public var faults: [Fault] = []
-    /// Where the trace for `watchdogd simulate` goes; nil for none.
+    /// The file for the trace that `watchdogd simulate` reads; nil for none.
     public var trace: String?
-    /// Where the results of the expectations and of the script go.
+    /// The files for the results of the expectations and of the script.
     public var resultFiles = TestResultFiles()
     /// The user to run as.
     public var user: String?
@@ -88,22 +88,22 @@ public struct RunConfiguration: Sendable {
     public var workingDirectory: String?
     /// Variables set in addition to watchdogd's own environment, in order.
     public var environment: [(name: String, value: String)]
-    /// How much is printed on stderr.
+    /// The amount of messages on standard error.
     public var verbosity: Verbosity
-    /// What is done with the program and expected of it; the end of the script ends the run.
+    /// The script that drives and checks the program; its end ends the run.
     public var script: LifecycleScript?
     /// The factor that the spec's times were multiplied by; it also applies to the script's `sleep`.
     public var timeScale: Double = 1
-    /// Whether keys control the app; the program's standard input is then empty.
+    /// Whether keys on the terminal control the app; the program's standard input is then empty.
     public var readsKeys = false
-    /// The inherited socket of the program that drives the run; nil if none does.
+    /// The inherited socket of the program that drives the run; nil without one.
     public var remote: Int32?
-    /// Whether to draw the launch when the run is over.
+    /// Whether to draw the launch after the run.
     public var showsLaunch = false
 
-    /// The faults for which something is prepared before the launch, among them those of the script.
+    /// The faults that need preparation before the launch, including those of the script.
     var preparedFaults: [Fault] { faults + (script?.faults ?? []) }
-    /// Whether the app may be asked to block its main loop.
+    /// Whether a fault may block the app's main loop.
     var allowsHangs: Bool { remote != nil || preparedFaults.contains { $0.kind == .mainHang } }
 
     /// The files and sockets that the run creates, besides reports.

@@ -5,7 +5,7 @@ import WatchdogControl
 import WatchdogLinux
 import WatchdogPolicy
 
-/// Answers requests on a run's control socket: queries about its program, and none that would change it.
+/// Answers requests on a run's control socket: queries only, no changes.
 ///
 /// Isolation: the loop's thread.
 final class RunControl: ControlHandler {
@@ -44,7 +44,6 @@ final class RunControl: ControlHandler {
         }
     }
 
-    /// Closes all connections, and removes the socket.
     func stop() {
         server?.stop()
         socket.remove()

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why a run did not start.
+/// The reason why a run did not start.
 public struct RunError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// One sentence without a period that names the option or the command, and what to do.
+    /// The error: one sentence without a period, with the option or command and the remedy.
     public let description: String
     /// The exit code: 125 to 127 as in env(1), or one from sysexits.h.
     public let exitCode: Int32

@@ -7,9 +7,9 @@ import WatchdogReport
 import WatchdogReportStore
 import WatchdogVerdict
 
-/// All that is expected of a run: when it may end, and what came of it.
+/// The expectations of a run, and their results.
 struct RunExpectations {
-    /// One expectation and what the run did.
+    /// An expectation and its result.
     struct Result: Equatable {
         let expectation: Expectation
         let judgement: Expectation.Judgement
@@ -19,13 +19,13 @@ struct RunExpectations {
 
     init(_ expectations: [Expectation]) { self.expectations = expectations }
 
-    /// Whether the run has shown all that is expected of it, because only its launch matters and its moments have come.
+    /// Whether all expectations are decided, because they are about the launch only and its moments have come.
     func areDecided(by moments: [Expectation.Moment: Duration]) -> Bool {
         !expectations.isEmpty
             && expectations.allSatisfy { $0.launchMoment.map { moments[$0.moment] != nil } ?? false }
     }
 
-    /// How long after its launch a run still has something to show; nil if that is not limited.
+    /// The time after the launch at which all expectations are decided; nil without a limit.
     var limit: Duration? {
         let limits = expectations.map { $0.launchMoment?.limit }
         return limits.contains(nil) ? nil : limits.compactMap(\.self).max()
@@ -38,7 +38,7 @@ struct RunExpectations {
         expectations.map { Result(expectation: $0, judgement: $0.judgement(of: run)) }
     }
 
-    /// The moments of a launch that have come.
+    /// The moments that the launch has reached.
     static func moments(
         launchedAt: Instant?, ready: Duration?, trace: LaunchTrace
     ) -> [Expectation.Moment: Duration] {
@@ -51,9 +51,9 @@ struct RunExpectations {
     }
 }
 
-/// The report of a run's last incident, as far as results need it.
+/// The parts of the last incident's report that results need.
 struct ReportedStack {
-    /// More text than this no CI service shows.
+    /// The maximum length of the text; CI services show no more than this.
     private static let longest = 64 << 10
 
     private let report: Report
@@ -76,7 +76,7 @@ struct ReportedStack {
         return threads.indices.contains(index) ? threads[index].frames.compactMap(\.symbol) : []
     }
 
-    /// What that thread waits for, and who holds it; nil if it does not wait.
+    /// The wait of that thread, and the holder; nil if it does not wait.
     var wait: String? {
         let (waits, thread) = (report.body.linux?.waits ?? [], report.faultingStack?.id)
         return (waits.first { $0.thread == thread } ?? waits.first).map { wait in
@@ -84,7 +84,7 @@ struct ReportedStack {
         }
     }
 
-    /// The report as people read it, without its binary images: their list is long, and whoever needs it has the file.
+    /// The report as text, without its binary images: the list is long, and the file has it.
     var text: String {
         let whole = TextRenderer.render(report)
         let end = whole.firstRange(of: "\nBinary Images:")?.lowerBound ?? whole.endIndex
@@ -95,7 +95,7 @@ struct ReportedStack {
 extension TestSuite {
     /// The results of a run: one test for each expectation and each step of its script.
     ///
-    /// A run without any is one test, which passed if the exit code is 0.
+    /// A run without expectations and script is one test, which passes if the exit code is 0.
     init(
         run name: String, results: [RunExpectations.Result], script: ScriptRecord?, exit: Int32, end: String,
         duration: Duration, crashLog: String?

@@ -7,7 +7,7 @@ import WatchdogMetrics
 import WatchdogPolicy
 import WatchdogVerdict
 
-/// Counts what the program of a run does, for its metrics.
+/// Counts the events of a run's program, for its metrics.
 ///
 /// Isolation: the loop's thread.
 final class RunMeter: MetricsSource {
@@ -16,7 +16,7 @@ final class RunMeter: MetricsSource {
     let started = Duration(since1970: .now())
     let invalidFileCount = 0
     private(set) var failedReports = 0
-    /// As far as the session reported it.
+    /// Updated by the session.
     var droppedLines = 0
     private(set) lazy var metrics = MetricsCollection(of: self)
 
@@ -68,7 +68,7 @@ final class RunMeter: MetricsSource {
 }
 
 extension AppState {
-    /// The state of the program of a run, which is launched as soon as the run begins.
+    /// The state of the program of a run, which is launched when the run begins.
     init(ofRun machine: ProcessMachine) {
         self = machine.phase == .idle ? .launching : AppState(machine.phase)
     }

@@ -5,7 +5,7 @@ import WatchdogLinux
 import WatchdogPolicy
 import WatchdogWire
 
-/// Passes the program's notifications on to watchdogd's own service manager, so that a unit keeps its `Type=notify`:
+/// Forwards the program's notifications to watchdogd's own service manager, so that a unit keeps its `Type=notify`:
 /// sd_notify(3).
 ///
 /// Isolation: the loop's thread.
@@ -15,9 +15,9 @@ final class RunNotifier {
     private var signOfLife: Timer?
     private var isReloading = false
 
-    /// Connects to the service manager; nil if none listens.
+    /// Connects to the service manager; nil without one.
     ///
-    /// An invalid inherited variable must not keep a program from running.
+    /// An invalid inherited variable must not prevent the program from running.
     static func connect(hearing supervisor: Supervisor, on loop: EventLoop) -> RunNotifier? {
         do throws(LinuxError) {
             return try RunNotifier(hearing: supervisor, on: loop)
@@ -27,9 +27,9 @@ final class RunNotifier {
         }
     }
 
-    /// Connects to the service manager; nil if none listens.
+    /// Connects to the service manager; nil without one.
     ///
-    /// - Throws: if `NOTIFY_SOCKET` does not name a socket that can be sent to.
+    /// - Throws: if `NOTIFY_SOCKET` is not the address of a usable socket.
     private init?(hearing supervisor: Supervisor, on loop: EventLoop) throws(LinuxError) {
         guard let notifier = try ServiceNotifier(on: loop) else { return nil }
         self.notifier = notifier
@@ -39,7 +39,7 @@ final class RunNotifier {
             notifier.say(["EXTEND_TIMEOUT_USEC=\(duration.wholeMicroseconds)"])
         }
         guard let interval = ServiceManager.watchdogInterval else { return }
-        // The program's own deadline is watchdogd's business; systemd watches watchdogd.
+        // systemd's deadline applies to watchdogd itself; watchdogd judges the program.
         signOfLife = try loop.timer { [unowned self] _ in
             notifier.mention("WATCHDOG=1")
             signOfLife?.arm(at: loop.now + interval / 2)
@@ -55,7 +55,7 @@ final class RunNotifier {
         }
     }
 
-    /// The program reports a reload, or that it is ready again.
+    /// Forwards the program's report of a reload, or of readiness after it.
     private func heard(_ message: NotifyMessage) {
         if message.isReloading {
             isReloading = true

@@ -11,12 +11,12 @@ import WatchdogReport
 import WatchdogReportStore
 import WatchdogVerdict
 
-/// Executes the effects of the ``AppMachine`` of a program in the foreground, and reports on them: lines while it runs,
-/// and the summary and the exit code at its end.
+/// Executes the effects of the ``AppMachine`` of a program in the foreground, and reports: messages during the run,
+/// then the summary and the exit code.
 ///
 /// Isolation: the loop's thread.
 final class RunSession {
-    /// Of ``BlockingWork``; a run has only one app.
+    /// The lane of ``BlockingWork``; a run has only one app.
     private static let lane = 0
 
     private let configuration: RunConfiguration
@@ -29,14 +29,14 @@ final class RunSession {
     private let loop: EventLoop
     private let log: EventLog
     private let narration: Narration
-    /// Keeps the launch; nil if it is not kept.
+    /// Stores the launch; nil without history.
     private let history: LaunchHistory?
     private var script: ScriptRunner?
     private var remote: RemoteControl?
     private var faults: FaultInjector?
     private var trace: TraceFile?
     private let expectations: RunExpectations
-    /// Asks the program to terminate when everything that is expected of the run has been seen, or its time is over.
+    /// Terminates the program when all expectations are decided, or when the run time is over.
     private var end: Timer?
     private var readiness: RunSummary.Launch?
     private var reports: [Int: ReportOutcome] = [:]
@@ -48,9 +48,9 @@ final class RunSession {
     private var crashReport: ReportOutcome?
     private let terminationMessage: TerminationMessageFile?
     private let notifier: RunNotifier?
-    /// An app can cause any number of messages.
+    /// Rate limit of messages, because an app can cause any number of them.
     private var limiter = TokenBucket(capacity: 50, perSecond: 10)
-    /// Messages that were dropped because there were too many or nobody read standard error.
+    /// Messages that were dropped by the rate limit, or because standard error was blocked.
     private var unwritten = 0 { didSet { meter.droppedLines = unwritten } }
 
     init(
@@ -127,7 +127,7 @@ final class RunSession {
             loop.exit(code: RunError.internalFailure("").exitCode)
         case .publish: break
         case .cancelCreation, .save, .saveSoon, .forget, .resume, .adopt, .killRemains, .inspect, .answer:
-            break  // A run has no further launch, no clients and no next watchdogd.
+            break  // A run has no relaunch, no clients and no handover.
         }
     }
 
@@ -142,7 +142,7 @@ final class RunSession {
         driver.receive(.ended(launch.id, .init(outcome, hasPendingReports: launch.hasPendingReports, reason: "")))
     }
 
-    /// Concludes the run once the report, which may finish after the app's death, is written.
+    /// Ends the run once the report, which may finish after the app's death, is written.
     private func concludeIfReported() {
         let isOver = driver.machine.isAtRest && script?.isOver != false && !launch.hasHooks
         guard !isConcluded, isOver, let outcome, names?.isOver() != false else { return }
@@ -203,7 +203,7 @@ final class RunSession {
         remote?.tell(.incident(RemoteIncident(incident, report)))
         incidents = incidents.map { $0.id == incident.id ? incident : $0 }
         let lines = narration.lines(of: incident, pid: shell.pid, report)
-        // If the incident is not enforced, the app lives on and has deadlines to keep.
+        // Without enforcement, the app continues, and the loop must not block: its deadlines are still running.
         let patience: Duration = incident.isEnforced ? .seconds(1) : .zero
         let isTold = log.tell(entry(incident, report), line: lines, within: patience)
         if !isTold { unwritten += 1 }
@@ -273,7 +273,7 @@ final class RunSession {
         return exitCode
     }
 
-    /// The exit code after a file of the run is written: 0 becomes that of a failure, which is printed.
+    /// Writes a file and returns the exit code; if writing fails, prints the error and replaces 0.
     private func completed(_ exitCode: Int32, _ write: () throws(RunError) -> Void) -> Int32 {
         do throws(RunError) {
             try write()
@@ -299,13 +299,12 @@ final class RunSession {
         remote?.finish()
     }
 
-    /// The last report that was written or printed.
     private var lastReport: ReportOutcome? {
         [crashReport, incidents.last.flatMap { reports[$0.id] }].compactMap(\.self)
             .first { $0.path != nil || $0.printed != nil }
     }
 
-    /// Why the program ended, if it was killed, crashed or could not be started; nil otherwise.
+    /// The cause of a kill, a crash or a failed start; nil otherwise.
     private func terminationText(_ outcome: Outcome) -> String? {
         switch (outcome.cause, outcome.status) {
         case (.watchdog(let incident), _):
@@ -349,7 +348,7 @@ final class RunSession {
         readiness = launch
     }
 
-    /// Draws the launch at the end of the run, because marks about it may arrive after it is over.
+    /// Draws the launch at the end of the run, because marks may arrive after the launch.
     private func drawLaunch() {
         guard configuration.showsLaunch || configuration.verbosity == .verbose,
             let launchedAt = supervisor.machine.launchedAt,
@@ -364,7 +363,7 @@ final class RunSession {
         StandardError.show(picture.text)
     }
 
-    /// How the launch ended, and when; nil for a process that never ran.
+    /// The end of the launch and its time; nil for a process that never ran.
     private func launchEnd(since launchedAt: Instant) -> (LaunchPicture.End, Duration)? {
         if let duration = supervisor.machine.launchDuration { return (.ready, duration) }
         if case .watchdog(let incident) = outcome?.cause { return (.killed, incident.decidedAt - launchedAt) }

@@ -5,7 +5,7 @@ import WatchdogPolicy
 import WatchdogReport
 
 extension RunSummary.Launch {
-    /// The launch with what the app reported about it.
+    /// Adds the app's own reports to the launch.
     func adding(_ trace: LaunchTrace, launchedAt: Instant?, ready: Duration?) -> Self {
         var launch = self
         launch.add(trace, launchedAt: launchedAt, ready: ready)

@@ -10,7 +10,7 @@ struct RunSummary: Codable, Equatable {
         var milliseconds: Double
         var source: String
         var firstFrameMilliseconds: Double?
-        /// When the app reported that it does what it was launched for.
+        /// The time at which the app reported that it does its actual work.
         var usefulMilliseconds: Double?
         /// From the launch to the end of its last task; absent while a task is open.
         var extendedMilliseconds: Double?
@@ -50,7 +50,7 @@ struct RunSummary: Codable, Equatable {
         var startMilliseconds: Double
         /// Absent for an event, and for an interval that had not ended.
         var milliseconds: Double?
-        /// `interval` or `event`.
+        /// Either `interval` or `event`.
         var kind: String
         var isOnMainThread: Bool
     }
@@ -135,7 +135,7 @@ struct RunSummary: Codable, Equatable {
     struct ExpectationResult: Codable, Equatable {
         var expected: String
         var isMet: Bool
-        /// What the run did; absent for all expectations together.
+        /// What happened instead; absent for the total of all expectations.
         var actual: String?
     }
 
@@ -158,12 +158,12 @@ struct RunSummary: Codable, Equatable {
     var report: String?
     var status: String?
     var summary: String?
-    /// All expectations together.
+    /// The total of all expectations.
     var expectation: ExpectationResult?
-    /// Each of them.
+    /// The single expectations.
     var expectations: [ExpectationResult]?
     var script: Script?
-    /// The faults that were to be injected.
+    /// The planned faults, injected or not.
     var faults: [Fault]?
     var lifecycle: Lifecycle?
     var exitCode: Int32

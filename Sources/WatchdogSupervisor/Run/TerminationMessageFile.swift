@@ -4,11 +4,13 @@ import WatchdogLinux
 import WatchdogPolicy
 import WatchdogRendering
 
-/// The file that an orchestrator shows as the reason why the container ended; it never makes a run fail.
+/// The file whose text an orchestrator shows as the cause of the container's end.
+///
+/// Errors never fail a run.
 struct TerminationMessageFile {
     private let path: String
 
-    /// Checks the file; one that cannot be written to is one warning, and nil.
+    /// Checks the file; if it is not writable, prints one warning and returns nil.
     init?(_ path: String) {
         do throws(LinuxError) {
             try AtomicFile.check(path)
@@ -19,7 +21,7 @@ struct TerminationMessageFile {
         self.path = path
     }
 
-    /// Writes a message, unless there is none.
+    /// Writes the message; does nothing for nil.
     func write(_ message: String?) {
         guard let message else { return }
         do throws(LinuxError) {
@@ -31,7 +33,7 @@ struct TerminationMessageFile {
 }
 
 extension Narration {
-    /// Why the watchdog killed the program.
+    /// The message about a kill by the watchdog.
     func terminationMessage(of incident: Incident, pid: Int32?, _ report: ReportOutcome?) -> String {
         TerminationMessage.text(
             "\(name)[\(pid ?? 0)] \(incident.words(in: self))", report?.explanation, report: report?.path)

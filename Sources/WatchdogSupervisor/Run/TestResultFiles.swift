@@ -3,11 +3,11 @@
 public import WatchdogBase
 import WatchdogLinux
 
-/// Where the results of tests are written; nil for nowhere.
+/// The files for test results.
 public struct TestResultFiles: Sendable {
-    /// The file for JUnit XML.
+    /// The file for JUnit XML; nil for none.
     public var junit: String?
-    /// The file for TAP; `-` is standard output.
+    /// The file for TAP; `-` is standard output, nil is none.
     public var tap: String?
 
     /// Creates the paths.
@@ -19,7 +19,7 @@ public struct TestResultFiles: Sendable {
     /// Whether there is nothing to write.
     var isEmpty: Bool { junit == nil && tap == nil }
 
-    /// Checks in advance whether ``write(_:)`` can succeed.
+    /// Checks in advance that ``write(_:)`` can open the files.
     ///
     /// - Throws: ``RunError`` (EX_CANTCREAT) that names the option and the file.
     public func check() throws(RunError) {

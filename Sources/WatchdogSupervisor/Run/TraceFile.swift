@@ -6,16 +6,16 @@ import WatchdogLinux
 import WatchdogPolicy
 import WatchdogSimulation
 
-/// Writes the trace of a run while it lasts, for `watchdogd simulate`.
+/// Writes the trace of a run, while it runs, for `watchdogd simulate`.
 ///
-/// Isolation: the loop's thread. What exceeds the memory for a disk that is slow or full is dropped, and reported at the
-/// end.
+/// Isolation: the loop's thread. If the disk is slow or full, lines beyond the memory limit are dropped, which is
+/// reported at the end.
 final class TraceFile {
-    /// How much waits for a slow disk.
+    /// The maximum number of buffered bytes.
     static let limit = 4 << 20
-    /// How long the end of the run waits for the disk.
+    /// The time limit for the disk at the end of the run.
     static let patience = Duration.seconds(5)
-    /// How often the app's use of CPUs is read, and what was collected is written.
+    /// The interval at which the app's CPU usage is read, and collected lines are written.
     private static let interval = Duration.seconds(1)
 
     private let path: String
@@ -37,7 +37,7 @@ final class TraceFile {
             // A FIFO without a reader would block the launch forever.
             let flags = O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY | O_NONBLOCK
             let file = try OwnedDescriptor(opening: path, flags: flags, mode: 0o640, isForeign: true)
-            // Only the writer's queue waits for a reader from here on.
+            // Back to blocking mode: from here on, only the writer's queue can block on a reader.
             _ = fcntl(file.number, F_SETFL, O_WRONLY)
             writer = TraceWriter(file, path, limit: Self.limit)
         } catch {
@@ -53,7 +53,7 @@ final class TraceFile {
     }
 
     private func step(_ event: ProcessEvent, at now: Instant, effects: [ProcessEffect]) {
-        // A reading at both ends of an allowance shows how much of it the app waited for a CPU.
+        // Read CPU usage at both ends of an allowance, to know how long the app waited for a CPU in it.
         if hasLaunched, effects.contains(.beginWindow) || event == .deadlineReached { measure(at: now) }
         add(recorder.step(event, at: now, effects: effects))
         guard case .spawned = event else { return }
@@ -86,9 +86,9 @@ final class TraceFile {
         buffer = []
     }
 
-    /// Writes what is left, and says so if something is missing from the file.
+    /// Writes the remaining lines, and prints a message if the file is incomplete.
     ///
-    /// - Returns: the exit code of the run; one that was 0 is EX_CANTCREAT for an incomplete file.
+    /// - Returns: the exit code of the run; for an incomplete file, EX_CANTCREAT instead of 0.
     func finish(_ exitCode: Int32) -> Int32 {
         timer?.cancel()
         flush()

@@ -6,20 +6,20 @@ import Synchronization
 import WatchdogBase
 import WatchdogLinux
 
-/// Writes lines into a file beside the loop, because a disk may not answer.
+/// Writes lines to a file off the loop, because a disk can block.
 ///
-/// What a full disk does not take waits, up to a limit, until there is room. If there is none to the end, the file ends with
-/// a whole line.
+/// Bytes that do not fit on a full disk are buffered, up to a limit, and retried. If the disk stays full, the file
+/// still ends with a complete line.
 ///
 /// Isolation: any thread; only ``finish(within:)`` waits.
 final class TraceWriter: Sendable {
     private struct State {
-        /// Bytes that were accepted and are not in the file.
+        /// Accepted bytes that are not in the file yet.
         var waiting = 0
         var failure: LinuxError?
     }
 
-    /// The queue's own.
+    /// Accessed on the queue only.
     private struct Progress {
         var rest: [UInt8] = []
         /// The bytes in the file after the last newline.
@@ -35,7 +35,7 @@ final class TraceWriter: Sendable {
 
     /// Creates a writer.
     ///
-    /// - Parameter limit: how many bytes may wait.
+    /// - Parameter limit: the maximum number of buffered bytes.
     init(_ file: OwnedDescriptor, _ path: String, limit: Int) {
         (self.file, self.path, self.limit) = (file, path, limit)
     }
@@ -43,9 +43,9 @@ final class TraceWriter: Sendable {
     /// Why the latest write failed; nil if it succeeded.
     var failure: LinuxError? { state.withLock { $0.failure } }
 
-    /// Appends whole lines, soon.
+    /// Appends complete lines asynchronously.
     ///
-    /// - Returns: false if there is no room, and nothing of them will be written.
+    /// - Returns: false if the buffer is full; then none of these lines is written.
     func write(_ lines: [UInt8]) -> Bool {
         let isRoom = state.withLock { state in
             guard state.waiting + lines.count <= limit else { return false }
@@ -56,16 +56,16 @@ final class TraceWriter: Sendable {
         return isRoom
     }
 
-    /// Tries to write all that waits; without success, the file is cut to its last whole line.
+    /// Tries to write the buffered bytes; if that fails, truncates the file after its last complete line.
     ///
-    /// - Returns: false if the disk does not answer in time.
+    /// - Returns: false if the disk still blocks at the end of the time limit.
     func finish(within patience: Duration) -> Bool {
         let group = DispatchGroup()
         queue.async(group: group) { [self] in
             progress.withLock { progress in
                 append([], &progress)
                 if !progress.rest.isEmpty, progress.openLine > 0 {
-                    // A pipe keeps what it has, and its reader sees an end in the middle of a line.
+                    // A pipe cannot be truncated; its reader sees an incomplete last line.
                     let end = lseek(file.number, 0, SEEK_CUR)
                     if end >= 0 { ftruncate(file.number, end - off_t(progress.openLine)) }
                 }

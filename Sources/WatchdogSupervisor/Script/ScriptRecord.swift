@@ -3,10 +3,10 @@
 import WatchdogBase
 import WatchdogConfiguration
 
-/// What came of the steps of a script, and how long each took.
+/// The results of a script's steps, and their durations.
 struct ScriptRecord {
     private let script: LifecycleScript
-    /// When each step began, up to the current one, which began when the one before it was done.
+    /// The start times of the steps up to the current one; each starts when the previous one is done.
     private var starts: [Instant]
     private var stop: (index: Int, reason: String, at: Instant)?
 
@@ -19,7 +19,7 @@ struct ScriptRecord {
     /// The current step, from 0; the number of steps when all are done.
     var index: Int { starts.count - 1 }
 
-    /// Why the script failed, with the place; nil if it has not.
+    /// The failure with its position in the script; nil without one.
     var failure: String? {
         stop.map { stop in
             let step = script.steps[stop.index]
@@ -27,15 +27,15 @@ struct ScriptRecord {
         }
     }
 
-    /// Notes that the current step is done.
+    /// Records that the current step is done.
     mutating func pass(at now: Instant) { starts.append(now) }
 
-    /// Notes that the script stops because of this step, which may have been done before.
+    /// Records that this step, which may be an earlier one, ends the script.
     mutating func fail(_ index: Int, because reason: String, at now: Instant) { stop = (index, reason, now) }
 
     /// One test for each step, named by its line and its command.
     ///
-    /// - Parameter details: what a failure is shown with.
+    /// - Parameter details: text that is shown with a failure.
     func cases(details: String) -> [TestSuite.Case] {
         script.steps.enumerated().map { number, step in
             let name = "line \(step.line): \(step.text)"

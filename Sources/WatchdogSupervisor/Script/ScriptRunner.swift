@@ -24,23 +24,23 @@ final class ScriptRunner {
     /// Called with each fault that the script injects.
     var onFault: (Fault) -> Void = { _ in }
     private var timer: Timer?
-    /// When the current command times out or is done; nil before it has started.
+    /// The deadline or wake-up time of the current command; nil before it has started.
     private var due: Instant?
     private var outcome: Outcome?
     private var incidents: [Incident] = []
     private var refusal: (request: LifecycleRequest, reason: LifecycleRefusal)?
 
-    /// What came of the steps so far.
+    /// The results of the steps so far.
     private(set) var record: ScriptRecord
     private(set) var isOver = false
-    /// Why the script failed; nil if it succeeded or is not over.
+    /// The failure of the script; nil if it succeeded or still runs.
     var failure: String? { record.failure }
 
     /// Prepares a script.
     ///
     /// - Parameters:
-    ///   - scale: multiplies the times to sleep, like the allowances.
-    ///   - onEnd: called once, when the script is over.
+    ///   - scale: multiplies sleep times, as it does allowances.
+    ///   - onEnd: called once, at the end of the script.
     init(
         _ script: LifecycleScript, scale: Double, name: String, _ supervisor: Supervisor, _ loop: EventLoop,
         onEnd: @escaping () -> Void
@@ -77,7 +77,7 @@ final class ScriptRunner {
         awaken()
     }
 
-    /// Continues on the next turn of the loop, because the supervisor may be in the middle of executing effects.
+    /// Continues on the next turn of the loop, because the supervisor may be executing effects.
     private func awaken() {
         if !isOver { timer?.arm(at: loop.now) }
     }
@@ -172,7 +172,7 @@ final class ScriptRunner {
         }
     }
 
-    /// What happened instead.
+    /// A description of what happened instead.
     private var mismatch: String {
         guard outcome == nil else { return ending }
         let state = supervisor.machine.lifecycleState

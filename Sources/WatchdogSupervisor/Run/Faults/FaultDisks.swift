@@ -4,17 +4,17 @@ import Glibc
 import WatchdogLinux
 import WatchdogPolicy
 
-/// The disks that a run's faults fill, by the folder that each covers.
+/// The disks that a run's faults fill, by mount point.
 ///
 /// Isolation: the loop's thread.
 struct FaultDisks {
     private var disks: [String: SmallDisk] = [:]
 
-    /// Mounts the disks where only this run sees them.
+    /// Mounts the disks in the run's private mount namespace.
     ///
-    /// Call it before there is a second thread.
+    /// Call it before the process has a second thread: unshare(2) affects only the calling thread.
     ///
-    /// - Throws: ``RunError`` if this machine or user cannot have one.
+    /// - Throws: ``RunError`` if this machine or user does not permit it.
     init(_ faults: [Fault]) throws(RunError) {
         for fault in faults {
             guard case .diskFull(let folder) = fault.kind, disks[folder] == nil else { continue }
@@ -27,9 +27,9 @@ struct FaultDisks {
         }
     }
 
-    /// Refuses a disk over what watchdogd itself writes: it would be lost with the disk.
+    /// Rejects a disk that covers outputs of watchdogd itself: they would be lost with the disk.
     ///
-    /// - Parameter paths: of files and folders; relative ones belong to the current directory.
+    /// - Parameter paths: of files and folders; relative to the current directory.
     func check(outputs paths: [String]) throws(RunError) {
         guard !disks.isEmpty else { return }
         for path in paths {
@@ -42,7 +42,7 @@ struct FaultDisks {
         }
     }
 
-    /// The path without links, as far as it exists.
+    /// Resolves the links in the existing part of a path.
     private static func resolved(_ path: String) -> String {
         var existing = path
         var missing: [Substring] = []
@@ -58,6 +58,6 @@ struct FaultDisks {
         }
     }
 
-    /// The disk over a folder.
+    /// The disk mounted on a folder.
     subscript(folder: String) -> SmallDisk? { disks[folder] }
 }

@@ -43,30 +43,30 @@ final class FaultInjector {
         case .ready: schedule.reached(.ready, at: shell.now)
         default: return
         }
-        // On the next turn of the loop, because the supervisor may be in the middle of executing effects.
+        // Deferred to the next turn of the loop, because the supervisor may be executing effects.
         timer?.arm(at: schedule.next)
     }
 
-    /// Accepts the faults of a driver and of a script, and tells the driver which are incomplete.
+    /// Accepts the faults of a driver and of a script, and reports incomplete ones to the driver.
     func serve(_ remote: RemoteControl?, _ script: ScriptRunner?) {
         self.remote = remote
         remote?.onFault = { [unowned self] in inject($0) }
         script?.onFault = { [unowned self] in inject($0) }
     }
 
-    /// Begins a fault now, or as soon as the loop turns again.
+    /// Begins a fault now, or on the next turn of the loop.
     func inject(_ fault: Fault) {
         schedule.add(fault, at: shell.now)
         timer?.arm(at: schedule.next)
     }
 
-    /// Ends all faults, because the app has ended.
+    /// Ends all faults after the end of the app.
     func ended() {
         timer?.cancel()
         for step in schedule.end() { perform(step) }
     }
 
-    /// The result of each fault; nil if there were none.
+    /// The result of each fault; nil without faults.
     func summary(launchedAt: Instant?) -> [RunSummary.Fault]? {
         guard !schedule.faults.isEmpty else { return nil }
         return schedule.faults.indices.map { index in
@@ -130,7 +130,7 @@ final class FaultInjector {
         }
     }
 
-    /// Of several slow disks, the slowest counts.
+    /// Applies the slowest of the active limits on a disk.
     private func throttle(_ index: Int) {
         let bytes = slowDisks.values.min()
         attempt(index) { () throws(LinuxError) in try limits.throttle?.limit(to: bytes, shell.cgroup) }

@@ -4,21 +4,21 @@ import WatchdogBase
 import WatchdogLinux
 import WatchdogPolicy
 
-/// The faults that limit the app for all of its launch, and by what they do.
+/// The faults that limit the app during its whole launch, and the mechanisms that enforce them.
 ///
 /// Isolation: the loop's thread.
 struct FaultLimits {
-    /// Whether a limit is one of the app's cgroup.
+    /// Whether any limit is set on the app's cgroup.
     private(set) var needsCgroup = false
-    /// By what each limit holds, for messages.
+    /// The mechanism of each limit, for messages.
     private(set) var means: [Fault.Kind: String] = [:]
     private var quota: CPUQuota?
-    /// What slows the app's disks down; nil if nothing does.
+    /// Throttles the app's disks; nil without a slow disk.
     private(set) var throttle: DiskThrottle?
 
     /// Adds the limits to a launch.
     ///
-    /// - Throws: ``RunError`` if this machine or user cannot make one of the faults.
+    /// - Throws: ``RunError`` if this machine or user does not permit one of the faults.
     init(_ faults: [Fault], of launch: inout LaunchConfiguration, on host: Host) throws(RunError) {
         for fault in faults {
             guard means[fault.kind] == nil || !fault.kind.isLimit else { continue }
@@ -79,13 +79,13 @@ struct FaultLimits {
         means[kind] = throttle?.means
     }
 
-    /// Applies to the processes of an app that runs what cannot be set before.
+    /// Applies the limits that can be set only on running processes.
     ///
-    /// - Returns: why that failed; nil if all of them are limited.
+    /// - Returns: the error; nil if all processes are limited.
     func hold(_ processes: () -> [Int32]) -> String? {
         guard quota != nil || throttle?.needsMoves == true else { return nil }
         var moved: Set<Int32> = []
-        // A process that is not moved yet can start another one.
+        // Repeat: a process that is not moved yet can fork another one.
         for _ in 0..<8 {
             let others = processes().filter { !moved.contains($0) }
             if others.isEmpty { break }
@@ -96,7 +96,7 @@ struct FaultLimits {
                 } catch  where error.errno != .noSuchProcess {
                     return "\(error)"
                 } catch {
-                    // It has ended.
+                    // The process has ended.
                 }
                 moved.insert(process)
             }

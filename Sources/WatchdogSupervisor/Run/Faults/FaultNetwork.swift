@@ -11,11 +11,11 @@ import WatchdogPolicy
 struct FaultNetwork {
     private let link: FaultyLink
 
-    /// Moves the run to a network of its own; nil if no fault needs one.
+    /// Moves the run to its own network namespace; nil if no fault needs it.
     ///
-    /// Call it before there is a second thread.
+    /// Call it before the process has a second thread: unshare(2) affects only the calling thread.
     ///
-    /// - Throws: ``RunError`` if a profile does not exist, or this machine or user cannot have such a network.
+    /// - Throws: ``RunError`` if a profile does not exist, or this machine or user does not permit it.
     static func make(for faults: [Fault]) throws(RunError) -> FaultNetwork? {
         var networks: [Fault.Network] = []
         for fault in faults {
@@ -41,12 +41,12 @@ struct FaultNetwork {
         }
     }
 
-    /// Makes the link as bad as these faults together.
+    /// Applies the combined conditions of these faults to the link.
     func apply(_ networks: [Fault.Network]) throws(LinuxError) {
         try link.apply(Self.conditions(of: networks))
     }
 
-    /// The conditions of several faults at once; of profiles, the last one counts.
+    /// The combined conditions of several faults; of several profiles, the last one applies.
     static func conditions(of networks: [Fault.Network]) -> FaultyLink.Conditions {
         var conditions = FaultyLink.Conditions()
         for case .profile(let name) in networks {
@@ -67,7 +67,7 @@ struct FaultNetwork {
         return conditions
     }
 
-    /// Refuses a profile that does not exist.
+    /// Rejects an unknown profile.
     private static func check(_ network: Fault.Network) throws(RunError) {
         guard case .profile(let name) = network else { return }
         do throws(LinkProfile.UnknownName) {

@@ -8,18 +8,17 @@ import WatchdogPolicy
 ///
 /// Isolation: the loop's thread.
 struct FaultSurroundings {
-    /// The disks that can be full.
     let disks: FaultDisks
-    /// The link that can be bad; nil if the run has the machine's network.
+    /// The simulated link; nil if the run uses the machine's network.
     let network: FaultNetwork?
     /// How far the app's clocks are ahead.
     let clockLead: Duration
 
     /// Moves this process to the namespaces, and prepares the next launcher.
     ///
-    /// Call it before there is a second thread.
+    /// Call it before the process has a second thread: unshare(2) affects only the calling thread.
     ///
-    /// - Throws: ``RunError`` if this machine or user cannot have them.
+    /// - Throws: ``RunError`` if this machine or user does not permit them.
     init(_ faults: [Fault]) throws(RunError) {
         let lead = try Self.clockLead(of: faults)
         let network = try FaultNetwork.make(for: faults)
@@ -42,7 +41,7 @@ struct FaultSurroundings {
 
     private static func leadClocks(by lead: Duration) throws(RunError) {
         do throws(LinuxError) {
-            // For its user namespace, where rights are missing.
+            // Also creates the user namespace that an unprivileged user needs for the others.
             try SmallDisk.enterPrivateMounts()
         } catch {
             throw RunError.unavailable("--fault clock: cannot create a time namespace: \(error)")
