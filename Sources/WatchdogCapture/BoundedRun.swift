@@ -4,7 +4,8 @@ import Glibc
 import WatchdogBase
 import WatchdogLinux
 
-/// One run of an untrusted program: bounded in time and output, and killed at the end with everything it started.
+/// One run of an untrusted program: bounded in time and output, and killed at the end with all processes that it
+/// started.
 struct BoundedRun {
     /// The result of the run.
     struct Result {
@@ -58,7 +59,7 @@ struct BoundedRun {
         } catch {
             throw SymbolicationError(.notStarted, "was not started: \(error)")
         }
-        // Keep the program's ends open until it has them.
+        // Keep the program's ends open until the spawn has duplicated them.
         withExtendedLifetime(streams) {}
     }
 
@@ -66,7 +67,7 @@ struct BoundedRun {
     func finish() -> Result {
         var collected = Collected(outputLimit: outputLimit, messageLimit: messageLimit)
         while true {
-            // poll(2) ignores -1; a pipe at end of file would always be readable.
+            // poll(2) ignores -1; a pipe at end of file would always be readable, and the loop would spin.
             var entries = [
                 collected.isOutputOpen ? output.number : -1, collected.areMessagesOpen ? messages.number : -1,
                 process.process.descriptor.number,
@@ -74,7 +75,7 @@ struct BoundedRun {
             let left = deadline - Instant.now()
             guard left > .zero else { return kill(.overBudget, collected) }
             poll(&entries, nfds_t(entries.count), Int32(clamping: left.nanoseconds / 1_000_000 + 1))
-            // Read after checking for the exit: whatever was written before it is still in the pipe.
+            // Check for the exit before reading: output written before the exit is then still read.
             let hasExited = process.process.hasExited
             switch collected.read(output.number, messages.number) {
             case .tooMuch: return kill(.tooMuchOutput, collected)
@@ -100,7 +101,9 @@ struct BoundedRun {
         return Result(end: end, output: [], message: collected.text)
     }
 
-    /// Kills everything that the program started; it is reaped only afterward.
+    /// Kills the program's process group.
+    ///
+    /// The program is reaped only afterward, so the group ID cannot be reused before.
     private func killGroup() {
         try? process.process.sendToGroup(SIGKILL)
     }
@@ -124,13 +127,13 @@ private struct Streams {
     }
 }
 
-/// What a program has written so far.
+/// The output of a program so far.
 struct Collected {
     /// The result of one read of the pipes.
     enum Progress {
         case nothing
         case something
-        /// More output than allowed.
+        /// The output exceeds the limit.
         case tooMuch
     }
 
@@ -148,7 +151,6 @@ struct Collected {
         self.messageLimit = messageLimit
     }
 
-    /// The message on one line.
     var text: String {
         let line = String(decoding: message.suffix(messageLimit), as: UTF8.self)
         return String(
@@ -158,7 +160,7 @@ struct Collected {
     }
 
     /// Reads part of what is available, once from each pipe, so that a program that writes faster than it is read
-    /// cannot keep its reader busy.
+    /// cannot keep this from returning.
     mutating func read(_ output: Int32, _ messages: Int32) -> Progress {
         let said = areMessagesOpen ? Self.read(messages, &areMessagesOpen) : []
         message = (message + said).suffix(messageLimit)

@@ -2,7 +2,7 @@
 
 public import WatchdogBase
 
-/// Why a capture is not accepted.
+/// The reason why a capture is refused.
 public enum CaptureRefusal: Hashable, Sendable, CustomStringConvertible {
     /// The queue is full.
     case tooManyWaiting
@@ -21,19 +21,19 @@ public enum CaptureRefusal: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Decides which capture is next, and whose captures are refused because earlier ones have not returned.
+/// Schedules captures, and refuses those of apps and users whose earlier captures have not returned.
 ///
-/// One worker has the turn, and a few others help it while captures wait. If the capture of one is late, another one takes
-/// over; the first then counts against the app and the user of its capture until it returns. An app has one capture at a
-/// time: two would stop the same threads.
+/// One main worker runs captures, and a few extra ones help while captures wait. If a capture is late, a new worker
+/// replaces its worker, which then counts against the app and the user of its capture until it returns. An app has one
+/// capture at a time: two would stop the same threads.
 struct CaptureQueue<Job> {
-    /// How many replaced workers there may be.
+    /// The maximum number of replaced workers.
     ///
     /// Each is a thread that may never end, with the memory of one capture.
     static var limits: StuckWaits.Limits { StuckWaits.Limits(app: 2, user: 4, all: 32) }
-    /// How old a capture is when it counts as one that does not return.
+    /// The age at which a capture counts as stuck.
     ///
-    /// Until then the others of its app and user only wait: on a busy machine it may just be slow.
+    /// Until then, other captures of its app and user only wait: on a busy machine it may just be slow.
     static var patience: Duration { .seconds(1) }
 
     private struct Entry {
@@ -42,20 +42,19 @@ struct CaptureQueue<Job> {
     }
 
     private let capacity: Int
-    /// How many workers may have a capture.
+    /// The maximum number of workers with a capture.
     private let width: Int
     private var waiting: [Entry] = []
-    /// The captures by the numbers of their workers.
+    /// The running captures by worker number.
     private var running: [Int: (tenant: Tenant, since: Instant)] = [:]
     /// The workers that may begin captures.
     private var workers: Set<Int> = [0]
-    /// Those among them that end when nothing waits.
+    /// Those of them that end when no capture waits.
     private(set) var extras: Set<Int> = []
     private var calledExtras = 0
     private var stuck = StuckWaits()
-    /// The stuck captures by the generations of their workers.
+    /// The number of each stuck capture, by the generation of its worker.
     private var replaced: [Int: Int] = [:]
-    /// The number of the newest worker.
     private(set) var generation = 0
     private(set) var isShutDown = false
 
@@ -74,7 +73,7 @@ struct CaptureQueue<Job> {
         return nil
     }
 
-    /// Why a capture would not be accepted; nil if it would be.
+    /// The reason why a capture would be refused; nil if it would be accepted.
     func refusal(of tenant: Tenant, at now: Instant) -> CaptureRefusal? {
         if isShutDown { return .shutDown }
         if let refusal = stuckRefusal(of: tenant, at: now) { return .stuck(refusal) }
@@ -86,16 +85,16 @@ struct CaptureQueue<Job> {
         return stuck.refusal(of: tenant, within: Self.limits, begunIn: span)
     }
 
-    /// Takes out the waiting captures that would not be accepted anymore.
+    /// Removes and returns the waiting captures that would now be refused.
     mutating func takeRefused(at now: Instant) -> [(job: Job, refusal: StuckWaits.Refusal)] {
         let judged = waiting.map { ($0, stuckRefusal(of: $0.tenant, at: now)) }
         waiting = judged.filter { $0.1 == nil }.map(\.0)
         return judged.compactMap { entry, refusal in refusal.map { (entry.job, $0) } }
     }
 
-    /// Begins the next capture of a worker; nil if none may begin.
+    /// Starts the next capture on a worker; nil if none can start.
     ///
-    /// Users without a stuck capture come first: the next one of another user probably gets stuck, too.
+    /// Users without a stuck capture come first: the next capture of the others is likely to get stuck, too.
     mutating func next(for worker: Int, at now: Instant) -> Job? {
         guard workers.contains(worker),
             let index = waiting.indices.filter(mayBegin).min(by: { rank(of: $0) < rank(of: $1) })
@@ -115,7 +114,7 @@ struct CaptureQueue<Job> {
         (stuck.count(of: waiting[index].tenant.user), index)
     }
 
-    /// Calls an extra worker; returns false if there are enough workers for what waits.
+    /// Requests an extra worker; returns false if there are enough workers for the waiting captures.
     mutating func callExtra() -> Bool {
         guard !running.isEmpty, workers.count + calledExtras < width, waiting.indices.contains(where: mayBegin) else {
             return false
@@ -124,10 +123,10 @@ struct CaptureQueue<Job> {
         return true
     }
 
-    /// Takes back a call that nobody follows.
+    /// Withdraws the request for an extra worker that could not be started.
     mutating func cancelExtra() { calledExtras -= 1 }
 
-    /// Makes the caller the extra worker that was called; nil if it is not needed anymore.
+    /// Registers the caller as the requested extra worker; nil if it is no longer needed.
     mutating func join() -> Int? {
         calledExtras -= 1
         guard !isShutDown, waiting.indices.contains(where: mayBegin) else { return nil }
@@ -137,14 +136,13 @@ struct CaptureQueue<Job> {
         return generation
     }
 
-    /// Ends an extra worker.
     mutating func leave(_ worker: Int) {
         guard extras.remove(worker) != nil else { return }
         workers.remove(worker)
     }
 
-    /// The worker with the oldest capture that has taken longer than `limit`; nil if there is none, or if no further one
-    /// may be replaced.
+    /// The worker whose capture is the oldest of those that have taken longer than `limit`; nil without one, or if the
+    /// limit of replaced workers is reached.
     func late(after limit: Duration, at now: Instant) -> Int? {
         guard stuck.count < Self.limits.all, let oldest = running.min(by: { $0.value.since < $1.value.since }),
             now - oldest.value.since > limit
@@ -152,7 +150,7 @@ struct CaptureQueue<Job> {
         return oldest.key
     }
 
-    /// Makes the caller a worker in the place of another one; nil if the late capture has ended in the meantime.
+    /// Registers the caller as the replacement of a worker; nil if the late capture has ended in the meantime.
     mutating func takeOver(from late: Int) -> Int? {
         guard workers.contains(late), let capture = running.removeValue(forKey: late) else { return nil }
         replaced[late] = stuck.begin(for: capture.tenant, at: capture.since)
@@ -163,7 +161,7 @@ struct CaptureQueue<Job> {
         return generation
     }
 
-    /// Ends the capture of a worker; returns false if another one has taken over in the meantime.
+    /// Ends the capture of a worker; returns false if the worker was replaced in the meantime.
     mutating func finish(_ worker: Int) -> Bool {
         guard workers.contains(worker) else {
             if let number = replaced.removeValue(forKey: worker) { stuck.end(number) }
@@ -173,7 +171,7 @@ struct CaptureQueue<Job> {
         return true
     }
 
-    /// Refuses all further captures; returns those that wait.
+    /// Refuses all further captures; returns the waiting ones.
     mutating func shutDown() -> [Job] {
         isShutDown = true
         defer { waiting = [] }

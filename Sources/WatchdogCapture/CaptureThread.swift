@@ -7,15 +7,15 @@ public import WatchdogLinux
 
 /// The thread that takes snapshots, one after another, so that the supervisor's loop never waits for one.
 ///
-/// While captures of several apps wait, other threads help it, if the configuration allows: apps that hang together have
-/// their deadlines together, too.
+/// While captures of several apps wait, extra threads help it, if the configuration allows that: apps that hang for one
+/// cause reach their deadlines together, too.
 ///
 /// A capture takes milliseconds, but the kernel may block a read of `/proc` or of a process's memory indefinitely, for
-/// example while another thread of the target holds its memory map in uninterruptible sleep. What only a signal ends does
-/// not keep watchdogd from ending; pages that never answer are left to ``Copiers``. The loop keeps
-/// its own deadline for each capture, kills the process itself when it passes, and calls
-/// ``replaceStuckWorker(after:at:)``. The stuck thread counts against the app and the user of its capture: if they have too
-/// many of them, their captures are refused, and nobody else's.
+/// example while another thread of the target holds its memory map in uninterruptible sleep. A block that only a signal
+/// ends cannot keep watchdogd from exiting; page faults that never return are left to ``Copiers``. The loop keeps its
+/// own deadline for each capture, kills the process itself when it passes, and calls ``replaceStuckWorker(after:at:)``.
+/// The stuck thread counts against the app and the user of its capture: if they have too many of them, only their
+/// captures are refused.
 ///
 /// The thread keeps this object alive until ``shutDown(within:)``.
 ///
@@ -40,8 +40,8 @@ public final class CaptureThread: Sendable {
         var isIdle = false
     }
 
-    /// Takes a snapshot on the calling thread, and says whether that thread must then end; calls the closure before a
-    /// kill.
+    /// Takes a snapshot on the calling thread, and returns whether that thread must then end; calls the closure before
+    /// a kill.
     typealias Taking =
         @Sendable (SnapshotArena, Int32, SnapshotOptions, @escaping () -> Void)
         -> (Result<Snapshot, SnapshotError>, mustExit: Bool)
@@ -52,15 +52,15 @@ public final class CaptureThread: Sendable {
     private let state: Mutex<State>
     private let work: PosixSemaphore
     private let treeSeats = ThreadSeats(limits: TreeCapture.seats)
-    /// Captures of apps that are slow must not cost a report its cause.
+    /// Separate seats: slow captures of apps must not prevent the look that finds a report's cause.
     private let trailSeats = ThreadSeats(limits: TreeCapture.seats)
     private let recentLooks = Mutex(RecentLooks())
 
     /// Starts the thread and makes its working memory resident.
     ///
     /// - Parameters:
-    ///   - configuration: its resources.
-    ///   - copiers: read the memory of processes; without them, the thread does, and may wait forever.
+    ///   - configuration: the resources of the thread.
+    ///   - copiers: read the memory of processes; without them, the thread itself does, and may block forever.
     /// - Throws: ``SnapshotError`` if no memory or no thread is available.
     public convenience init(
         _ configuration: CaptureThreadConfiguration = CaptureThreadConfiguration(), copiers: Copiers = Copiers(nil)
@@ -81,17 +81,17 @@ public final class CaptureThread: Sendable {
         try run(try SnapshotArena(resident: configuration.residentBytes), generation: 0)
     }
 
-    /// Takes a snapshot once the captures before it are done.
+    /// Queues a capture, which takes a snapshot of a process.
     ///
     /// - Parameters:
     ///   - process: the process ID.
-    ///   - tenant: whose process it is.
+    ///   - tenant: the owner of the process.
     ///   - options: how to take the snapshot, and what happens to the process.
     ///   - completion: called once, on the capture thread. A capture that has not begun ends with `ECANCELED` after
     ///     ``shutDown(within:)``, and with an error that names the reason if too many captures of its tenant turn out
     ///     to be stuck; its process is then not touched.
-    /// - Returns: nil if it is accepted; otherwise `completion` is not called, nothing happens to the process, and
-    ///   ``droppedCount`` grows.
+    /// - Returns: nil if the capture is accepted; otherwise the reason. Then `completion` is not called, the process is
+    ///   not touched, and ``droppedCount`` grows.
     @discardableResult
     public func capture(
         _ process: Int32, of tenant: Tenant, _ options: SnapshotOptions, completion: @escaping Completion
@@ -100,17 +100,17 @@ public final class CaptureThread: Sendable {
             Job(process: process, tenant: tenant, options: options, others: nil) { result, _ in completion(result) })
     }
 
-    /// Takes snapshots of all processes of an app once the captures before it are done, the main process first.
+    /// Queues a capture of all processes of an app, which takes the main process first.
     ///
     /// If the main process is killed, the others are captured while it is stopped, just before the kill, which may kill
-    /// them too; they continue meanwhile. Otherwise they are captured when the main process has continued. The main
-    /// process's snapshot and kill do not depend on the others, for which there is a quarter of a second.
+    /// them too; until then, they run. Otherwise they are captured when the main process has continued. The main
+    /// process's snapshot and kill do not depend on the others, which have a quarter of a second.
     ///
     /// - Parameters:
     ///   - process: the ID of the main process.
-    ///   - tenant: whose processes they are.
+    ///   - tenant: the owner of the processes.
     ///   - members: the processes of the app.
-    ///   - preferred: those to capture first if there is not room for all.
+    ///   - preferred: the processes to capture first if not all fit.
     ///   - options: how to take the snapshot of the main process, and what happens to it.
     ///   - completion: as for ``capture(_:of:_:completion:)``.
     /// - Returns: as for ``capture(_:of:_:completion:)``.
@@ -127,14 +127,15 @@ public final class CaptureThread: Sendable {
             Job(process: process, tenant: tenant, options: options, others: others, completion: completion))
     }
 
-    /// Begins to read the stacks of processes outside of an app, to which a wait of the app leads, beside all captures.
+    /// Starts to read the stacks of processes outside of an app, to which a wait of the app leads, concurrently with
+    /// captures.
     ///
-    /// None of them is stopped or interrupted, and no capture or kill waits for it. One look serves all apps whose waits lead
-    /// to the same processes within a moment.
+    /// None of these processes is stopped or interrupted, and no capture or kill waits for the look. Apps whose waits
+    /// lead to the same processes share a look for a short time.
     ///
     /// - Parameters:
     ///   - processes: the processes.
-    ///   - tenant: the app whose wait leads there. For what does not return, each user pays.
+    ///   - tenant: the app whose wait leads there. Reads that do not return count against the user of the process.
     public func look(at processes: [ProcessStat], for tenant: Tenant) -> TrailCapture {
         let subject = RecentLooks.Subject(processes)
         if let recent = recentLooks.withLock({ $0.look(at: subject, at: .now()) }) { return recent }
@@ -158,7 +159,7 @@ public final class CaptureThread: Sendable {
         return refusal
     }
 
-    /// Starts a thread that takes captures as long as any wait.
+    /// Starts a thread that takes captures while any wait.
     private func startExtra() {
         let started = try? CaptureWorker.start { [self] in
             let arena = try? SnapshotArena(resident: 0)
@@ -172,34 +173,34 @@ public final class CaptureThread: Sendable {
         if started == nil { state.withLock { $0.queue.cancelExtra() } }
     }
 
-    /// Why a capture of a tenant's process would be refused at this moment; nil if it would be accepted.
+    /// The reason why a capture of a tenant's process would be refused now; nil if it would be accepted.
     public func refusal(of tenant: Tenant, at now: Instant) -> CaptureRefusal? {
         copiers.refusal(of: tenant).map { .stuck($0) } ?? state.withLock { $0.queue.refusal(of: tenant, at: now) }
     }
 
-    /// How many captures wait for their turn.
+    /// The number of captures in the queue.
     public var waitingCount: Int {
         state.withLock { $0.queue.waitingCount }
     }
 
-    /// How many captures have been refused.
+    /// The number of refused captures since the start.
     public var droppedCount: Int {
         state.withLock { $0.droppedCount }
     }
 
-    /// How many replaced workers have not returned yet.
+    /// The number of replaced workers that have not returned yet.
     public var stuckWorkerCount: Int {
         state.withLock { $0.queue.stuckCount }
     }
 
-    /// Hands the waiting captures to a new thread if the running one has taken longer than `limit`, and ends those of
-    /// tenants with too many captures that do not return.
+    /// Passes the waiting captures to a new thread if the running one has taken longer than `limit`, and ends those of
+    /// tenants with too many stuck captures.
     ///
-    /// The stuck capture still calls its completion once the kernel lets it continue. The completions of those that it
-    /// ends are called on this thread.
+    /// The stuck capture still calls its completion once the kernel lets it continue. The completions of the ended
+    /// captures are called on the calling thread.
     ///
     /// - Parameters:
-    ///   - limit: how long a capture may take; a second is more than any capture takes unless it is stuck.
+    ///   - limit: the maximum time of a capture; only a stuck one takes more than a second.
     ///   - now: the current time.
     /// - Returns: whether a worker was started, which takes over unless the capture ends first.
     @discardableResult
@@ -262,8 +263,8 @@ public final class CaptureThread: Sendable {
             let isCurrent = finish(generation)
             job.completion(result, others)
             guard isCurrent else { return }
-            // Some threads are released only when this thread ends. If no successor can be started, better they wait
-            // than all captures.
+            // Some threads of the target are released only when this thread ends. If no successor can be started, it is
+            // better that they stay stopped than that all captures wait.
             if mustExit, (try? run(arena, generation: generation)) != nil { return }
         }
     }
@@ -292,7 +293,7 @@ public final class CaptureThread: Sendable {
     /// - Returns: false if another worker has taken over in the meantime.
     private func finish(_ generation: Int) -> Bool {
         let (isCurrent, areWaiting) = state.withLock { ($0.queue.finish(generation), $0.queue.waitingCount > 0) }
-        // Others of its tenant may have been passed over because of it.
+        // The queue may have skipped other captures of its tenant because of it.
         if !isCurrent || areWaiting { work.signal() }
         return isCurrent
     }

@@ -4,9 +4,9 @@ import Glibc
 
 /// The resources of a ``CaptureThread``.
 public struct CaptureThreadConfiguration: Sendable, Equatable {
-    /// How the thread is scheduled.
+    /// The scheduling of the thread.
     public enum Scheduling: Sendable, Equatable {
-        /// Like its creator.
+        /// The scheduling of the thread that creates it.
         case inherited
         /// With this nice value, if permitted.
         case niceness(Int32)
@@ -19,16 +19,16 @@ public struct CaptureThreadConfiguration: Sendable, Equatable {
 
     /// The maximum number of waiting captures.
     public var queueLimit: Int
-    /// How many bytes of stack memory stay resident, so that a capture takes no page faults while the process is
-    /// frozen.
+    /// The number of bytes of stack memory that stay resident, so that a capture causes no page faults while the
+    /// process is frozen.
     public var residentBytes: Int
-    /// How the thread is scheduled.
+    /// The scheduling of the thread.
     public var scheduling: Scheduling
-    /// How many captures may run side by side while others wait.
+    /// The maximum number of concurrent captures while others wait.
     public var width: Int
-    /// What a capture may take for the other processes of an app.
+    /// The limits of a capture for the other processes of an app.
     var treeLimits = TreeLimits()
-    /// How long a look at processes outside of an app may take.
+    /// The time limit of a look at processes outside of an app.
     var trailTime = TrailCapture.time
 
     /// Creates a configuration; the defaults suit processes with up to a thousand threads.
@@ -43,7 +43,7 @@ public struct CaptureThreadConfiguration: Sendable, Equatable {
 }
 
 extension CaptureThreadConfiguration.Scheduling {
-    /// Applies the scheduling to the calling thread, which 0 stands for in sched_setscheduler(2) and setpriority(2).
+    /// Applies the scheduling to the calling thread, which is thread 0 for sched_setscheduler(2) and setpriority(2).
     func apply() {
         switch self {
         case .inherited:

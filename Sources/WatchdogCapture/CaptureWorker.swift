@@ -4,7 +4,6 @@ import WatchdogLinux
 
 /// Starts threads for captures, and reports failures as capture errors.
 enum CaptureWorker {
-    /// Starts a thread that runs `body`.
     static func start(_ body: @escaping @Sendable () -> Void) throws(SnapshotError) -> WorkerThread {
         do {
             return try WorkerThread.start(body)

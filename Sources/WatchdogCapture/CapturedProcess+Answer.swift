@@ -10,7 +10,7 @@ extension CapturedProcess {
 
     /// Decodes and checks the output of `watchdogd-symbolicate`, which is not trusted.
     ///
-    /// What the snapshot itself knows about the capture is taken from the snapshot.
+    /// Facts about the capture are taken from the snapshot instead.
     init(answer: [UInt8], of snapshot: Snapshot) throws(SymbolicationError) {
         try self.init(answer: answer, threadLimit: snapshot.threadCount)
         method = snapshot.method

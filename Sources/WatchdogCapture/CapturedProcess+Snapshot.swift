@@ -4,16 +4,16 @@ import WatchdogBase
 public import WatchdogVerdict
 
 extension CapturedProcess {
-    /// What a snapshot says without files or symbols.
+    /// Converts a snapshot without files or symbols.
     ///
-    /// Every thread has its innermost frame and all words of its stack that may be return addresses (``StackWords``); the
-    /// images have the build IDs by which symbols can be found later. This is what remains if `watchdogd-symbolicate`
+    /// Every thread has its innermost frame and all words of its stack that may be return addresses (``StackWords``);
+    /// the images have the build IDs by which symbols can be found later. It is the fallback if `watchdogd-symbolicate`
     /// fails.
     ///
     /// - Parameters:
-    ///   - snapshot: the snapshot; if it cannot be parsed, the result has no threads, but a note.
-    ///   - note: why there are no symbols, in one sentence.
-    ///   - mayPass: whether another try may find them.
+    ///   - snapshot: the snapshot; if it cannot be parsed, the result has a note instead of threads.
+    ///   - note: the reason for the missing symbols, in one sentence.
+    ///   - mayPass: whether another attempt may find them.
     public static func withoutSymbols(
         from snapshot: Snapshot, because note: String, mayPass: Bool = false
     ) -> CapturedProcess {

@@ -2,9 +2,9 @@
 
 import Glibc
 
-/// Reads a file that may contain anything and may shrink at any time.
+/// Reads an untrusted file that may shrink at any time.
 ///
-/// Uses pread(2) and never a mapping: if the file shrank, accessing the mapping would kill the process.
+/// Uses pread(2) and never a mapping: beyond the end of a file that has shrunk, a mapping raises SIGBUS.
 enum FileBytes {
     /// Up to `count` bytes from an offset on; fewer if the file ends or cannot be read.
     static func read(_ descriptor: Int32, at offset: UInt64, count: Int) -> [UInt8] {

@@ -7,7 +7,7 @@ import WatchdogLinux
 
 /// Samples all threads of a process repeatedly without disturbing those that sleep.
 ///
-/// Isolation: one thread, which must end afterward if threads were stopped: ptrace(2) ties them to it.
+/// Isolation: one thread, which must end afterward if threads were stopped, because they are its ptrace(2) tracees.
 final class Sampler {
     private static let runCapacity = 1 << 18
 
@@ -21,7 +21,7 @@ final class Sampler {
     private var latest: Instant
     private let costBefore = threadTime()
 
-    /// Begins; `copying` reads memory, unless this thread may wait forever.
+    /// Starts the sampling; `copying` reads memory, nil if this thread may block forever.
     init(of process: Int32, _ options: SamplingOptions, by copying: Copying? = nil) throws(SnapshotError) {
         arena = try SnapshotArena(resident: 0)
         arena.copying = copying
@@ -63,7 +63,8 @@ final class Sampler {
         return isThere
     }
 
-    /// Waits for threads that stop late, and releases each of them at once; returns immediately if there are none.
+    /// Waits for threads that stop late, and releases each of them immediately; returns without waiting if there are
+    /// none.
     func settle(until moment: Instant) {
         _ = wd_sampler_settle(sampler, UInt64(clamping: moment.nanoseconds))
     }
@@ -142,7 +143,7 @@ extension Sampling {
         return try result.get()
     }
 
-    /// Waits until the given instant.
+    /// Waits until the given instant; always returns true.
     public static func sleep(until moment: Instant) -> Bool {
         let nanoseconds = moment.nanoseconds
         var time = timespec(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
@@ -159,7 +160,7 @@ extension Sampling {
             var next = Instant.now()
             let end = next + options.duration
             while sampler.look() {
-                // A late sample does not make the following ones come faster.
+                // A late sample delays the following ones: they must not come in a burst.
                 next = max(next + options.interval, .now())
                 guard next <= end else { break }
                 sampler.settle(until: next)

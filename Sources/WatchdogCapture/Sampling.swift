@@ -28,7 +28,7 @@ public struct Sampling: Sendable {
         public var runTime: Duration
         /// The time runnable without a CPU during sampling.
         public var runDelay: Duration
-        /// How long sampling kept it stopped, at most.
+        /// An upper bound of the time for which sampling stopped the thread.
         public var stopped: Duration
     }
 
@@ -38,33 +38,33 @@ public struct Sampling: Sendable {
     public var runs: [Run]
     /// The threads, in the order in which the kernel lists them.
     public var threads: [Thread]
-    /// When sampling began.
+    /// The time of the first sample.
     public var began: Instant
     /// The time from the first sample to the last.
     public var duration: Duration
     /// The number of samples.
     public var sampleCount: Int
-    /// How many samples of individual threads are missing because there was no room for another stack.
+    /// The number of samples of single threads that are missing because the table of stacks was full.
     public var lostCount: Int
-    /// How often a thread was stopped.
+    /// The number of times that a thread was stopped.
     public var stopCount: Int
     /// The longest stop.
     public var longestStop: Duration
-    /// Why threads on a CPU could not be stopped.
+    /// The reason why threads on a CPU could not be stopped; nil if they were.
     public var refusal: Errno?
     /// Whether the process exited during sampling.
     public var hasEnded: Bool
     /// The CPU time that sampling took.
     public var cost: Duration
 
-    /// The samples with frames.
+    /// Names the stacks with a symbolicator, and returns the samples with their frames.
     public func samples(
         named name: String, path: String, at time: WallTime, with symbolicator: Symbolicator
     ) -> ProcessSamples {
         samples(of: symbolicator.symbolicate(snapshot), named: name, path: path, at: time)
     }
 
-    /// The samples with the frames of the snapshot after symbolication.
+    /// Combines the samples with the frames of the symbolicated snapshot.
     public func samples(
         of captured: CapturedProcess, named name: String, path: String, at time: WallTime
     ) -> ProcessSamples {

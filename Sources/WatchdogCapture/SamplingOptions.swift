@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How to sample a process.
+/// The options of a sampling.
 public struct SamplingOptions: Sendable, Equatable {
     /// A descriptor of the process, which the caller continues to own; nil to open one by process ID.
     public var pidfd: Int32?
@@ -10,7 +10,7 @@ public struct SamplingOptions: Sendable, Equatable {
     public var interval: Duration
     /// The time from the first sample to the last.
     public var duration: Duration
-    /// Whether to stop threads that are on a CPU for a moment: `/proc` does not show where they are.
+    /// Whether to stop threads on a CPU briefly: `/proc` does not show their registers.
     ///
     /// Sleeping threads are never stopped.
     public var stopsRunning: Bool

@@ -7,7 +7,7 @@ public import WatchdogLinux
 
 /// Samples a process on a dedicated thread until it is stopped.
 ///
-/// Only the first sample may stop threads, from a thread that ends with it, so that nothing is being traced when the
+/// Only the first sample may stop threads, from a thread that ends afterward, so that no thread is traced when the
 /// process is captured or killed later.
 ///
 /// Isolation: may be used from any thread; nothing here waits.
@@ -17,7 +17,7 @@ public final class SamplingSession: Sendable {
         var result: Result<Sampling, SnapshotError>?
     }
 
-    /// How long the first sample may take.
+    /// The time limit of the first sample.
     private static let firstLookLimit = Duration.seconds(2)
 
     private let state = Mutex(State())
@@ -28,10 +28,10 @@ public final class SamplingSession: Sendable {
     ///
     /// - Parameters:
     ///   - process: the process ID; never that of this process.
-    ///   - options: how often to sample, and for how long at most.
-    ///   - copying: reads memory; nil if the threads may wait forever.
-    ///   - seat: taken until both of its threads have ended, which the kernel may prevent.
-    ///   - onFirstLook: called once on that thread when no thread is or will be stopped anymore.
+    ///   - options: the interval and the maximum duration.
+    ///   - copying: reads memory; nil if the threads may block forever.
+    ///   - seat: held until both threads have ended, which the kernel may prevent.
+    ///   - onFirstLook: called once on that thread when no thread of the process is or will be stopped.
     ///   - onLook: called on that thread with each sample.
     /// - Throws: ``SnapshotError`` if no memory or no thread is available.
     public init(
@@ -53,7 +53,7 @@ public final class SamplingSession: Sendable {
         wake.ring()
     }
 
-    /// The samples; nil while the thread has not ended.
+    /// The samples; nil until the thread has ended.
     public var result: Result<Sampling, SnapshotError>? { state.withLock { $0.result } }
 
     /// Calls a closure once the samples are there, at once or on another thread.
@@ -105,11 +105,11 @@ public final class SamplingSession: Sendable {
         let worker = try CaptureWorker.start {
             withExtendedLifetime(seat) {
                 look.succeeded = look.sampler.look()
-                // Only this thread can release one that stops late.
+                // Only this thread, as the tracer, can release a thread that stops late.
                 look.sampler.settle(until: .now() + Self.firstLookLimit / 2)
             }
         }
-        // The kernel may block the thread indefinitely; the sampler then belongs to that thread.
+        // The kernel may block the thread indefinitely; then it keeps the sampler.
         guard worker.join(until: .now() + Self.firstLookLimit) else {
             throw SnapshotError("sample", of: process, .timedOut)
         }
@@ -117,7 +117,7 @@ public final class SamplingSession: Sendable {
     }
 }
 
-/// A signal that can be waited for with a limit on the monotonic clock, which sem_timedwait(3) does not support.
+/// A signal with a timed wait on the monotonic clock: sem_timedwait(3) uses the real-time clock, which can be set.
 private struct Bell {
     private let pipe: (read: OwnedDescriptor, write: OwnedDescriptor)
 

@@ -5,8 +5,7 @@ import Glibc
 import WatchdogLinux
 
 extension OwnedDescriptor {
-    /// A file in memory that contains the given bytes, is positioned at its start, and can no longer be changed; nil if
-    /// there is no room for it.
+    /// Creates a sealed memfd with the given bytes, positioned at its start; nil without memory or descriptors.
     convenience init?(sealing bytes: [UInt8]) {
         let number = wd_create_memfd()
         guard number >= 0 else { return nil }

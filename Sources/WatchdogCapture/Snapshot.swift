@@ -8,7 +8,7 @@ public import WatchdogVerdict
 
 /// The memory of a process's stacks at one instant, with descriptors of the files mapped into it.
 ///
-/// It contains secrets of the process, so it exists only in memory and is released with the last reference.
+/// It may contain secrets of the process, so it exists only in memory, and the last reference frees it.
 ///
 /// Isolation: immutable; may be used from any thread.
 public final class Snapshot: Sendable {
@@ -23,17 +23,17 @@ public final class Snapshot: Sendable {
     }
     /// Descriptors of the mapped executables, in the order of their numbers in the records.
     public var modules: [Int32] { files.map(\.number) }
-    /// How the stacks were captured.
+    /// The method of the capture.
     public let method: CapturedProcess.Method
-    /// Why no better method was possible; nil for ``CapturedProcess/Method/ptrace``.
+    /// The reason why no better method was possible; nil for ``CapturedProcess/Method/ptrace``.
     public let methodReason: String?
     /// The number of threads.
     public let threadCount: Int
-    /// How long each part of the capture took.
+    /// The durations of the parts of the capture.
     public let timings: SnapshotTimings
-    /// How often a thread on a CPU was stopped alone, and for how long at most.
+    /// The number of brief stops of threads on a CPU, and an upper bound of the longest.
     let briefStops: (count: Int, longest: Duration)
-    /// What happened to the process.
+    /// What the capture did to the process.
     public let end: SnapshotEnd
 
     private let records: OwnedDescriptor
@@ -68,7 +68,7 @@ public final class Snapshot: Sendable {
         self.end = end
     }
 
-    /// The same snapshot, with other descriptors of the mapped files, in the same order.
+    /// Copies a snapshot with other descriptors of the mapped files, in the same order.
     init(_ original: Snapshot, files: [OwnedDescriptor]) {
         process = original.process
         records = original.records
@@ -89,7 +89,7 @@ public final class Snapshot: Sendable {
     /// - Parameters:
     ///   - process: the process ID; never that of this process.
     ///   - options: how to take the snapshot, and what happens to the process.
-    /// - Throws: ``SnapshotError``; its ``SnapshotError/end`` says what happened to the process nevertheless.
+    /// - Throws: ``SnapshotError``; its ``SnapshotError/end`` is what happened to the process nevertheless.
     public static func take(
         of process: Int32,
         _ options: SnapshotOptions = SnapshotOptions()

@@ -7,11 +7,11 @@ import WatchdogLinux
 
 /// Working memory for one capture at a time.
 ///
-/// Isolation: may move between threads, but serves one capture at a time, on the thread that holds it.
+/// Isolation: may move between threads, but only one thread at a time uses it.
 // SAFETY: a worker passes the arena on only as its last act.
 final class SnapshotArena: @unchecked Sendable {
     let pointer: OpaquePointer
-    /// Reads the memory of the process; nil if the thread that holds this arena may wait forever.
+    /// Reads the memory of the process; nil if the thread that uses this arena may block forever.
     var copying: Copying?
 
     /// Maps the memory and makes `resident` bytes of it resident.
@@ -45,7 +45,7 @@ final class SnapshotArena: @unchecked Sendable {
         request.glance = options.glances ? 1 : 0
         request.cgroup_kill = -1
         request.stop_timeout_us = UInt32(clamping: max(options.stopTimeout, .microseconds(1)).nanoseconds / 1000)
-        // The arena keeps it alive.
+        // The arena keeps `copying` alive during the capture.
         request.reader = wd_memory_reader(copying)
         if case .kill(let controlGroup, let processGroup) = options.ending {
             request.end = WD_END_KILL.rawValue
@@ -88,7 +88,7 @@ private final class BeforeKill {
 }
 
 extension wd_memory_reader {
-    /// Reads as `copying` does, which has to outlive the reader.
+    /// Wraps `copying`, which must outlive the reader.
     init(_ copying: Copying?) {
         self.init()
         guard let copying, !copying.isDirect else { return }

@@ -16,10 +16,10 @@ public struct SnapshotContents: Sendable {
     public var asynchronousContexts: [SnapshotAsynchronousContext]
     /// The mapped executables, by address.
     public var modules: [SnapshotModule]
-    /// Index into ``Snapshot/modules`` of the file in which the process's runtime lists the functions that it compiles;
-    /// nil if there is none.
+    /// Index into ``Snapshot/modules`` of the file in which the process's JIT compiler lists its functions; nil if
+    /// there is none.
     public var perfMap: Int?
-    /// What is known about the CPython interpreter in the process; nil if there is none.
+    /// The CPython interpreter of the process; nil if there is none.
     public var interpreter: SnapshotInterpreter?
 
     /// The mapping that contains `address`; nil if none does.

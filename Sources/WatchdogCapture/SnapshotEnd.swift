@@ -2,7 +2,7 @@
 
 public import WatchdogLinux
 
-/// What a capture finally did to the process.
+/// The final effect of a capture on the process.
 public enum SnapshotEnd: Sendable, Hashable {
     /// It keeps running as before.
     case untouched

@@ -4,7 +4,7 @@ import Glibc
 import WatchdogBase
 public import WatchdogLinux
 
-/// Why no snapshot could be taken.
+/// The reason why no snapshot could be taken.
 ///
 /// The description reads "cannot list the threads of process 7: No such process (ESRCH)".
 public struct SnapshotError: Error, Sendable, Hashable, CustomStringConvertible {
@@ -12,11 +12,11 @@ public struct SnapshotError: Error, Sendable, Hashable, CustomStringConvertible 
     public let operation: String
     /// The process to be captured; nil for an error within this process.
     public let process: Int32?
-    /// The kernel's reason.
+    /// The error of the failed system call.
     public let errno: Errno
     /// What happened to the process nevertheless.
     public let end: SnapshotEnd
-    /// Why it was not attempted; nil if it was.
+    /// The reason why the capture was not attempted; nil if it was.
     private let refusal: StuckWaits.Refusal?
 
     init(_ operation: String, of process: Int32?, _ errno: Errno, end: SnapshotEnd = .untouched) {

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why bytes are not a valid snapshot.
+/// The reason why bytes are not a valid snapshot.
 public struct SnapshotFormatError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The kinds of errors.
     public enum Code: Sendable, Equatable {
         /// The descriptor could not be read.
         case unreadable
-        /// More bytes than any snapshot has.
+        /// The file is larger than any snapshot.
         case tooLarge
-        /// Not a snapshot, or a different version.
+        /// The file is not a snapshot, or one of a different version.
         case notASnapshot
         /// A record or field extends beyond the end of its container.
         case truncated
-        /// More items than the format allows.
+        /// The number of items exceeds a limit of the format.
         case tooMany
-        /// A value that is invalid.
+        /// A value is invalid.
         case malformed
     }
 

@@ -2,11 +2,11 @@
 
 /// The CPython interpreter of a process, and the Python functions that its threads run.
 public struct SnapshotInterpreter: Sendable, Equatable {
-    /// How much of the interpreter's stacks could be read.
+    /// The extent to which the interpreter's stacks could be read.
     public enum Reading: UInt32, Sendable {
         /// The stacks of all threads with registers.
         case complete = 0
-        /// Nothing: the layout of this version's structures is not known.
+        /// None: the layout of this version's structures is unknown.
         case unknownVersion = 1
         /// A part: a limit on frames, bytes or time was reached.
         case cut = 2
@@ -14,7 +14,7 @@ public struct SnapshotInterpreter: Sendable, Equatable {
 
     /// One call of a Python function.
     public struct Frame: Sendable, Equatable {
-        /// Index into ``SnapshotInterpreter/codes``; nil if the function is not known.
+        /// Index into ``SnapshotInterpreter/codes``; nil if the function is unknown.
         public var code: Int?
         /// The index of the code unit that is evaluated; nil if the function has not begun.
         public var instruction: Int?
@@ -44,11 +44,11 @@ public struct SnapshotInterpreter: Sendable, Equatable {
 
     /// `PY_VERSION_HEX`, without the patch level before 3.11; 0 for a version before 3.9.
     public var version: UInt32
-    /// How much could be read.
+    /// The extent to which the stacks could be read.
     public var reading: Reading
-    /// The addresses of the evaluator, `_PyEval_EvalFrameDefault`; empty if they are not known.
+    /// The addresses of the evaluator, `_PyEval_EvalFrameDefault`; empty if they are unknown.
     public var evaluator: Range<UInt64>
-    /// The thread that holds the interpreter's lock (GIL); nil if none does, or it is not known.
+    /// The thread that holds the interpreter's lock (GIL); nil if it is free or the thread is unknown.
     public var lockHolder: Int32?
     /// The functions on all stacks.
     public var codes: [Code] = []

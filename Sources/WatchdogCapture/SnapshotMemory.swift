@@ -17,9 +17,10 @@ public struct SnapshotMemory: Sendable, Equatable {
         return bytes.withUnsafeBytes { UInt64(littleEndian: $0.loadUnaligned(fromByteOffset: offset, as: UInt64.self)) }
     }
 
-    /// Where a signal handler that runs on an alternate stack, which these bytes are of, has interrupted the program.
+    /// The stack pointer that a signal handler interrupted, if these bytes are of the alternate stack on which it runs.
     ///
-    /// The kernel leaves a `ucontext` above the handler's frames, as `stacks.c` says, which finds it in a live process.
+    /// The kernel pushes a `ucontext` above the handler's frames; `stacks.c` finds it in the same way in a live
+    /// process.
     func interruptedPointer(from pointer: UInt64) -> UInt64? {
         let (flags, link, base, size, stackPointer, program, segments, length) = (0, 8, 16, 32, 160, 168, 184, 192)
         let end = min(bytes.count, 32 << 10)

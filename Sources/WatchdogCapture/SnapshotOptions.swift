@@ -25,31 +25,31 @@ public struct SnapshotOptions: Sendable, Equatable {
     /// The best method to try; by default ``CapturedProcess/Method/ptrace`` before a kill, and
     /// ``CapturedProcess/Method/procfsRegisters`` otherwise.
     ///
-    /// ``CapturedProcess/Method/ptrace`` ends system calls of threads that sleep, which some programs take for an error:
-    /// it is for processes that are about to be killed. ``CapturedProcess/Method/procfsRegisters`` does not stop a thread
-    /// that sleeps.
+    /// ``CapturedProcess/Method/ptrace`` interrupts system calls of sleeping threads, which some programs take for an
+    /// error: use it only for processes that are about to be killed. ``CapturedProcess/Method/procfsRegisters`` does
+    /// not stop sleeping threads.
     public var method: CapturedProcess.Method {
         get { chosenMethod ?? (ending == .release ? .procfsRegisters : .ptrace) }
         set { chosenMethod = newValue }
     }
     private var chosenMethod: CapturedProcess.Method?
-    /// Whether ``CapturedProcess/Method/procfsRegisters`` may stop threads that are on a CPU, one at a time and for tens of
-    /// microseconds; their stacks cannot be read otherwise.
+    /// Whether ``CapturedProcess/Method/procfsRegisters`` may stop threads that are on a CPU, one at a time and for
+    /// tens of microseconds; their stacks cannot be read otherwise.
     ///
-    /// No system call fails because of that.
+    /// No system call fails because of such a stop.
     public var stopsRunning: Bool
-    /// Whether ``CapturedProcess/Method/procfsRegisters`` has the kernel copy the stacks of threads that are on a CPU at their
-    /// next tick, where perf_event_open(2) is permitted: they are not stopped, and their functions in Python are not known.
+    /// Whether ``CapturedProcess/Method/procfsRegisters`` lets the kernel copy the stacks of threads on a CPU at their
+    /// next tick, if perf_event_open(2) is permitted: they are not stopped, but their Python functions stay unknown.
     public var glances = false
     /// What happens to the process afterward.
     public var ending: Ending
     /// How long to wait for the threads to stop.
     ///
-    /// The wait for threads in uninterruptible sleep is at most 20 ms. If the process is to be killed, the wait for threads
-    /// that get no CPU or run in the kernel is 400 ms longer.
+    /// The wait for threads in uninterruptible sleep is at most 20 ms. If the process is to be killed, the wait for
+    /// threads that get no CPU or run in the kernel is up to 400 ms longer.
     public var stopTimeout: Duration
 
-    /// Creates options; by default, the process runs on and notices nothing.
+    /// Creates options; by default, the process continues undisturbed.
     ///
     /// - Parameter method: nil for the default of ``method``.
     public init(

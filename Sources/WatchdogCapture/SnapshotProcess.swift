@@ -19,13 +19,13 @@ public struct SnapshotProcess: Sendable, Equatable {
     public var executable: String
     /// The machine's architecture: `x86-64`.
     public var architecture: String
-    /// When the capture began.
+    /// The time at which the capture began.
     public var capturedAt: Instant
-    /// How long the process was stopped.
+    /// The time for which the process was stopped.
     public var frozen: Duration
-    /// How the stacks were captured.
+    /// The method of the capture.
     public var method: CapturedProcess.Method
-    /// Why no better method was possible; nil if none was needed.
+    /// The reason why no better method was possible; nil if none was needed.
     public var methodReason: String?
     /// The process ID of an attached debugger, or nil.
     public var tracer: Int32?

@@ -72,7 +72,7 @@ public struct SnapshotReader {
             guard record.length <= UInt64(bytes.count - start) else { throw error(.truncated, "record") }
             let end = start + Int(record.length)
             try read(kind: record.kind, payload: bytes[start..<end])
-            // The padding of the last record, which contains nothing, may be missing.
+            // The padding of the last record may be missing.
             offset = min((end + 7) & ~7, bytes.count)
         }
         return try finish()

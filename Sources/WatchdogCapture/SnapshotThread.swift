@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One thread in a snapshot: what the kernel says about it, its registers, and the bytes of its stack.
+/// One thread in a snapshot: the kernel's facts about it, its registers, and the bytes of its stack.
 public struct SnapshotThread: Sendable {
     /// Where the registers come from.
     public enum RegisterSource: UInt8, Sendable {
@@ -26,11 +26,11 @@ public struct SnapshotThread: Sendable {
     public var runNanoseconds: UInt64
     /// Nanoseconds runnable but waiting for a CPU (schedstat field 2).
     public var runDelayNanoseconds: UInt64
-    /// How often the thread got a CPU (schedstat field 3).
+    /// The number of times that the thread was given a CPU (schedstat field 3).
     public var slices: UInt64
-    /// How often the thread blocked.
+    /// The number of times that the thread blocked.
     public var voluntarySwitches: UInt64
-    /// How often the thread was preempted.
+    /// The number of times that the thread was preempted.
     public var involuntarySwitches: UInt64
     /// Clock ticks in user mode.
     public var userTicks: UInt64
@@ -44,9 +44,9 @@ public struct SnapshotThread: Sendable {
     public var kernelStack: String
     /// A part of the stack, from just below the stack pointer upward; nil if there is none.
     public var stack: SnapshotMemory?
-    /// A part of the stack that a signal handler on an alternate stack has interrupted; nil if none has.
+    /// A part of the stack that a signal handler on an alternate stack has interrupted; nil if there is none.
     public var interruptedStack: SnapshotMemory?
-    /// The outermost part of the stack, or of the interrupted one, if that is longer than what the others have of it.
+    /// The outermost part of the stack, or of the interrupted one, if the other parts do not reach it.
     public var outerStack: SnapshotMemory?
 
     /// The registers of a system call's arguments, syscall(2).
@@ -60,7 +60,7 @@ public struct SnapshotThread: Sendable {
         case .none: nil
         case .ptrace: registers[register.rawValue]
         case .syscallFile where register == .rsp || register == .rip: registers[register.rawValue]
-        // Outside system calls the file shows no others, and the number is -1.
+        // Outside system calls, the file shows no argument registers, and the number is -1.
         case .syscallFile where Self.arguments.contains(register): isInCall ? registers[register.rawValue] : nil
         case .syscallFile: nil
         }

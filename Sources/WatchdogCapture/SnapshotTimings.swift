@@ -2,9 +2,9 @@
 
 public import WatchdogBase
 
-/// How long each part of a capture took.
+/// The durations of the parts of a capture.
 public struct SnapshotTimings: Sendable, Equatable {
-    /// When the capture began.
+    /// The time at which the capture began.
     public var began: Instant
     /// The time to read `/proc`, before anything was stopped.
     public var facts: Duration

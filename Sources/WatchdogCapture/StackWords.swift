@@ -4,8 +4,9 @@ import WatchdogVerdict
 
 /// Finds the words of captured stacks that may be return addresses, without reading any file of the process.
 ///
-/// Nothing tells a return address from one that an earlier call left behind, so all of them are kept: what is missing
-/// here cannot be named later. The chain of frame pointers, where there is one, marks those that are certain.
+/// A return address of an earlier call looks the same as a current one, so all of them are kept: an address that is
+/// missing here cannot be named later. The chain of frame pointers, if the program keeps it, marks those that are
+/// certain.
 struct StackWords {
     /// An address of a thread, innermost first.
     struct Found: Equatable {
@@ -13,9 +14,9 @@ struct StackWords {
         var trust: Frame.Trust
     }
 
-    /// The most addresses of a thread.
+    /// The maximum number of addresses of a thread.
     static let threadLimit = 512
-    /// The most addresses of a process.
+    /// The maximum number of addresses of a process.
     static let processLimit = 1 << 16
     private static let wordSize: UInt64 = 8
 
@@ -28,16 +29,16 @@ struct StackWords {
         code = mappings.filter { $0.isExecutable && $0.start < $0.end }.map { $0.start..<$0.end }
     }
 
-    /// What is missing.
+    /// Notes about missing addresses.
     var notes: [String] { isCut ? ["Only the innermost addresses are shown."] : [] }
 
-    /// The program counter of a thread, and the words of its stacks that point behind code.
+    /// The program counter of a thread, and the words of its stacks that point to code after a call.
     mutating func frames(of thread: SnapshotThread) -> [Found] {
         guard let counter = thread[.rip] else { return [] }
         var found = [Found(address: counter, trust: .registers)]
         let chain = thread.stack.map { returnSlots(in: $0, from: thread[.rbp], thread[.rsp]) } ?? []
         for stack in [thread.stack, thread.interruptedStack].compactMap(\.self) {
-            // Below the stack pointer lie the remains of calls that have returned.
+            // Start at the stack pointer: below it are remains of calls that have returned.
             let pointer = thread[.rsp].flatMap { stack.word(at: $0) == nil ? nil : $0 } ?? stack.address
             collect(from: stack, at: pointer, chain, into: &found)
         }
@@ -64,7 +65,7 @@ struct StackWords {
         }
     }
 
-    /// Where the return addresses lie that the chain of frame pointers leads to.
+    /// The stack slots of the return addresses along the chain of frame pointers.
     private func returnSlots(in stack: SnapshotMemory, from framePointer: UInt64?, _ pointer: UInt64?) -> Set<UInt64> {
         var slots: Set<UInt64> = []
         guard var frame = framePointer, let pointer, frame >= pointer else { return [] }

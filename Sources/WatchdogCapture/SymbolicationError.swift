@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why `watchdogd-symbolicate` gave no usable answer.
+/// The reason why `watchdogd-symbolicate` returned no usable answer.
 public struct SymbolicationError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of failures.
     public enum Code: Sendable, Hashable {
@@ -10,7 +10,7 @@ public struct SymbolicationError: Error, Sendable, Hashable, CustomStringConvert
         case notStarted
         /// The program did not finish within its budget and was killed.
         case overBudget
-        /// The program wrote more than any answer contains.
+        /// The output exceeds the size of any answer.
         case tooMuchOutput
         /// The program failed.
         case failed
@@ -20,7 +20,7 @@ public struct SymbolicationError: Error, Sendable, Hashable, CustomStringConvert
 
     /// The kind of failure.
     public let code: Code
-    /// What happened, worded as the end of a sentence.
+    /// A description of the failure, worded as the end of a sentence.
     public let detail: String
     /// The end of the program's standard error, without control characters.
     public let message: String
@@ -31,7 +31,7 @@ public struct SymbolicationError: Error, Sendable, Hashable, CustomStringConvert
         self.message = message
     }
 
-    /// Whether another try may succeed: it lacked time or memory, or something ended it.
+    /// Whether another attempt may succeed: the program lacked time or memory, or was killed.
     var mayPass: Bool {
         switch code {
         case .notStarted, .overBudget, .failed: true

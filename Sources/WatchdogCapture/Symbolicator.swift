@@ -10,16 +10,16 @@ public import WatchdogVerdict
 /// Runs `watchdogd-symbolicate`, which unwinds the stacks in a snapshot and names their frames.
 ///
 /// The program parses files and bytes from a process that may be hostile. If the supervisor is root, the program
-/// therefore runs as a user that no other process has. It cannot gain privileges, and gets only the snapshot, the mapped
-/// files and two pipes. If that user may not use the program or its libraries, there are no symbols, and a note says so.
-/// Only root that cannot become another user, as in a container without capabilities, keeps its user: the program then
-/// runs without any capability or not at all, and a note says so.
+/// therefore runs as a user without other processes. It cannot gain privileges, and gets only the snapshot, the mapped
+/// files and two pipes. If that user may not use the program or its libraries, there are no symbols, and a note says
+/// so. If root cannot change its user, as in a container without capabilities, the program runs as root, but without
+/// any capability or not at all, and a note says so.
 ///
-/// Isolation: immutable; its calls block, so they belong on the thread that writes reports.
+/// Isolation: immutable; its calls block, so call them on the thread that writes reports.
 public struct Symbolicator: Sendable {
     /// The limits of one run.
     public struct Limits: Sendable, Equatable {
-        /// How long the program works before it leaves out details, without the time in which it waits for a CPU.
+        /// The time after which the program omits details; waiting for a CPU does not count.
         public var work: Duration = .seconds(3)
         /// The wall-clock time after which the program is killed.
         public var budget: Duration = .seconds(20)
@@ -27,8 +27,8 @@ public struct Symbolicator: Sendable {
         public var cpuSeconds: UInt64 = 10
         /// The private memory of each process, in bytes.
         public var memory: UInt64 = 2 << 30
-        /// The memory of all its processes together, in bytes, with the page cache that it fills and without swap; where
-        /// watchdogd may make a cgroup with the memory controller.
+        /// The memory of all its processes together, in bytes, with the page cache that it fills and without swap;
+        /// applied if watchdogd may create a cgroup with the memory controller.
         ///
         /// A quarter of the machine's memory, but not less than 256 MiB, which large files with debug data need.
         public var groupMemory = Self.groupMemory(ofMachine: Self.machineMemory)
@@ -36,9 +36,9 @@ public struct Symbolicator: Sendable {
         public var addressSpace: UInt64 = 16 << 30
         /// The size of the answer in bytes.
         public var answer = 16 << 20
-        /// How many bytes of standard error are kept.
+        /// The number of bytes of standard error to keep.
         public var message = 4 << 10
-        /// Processes and threads of the program's user, if the program has a user of its own.
+        /// The maximum number of processes and threads, if the program has its own user.
         public var processes: UInt64 = 64
         /// The nice value; nil for the supervisor's.
         public var niceness: Int32?
@@ -55,7 +55,7 @@ public struct Symbolicator: Sendable {
         }
     }
 
-    /// The name of the program, and the first word of its command line, from which watchdogd knows this role.
+    /// The name of the program, and the first word of its command line, by which watchdogd recognizes this role.
     public static let programName = "watchdogd-symbolicate"
 
     /// The path of the program; nil if it was not found.
@@ -67,7 +67,7 @@ public struct Symbolicator: Sendable {
     /// Creates a symbolicator.
     ///
     /// - Parameters:
-    ///   - program: the path of the program; nil to look beside the running program, then in `../libexec/watchdogd`.
+    ///   - program: the path of the program; nil to search beside the running program, then in `../libexec/watchdogd`.
     ///   - limits: the limits of each run.
     public init(program: String? = nil, limits: Limits = Limits()) {
         let candidates = program.map { [$0] } ?? Self.candidates
@@ -87,7 +87,7 @@ public struct Symbolicator: Sendable {
     private static let patientWork = Duration.seconds(30)
     private static let patientBudget = Duration.seconds(60)
 
-    /// The same program with more time than a waiting report has, behind everything else that wants a CPU.
+    /// The same program with more time than a waiting report allows, at the lowest CPU priority.
     public var patient: Symbolicator {
         var copy = limited(
             work: max(limits.work, Self.patientWork), budget: max(limits.budget, Self.patientBudget))
@@ -104,8 +104,7 @@ public struct Symbolicator: Sendable {
         return ["\(directory)/\(programName)", "\(directory)/../libexec/watchdogd/\(programName)"]
     }
 
-    /// Names a snapshot's frames; on failure, the result contains what the snapshot alone says, and a note with the
-    /// reason.
+    /// Names a snapshot's frames; on failure, the result contains the snapshot's own facts, and a note with the reason.
     public func symbolicate(_ snapshot: Snapshot) -> CapturedProcess {
         do throws(SymbolicationError) {
             return try run(snapshot)
@@ -114,9 +113,9 @@ public struct Symbolicator: Sendable {
         }
     }
 
-    /// Runs the program once.
+    /// Runs the program once; on failure, throws instead of falling back.
     public func run(_ snapshot: Snapshot) throws(SymbolicationError) -> CapturedProcess {
-        // Earlier runs moved the offset, which is shared with the descriptor that they got.
+        // Rewind: earlier runs moved the offset, which all duplicates of the descriptor share.
         lseek(snapshot.memory, 0, SEEK_SET)
         let user = ReservedUser.reserved()
         let result = try run(budgeted([]), [snapshot.memory] + snapshot.modules, as: user)
@@ -156,7 +155,7 @@ public struct Symbolicator: Sendable {
     private static let noteOfRoot =
         "The frames were named as root without capabilities: watchdogd may not become another user here."
 
-    /// Whether the program runs as root, for lack of the right to become another user.
+    /// Whether the program runs as root because watchdogd may not change its user.
     private static func keepsRoot(_ user: ReservedUser?) -> Bool { user == nil && geteuid() == 0 }
 
     private func run(
@@ -183,11 +182,11 @@ public struct Symbolicator: Sendable {
         request.dropsCapabilities = Self.keepsRoot(user)
         request.launchLimit = limits.budget
         request.niceness = limits.niceness
-        // Beside the limits of each process: several processes and mapped files could otherwise make the machine swap. If
-        // all memory is used up nevertheless, the kernel's choice is this program.
+        // The limits of a single process are not enough: several processes and their mapped files could make the
+        // machine swap. If memory runs out nevertheless, the OOM killer chooses this program.
         let group = try? MemoryGroup(name: Self.programName, limit: limits.groupMemory)
         request.cgroup = group?.directory
-        // Only root's processes may write that file of a process whose memory is protected: proc_pid_oom_score_adj(5).
+        // Only root may write oom_score_adj of a process that is not dumpable: proc_pid_oom_score_adj(5).
         request.oomScoreAdjustment = geteuid() == 0 ? 1_000 : nil
         configure(&request)
         let run = try BoundedRun(
@@ -215,8 +214,8 @@ public struct Symbolicator: Sendable {
             let most = (try? ResourceLimit.current(resource).hard) ?? soft
             return ResourceLimit(resource, soft: min(soft, most), hard: min(hard ?? soft, most))
         }
-        // RLIMIT_NPROC counts all tasks of the user, setrlimit(2): a desktop has more of them than the program may have,
-        // and could then create no worker.
+        // RLIMIT_NPROC counts all tasks of the user, setrlimit(2): the user of a desktop has more than the limit, so
+        // the program could not fork a worker.
         let processes = user?.isExclusive == true ? [limit(.processes, limits.processes)] : []
         return processes + [
             limit(.addressSpace, limits.addressSpace),
@@ -229,7 +228,7 @@ public struct Symbolicator: Sendable {
         ]
     }
 
-    /// Starts the program, despite directories that only root may enter.
+    /// Starts the program, even if its path is in a directory that only root may enter.
     private func start(_ original: SpawnRequest) throws(SpawnError) -> SpawnedProcess {
         var request = original
         if let pinned, !isAtItsPath(pinned) { use(pinned, &request) }
@@ -238,7 +237,7 @@ public struct Symbolicator: Sendable {
         } catch {
             switch (error.stage, error.errno) {
             case (.oomScore, _):
-                // A read-only /proc.
+                // /proc may be read-only: try without the adjustment.
                 request.oomScoreAdjustment = nil
             case (.execute, .permissionDenied), (.execute, .noSuchFile):
                 guard let pinned else { throw error }
@@ -278,7 +277,7 @@ extension BoundedRun.Result {
             let limit = "\(limits.groupMemory >> 20) MiB"
             throw SymbolicationError(.overBudget, "used more than \(limit) of memory", message: message)
         case .ended(.exited(code: 0)), .ended(.unknown):
-            // The status is unknown if another thread, which reaps orphans, was faster: the answer shows whether the
+            // Another thread, which reaps orphans, may have consumed the status. The answer itself shows whether the
             // run succeeded.
             return output
         case .ended(.exited(let code)):

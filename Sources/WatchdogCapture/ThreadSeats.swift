@@ -3,20 +3,20 @@
 import Synchronization
 public import WatchdogBase
 
-/// Limits how many threads read the processes of a tenant, because the kernel may keep each of them forever.
+/// Limits the number of threads that read a tenant's processes, because the kernel may block each of them forever.
 ///
 /// Isolation: may be used from any thread.
 public final class ThreadSeats: Sendable {
     private let limits: StuckWaits.Limits
     private let waits = Mutex(StuckWaits())
 
-    /// Creates seats that nobody has taken.
+    /// Creates free seats.
     public init(limits: StuckWaits.Limits) { self.limits = limits }
 
-    /// The number of seats that are taken.
+    /// The number of taken seats.
     public var takenCount: Int { waits.withLock { $0.count } }
 
-    /// Takes a seat, which its threads have to keep; fails if the tenant's threads have taken all that it may have.
+    /// Takes a seat, which its threads must retain; fails if the tenant has reached its limit.
     public func take(for tenant: Tenant, at now: Instant) -> Result<ThreadSeat, StuckWaits.Refusal> {
         let taken: Result<Int, StuckWaits.Refusal> = waits.withLock { waits in
             if let refusal = waits.refusal(of: tenant, within: limits) { return .failure(refusal) }
@@ -28,7 +28,7 @@ public final class ThreadSeats: Sendable {
     fileprivate func free(_ number: Int) { waits.withLock { $0.end(number) } }
 }
 
-/// A seat for the threads that keep this object; free again with the last reference.
+/// A seat for the threads that retain this object; the last reference frees it.
 public final class ThreadSeat: Sendable {
     private let number: Int
     private let seats: ThreadSeats

@@ -4,16 +4,16 @@ import Synchronization
 import WatchdogBase
 import WatchdogLinux
 
-/// The stacks of processes that belong to others, read from outside on a thread of its own.
+/// Reads the stacks of foreign processes from outside, on its own threads.
 ///
-/// Threads that run have no stack, because only a stop would show it. All have ended after ``time``, whatever the kernel
-/// does.
+/// Running threads have no stack, because only a stop would show it. The look ends after ``time``, even if the kernel
+/// blocks a read.
 ///
 /// Isolation: may be used from any thread.
 public final class TrailCapture: Sendable {
-    /// How long everything may take.
+    /// The time limit of the whole look.
     static let time = Duration.milliseconds(400)
-    /// For how long other apps whose waits lead to the same processes get the same stacks.
+    /// The time for which other apps whose waits lead to the same processes share the stacks.
     static let shareTime = Duration.milliseconds(500)
 
     private struct State {
@@ -61,7 +61,7 @@ public final class TrailCapture: Sendable {
     /// Calls a closure once the stacks are there, at once or on another thread.
     public func whenEnded(_ call: @escaping @Sendable () -> Void) { ending.whenCome(call) }
 
-    /// The stacks that are there at the first call.
+    /// The stacks that are available at the first call.
     public func end() -> TreeSnapshot {
         state.withLock { state in
             if let result = state.result { return result }
@@ -76,11 +76,11 @@ public final class TrailCapture: Sendable {
     }
 }
 
-/// The latest looks at processes outside of apps, as long as somebody needs them.
+/// The latest looks at processes outside of apps, while an app retains them.
 ///
-/// Apps that hang together wait for the same process: one look serves them all.
+/// Apps that hang for one cause wait for the same process, so they share one look.
 struct RecentLooks {
-    /// The processes that were looked at.
+    /// The examined processes.
     struct Subject: Hashable {
         private let processes: Set<[UInt64]>
 
@@ -96,12 +96,12 @@ struct RecentLooks {
 
     private var looks: [Subject: Look] = [:]
 
-    /// The look at the same processes that began a moment ago; nil if there is none.
+    /// A recent look at the same processes; nil if there is none.
     func look(at subject: Subject, at now: Instant) -> TrailCapture? {
         looks[subject].flatMap { now - $0.began < TrailCapture.shareTime ? $0.capture : nil }
     }
 
-    /// Keeps a look as long as somebody else does.
+    /// Remembers a look, with a weak reference.
     mutating func keep(_ capture: TrailCapture, at subject: Subject, _ now: Instant) {
         looks = looks.filter { $0.value.capture != nil && now - $0.value.began < TrailCapture.shareTime }
         looks[subject] = Look(capture: capture, began: now)

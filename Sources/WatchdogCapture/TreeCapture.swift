@@ -8,28 +8,27 @@ import WatchdogVerdict
 
 /// Captures the processes of an app other than its main process, one after the other.
 ///
-/// They are captured on a thread of their own: if the kernel blocks a read of one of them, only this thread is stuck,
-/// and the capture of the main process continues without it.
+/// They are captured on a separate thread: if the kernel blocks a read of one of them, only that thread is stuck, and
+/// the capture of the main process continues.
 ///
 /// Isolation: may be used from any thread.
 final class TreeCapture: Sendable {
-    /// What is captured.
     struct Request: Sendable {
         /// All processes of the app.
         let members: TreeMembers
-        /// The main process, which is left out.
+        /// The main process, which is skipped.
         let main: Int32
-        /// Processes that come first.
+        /// The processes to capture first.
         let preferred: [Int32]
-        /// Whose processes they are.
+        /// The owner of the processes.
         let tenant: Tenant
-        /// Whether the app is killed afterward; otherwise its processes must not notice that they are captured.
+        /// Whether the app is killed afterward; otherwise its processes must not be disturbed.
         var kills = false
-        /// Whether threads that are on a CPU may be stopped for a moment; others have no stack then.
+        /// Whether threads on a CPU may be stopped briefly; without that, they have no stack.
         var stopsRunning = true
     }
 
-    /// How many threads there may be; some may be stuck for good.
+    /// The maximum number of threads, including stuck ones.
     static let seats = StuckWaits.Limits(app: 2, user: 4, all: 32)
 
     private struct State {
@@ -37,7 +36,7 @@ final class TreeCapture: Sendable {
         var isOver = false
     }
 
-    /// What the snapshots hold so far.
+    /// The resources that the snapshots hold so far.
     private struct Spent {
         var threads = 0
         var bytes = 0
@@ -70,7 +69,7 @@ final class TreeCapture: Sendable {
         self.seats = seats
     }
 
-    /// What has been captured; nothing is added afterward.
+    /// The captured processes; later captures are dropped.
     func end() -> TreeSnapshot {
         state.withLock { state in
             state.isOver = true
@@ -79,7 +78,9 @@ final class TreeCapture: Sendable {
         }
     }
 
-    /// Captures the processes, and waits until that is done or the time for it has passed; to be called once.
+    /// Captures the processes, and waits until that is done or its time has passed.
+    ///
+    /// Call it once.
     ///
     /// - Parameter waiting: how many other captures wait for this one.
     func run(before waiting: Int = 0) {
@@ -137,7 +138,7 @@ final class TreeCapture: Sendable {
         }
     }
 
-    /// Reads what the processes wait for; later, a stop interrupts their system calls.
+    /// Reads what the processes wait for; this must happen before stops interrupt their system calls.
     private func look(_ members: [TreeMembers.Member], by copying: Copying, until deadline: Instant) {
         let family = [request.main] + members.map(\.stat.id)
         for (index, member) in members.enumerated() where isOpen(until: deadline) {
@@ -186,7 +187,7 @@ final class TreeCapture: Sendable {
     }
 }
 
-/// A file, whatever descriptors refer to it.
+/// The identity of a file, independent of its descriptors.
 private struct FileIdentity: Hashable {
     let device: UInt
     let inode: UInt

@@ -6,15 +6,15 @@ public import WatchdogLinux
 public struct TreeSnapshot: Sendable {
     /// One process.
     public struct Member: Sendable {
-        /// What the kernel said about it before it was stopped.
+        /// The kernel's facts about the process, before it was stopped.
         public let stat: ProcessStat
         /// Its arguments, not redacted; empty if they were not read in time.
         public internal(set) var arguments: [ByteString] = []
-        /// What its first thread was blocked in; nil if that is unknown.
+        /// The wait of its first thread; nil if unknown.
         public internal(set) var waits: WaitChain?
         /// Its stacks; nil if they were not captured.
         public internal(set) var snapshot: Snapshot?
-        /// Why there are no stacks.
+        /// The reason why there are no stacks; nil if there are.
         public internal(set) var failure: String? = "there was no time"
 
         /// Creates a member without stacks.
@@ -23,7 +23,7 @@ public struct TreeSnapshot: Sendable {
 
     /// The processes, at most as many as ``TreeLimits/processes``.
     public internal(set) var members: [Member] = []
-    /// What was left out, one sentence each.
+    /// Notes about omitted processes, one sentence each.
     public internal(set) var notes: [String] = []
 
     /// Creates an empty value.
@@ -41,7 +41,7 @@ public struct TreeSnapshot: Sendable {
     }
 }
 
-/// What a capture may take for the processes of an app other than its main process.
+/// The limits of a capture for the processes of an app other than its main process.
 struct TreeLimits: Sendable, Equatable {
     /// Processes.
     var processes = 15
@@ -51,11 +51,11 @@ struct TreeLimits: Sendable, Equatable {
     var bytes = 24 << 20
     /// Descriptors of their mapped files, each counted once.
     var descriptors = 192
-    /// Time for all of them, during which the main process waits for its end.
+    /// The total time; the kill of the main process waits for it.
     var time = Duration.milliseconds(250)
-    /// Time for the threads of one process to stop.
+    /// The time in which the threads of one process must stop.
     var stopTimeout = Duration.milliseconds(50)
 
-    /// The time for one app while other captures wait, whose apps must be killed as well.
+    /// The time for one app, which shrinks while other captures wait: their apps must be killed, too.
     func time(before waiting: Int) -> Duration { time / (waiting + 1) }
 }

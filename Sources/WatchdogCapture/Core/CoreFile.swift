@@ -9,7 +9,6 @@ import WatchdogReport
 /// The kernel writes it, but the process determines what it contains and may have replaced it. The total work is
 /// therefore bounded, no matter how often the file repeats its parts, and so is the time to read it.
 struct CoreFile {
-    /// One thread at the time of the signal.
     struct Thread {
         let id: Int32
         /// In the order of ``SnapshotRegister``.
@@ -20,7 +19,7 @@ struct CoreFile {
     struct Segment {
         let start: UInt64
         let end: UInt64
-        /// The offset of its bytes in the file, and their number; the kernel leaves out pages that are still in mapped
+        /// The offset of its bytes in the file, and their number; the kernel omits pages that are still in mapped
         /// files.
         let offset: UInt64
         let fileSize: UInt64
@@ -69,7 +68,7 @@ struct CoreFile {
 
     /// Reads everything except the memory.
     ///
-    /// - Parameter isLate: whether the time for reading the file is up.
+    /// - Parameter isLate: whether the time limit has passed.
     init(descriptor: Int32, isLate: @escaping () -> Bool) throws(CoreError) {
         self.descriptor = descriptor
         self.isLate = isLate
@@ -100,7 +99,7 @@ struct CoreFile {
         guard process != nil, !threads.isEmpty else { throw CoreError("it has no threads") }
     }
 
-    /// Throws if reading the file has taken too long.
+    /// Throws if the time limit has passed.
     func checkTime() throws(CoreError) {
         if isLate() { throw CoreError("to read it takes too long") }
     }
@@ -221,7 +220,7 @@ struct CoreFile {
 
     // MARK: - Memory
 
-    /// Up to `count` bytes of the process's memory, starting at `address`; fewer if the file has no more.
+    /// Up to `count` bytes of the process's memory, starting at `address`; fewer if the file has fewer.
     func memory(at address: UInt64, count: Int) -> [UInt8] {
         guard let segment = segment(at: address) else { return [] }
         let skipped = address - segment.start
@@ -248,11 +247,11 @@ struct CoreFile {
         return low
     }
 
-    /// The segment that a stack pointer belongs to: of one that has left its stack, by an overflow, what lies above the guard.
+    /// The segment of a stack pointer's stack: after a stack overflow, the segment above the guard.
     func stackSegment(at pointer: UInt64) -> Segment? {
         let longestLeap: UInt64 = 1 << 20
         var index = firstSegment(above: pointer)
-        // The guard of a stack is a segment, too.
+        // Skip the guard of the stack, which is a segment, too.
         if index < segments.count, !segments[index].isReadable { index += 1 }
         guard index < segments.count, segments[index].isWritable else { return nil }
         let isNear = segments[index].start <= pointer || segments[index].start - pointer <= longestLeap

@@ -4,17 +4,18 @@ import Glibc
 import WatchdogVerdict
 
 extension Snapshot {
-    /// The most bytes that ``core()`` returns.
+    /// The maximum number of bytes that ``core()`` returns.
     public static let coreLimit = CoreImage.limit
 
-    /// The stacks as a core file, which debuggers open with the program at hand: core(5).
+    /// Creates a core file of the stacks, which a debugger opens together with the program: core(5).
     ///
     /// It has the threads whose registers were captured, the main one first, their stacks, and the mappings. The same
-    /// snapshot and files give the same bytes. What does not fit into ``coreLimit`` is left out: the outer ends of stacks,
-    /// the main thread's last.
+    /// snapshot and files give the same bytes. Beyond ``coreLimit``, the outer ends of stacks are cut, the main
+    /// thread's last.
     ///
-    /// - Returns: the file, and how many bytes of which threads' stacks are not in it, so that a debugger does not get beyond them.
-    /// - Throws: ``CoreError`` if there is nothing to write.
+    /// - Returns: the file, and the threads whose stacks have a gap, with its size in bytes: a debugger cannot unwind
+    ///   beyond it.
+    /// - Throws: ``CoreError`` if the snapshot has no stacks.
     public func core() throws(CoreError) -> (bytes: [UInt8], missing: [(thread: Int32, bytes: Int)]) {
         let parsed: SnapshotContents
         do {
@@ -29,9 +30,9 @@ extension Snapshot {
 
 /// The stacks of a snapshot as a core file.
 ///
-/// A debugger finds the libraries by the list that the loader keeps in the program's memory. A capture copies only stacks,
-/// so the list is made again, from the mappings and the headers of the files, at addresses that the process does not use.
-/// The vector of auxiliary values is made from the same headers.
+/// A debugger finds the libraries in the list that the loader keeps in the program's memory. A capture copies only
+/// stacks, so the list is rebuilt from the mappings and the headers of the files, at addresses that the process does
+/// not use. The auxiliary vector is rebuilt from the same headers.
 struct CoreImage {
     static let limit = 16 << 20
     private static let segmentLimit = 32_768
@@ -49,11 +50,11 @@ struct CoreImage {
     /// The program's index among the modules.
     private let program: Int?
     private var memory = CoreMemory()
-    /// How much of stacks is not there.
+    /// The gaps in the stacks.
     private(set) var missing: [(thread: Int32, bytes: Int)] = []
     private let notes: [UInt8]
 
-    /// - Parameter files: the descriptors of the mapped files, as the snapshot numbers them.
+    /// - Parameter files: the descriptors of the mapped files, by the snapshot's numbers.
     init(_ contents: SnapshotContents, files: [Int32]) throws(CoreError) {
         guard contents.process.architecture == "x86-64" else {
             throw CoreError("no core is written for \(contents.process.architecture)")
@@ -80,7 +81,7 @@ struct CoreImage {
         putStacks()
     }
 
-    /// The mappings of files that the core names: if they are too many, those of files with code.
+    /// The file mappings that the core names: if there are too many, only those of files with code.
     private static func listed(_ mappings: [SnapshotMapping], _ contents: SnapshotContents) -> [SnapshotMapping] {
         func cost(_ mapping: SnapshotMapping) -> Int { 25 + mapping.path.utf8.count }
         var files = mappings.filter(\.isFile)
@@ -97,13 +98,13 @@ struct CoreImage {
 
     // MARK: - Memory
 
-    /// What the kernel also writes of mapped ELF files: core(5), coredump_filter bit 4.
+    /// Adds the first pages of mapped ELF files, as the kernel does: core(5), coredump_filter bit 4.
     private mutating func putFiles() {
         for module in modules { memory.put(module.firstPage[...], at: module.start) }
     }
 
-    /// Makes the loader's list, `struct r_debug` and `struct link_map` of `<link.h>`, and points the program's dynamic
-    /// section to it.
+    /// Rebuilds the loader's list, `struct r_debug` and `struct link_map` of `<link.h>`, and points the program's
+    /// dynamic section to it.
     private mutating func putList() {
         guard let program, let dynamic = modules[program].dynamic else { return }
         var room = Self.pathBytes
@@ -130,7 +131,7 @@ struct CoreImage {
         let pathStart = first + UInt64(entrySize * listed.count)
         for (index, module) in listed.enumerated() {
             let here = first + UInt64(entrySize * index)
-            // The program's own name is empty.
+            // In the loader's list, the program's own name is empty.
             let name = index == 0 ? pathStart : pathStart + UInt64(paths.count)
             if index > 0 { paths += module.path + [0] }
             // l_addr, l_name, l_ld, l_next, l_prev.
@@ -172,7 +173,7 @@ struct CoreImage {
         return false
     }
 
-    /// The lowest addresses that nothing is mapped at.
+    /// The lowest range of free addresses of this size.
     private func freeAddress(_ size: Int) -> UInt64? {
         var candidate = Self.lowestAddress
         for mapping in mappings {
@@ -206,7 +207,7 @@ struct CoreImage {
         }
     }
 
-    /// How many bytes of a stack were not captured between its inner part and its outer end.
+    /// The number of bytes between the inner part and the outer end of a stack that were not captured.
     private static func gap(between inner: SnapshotMemory?, and outer: SnapshotMemory?) -> Int {
         guard let inner, let outer else { return 0 }
         let end = inner.address &+ UInt64(inner.bytes.count)
@@ -241,7 +242,7 @@ struct CoreImage {
             if let position, position < end { result.append(Segment(start: position, end: end, flags: flags)) }
         }
         for mapping in mappings {
-            // What is mapped nowhere: the loader's list, and stacks that were mapped after the mappings were read.
+            // Pages outside all mappings: the loader's list, and stacks that were mapped after the mappings were read.
             add(until: mapping.start, 6)
             let flags: UInt32 =
                 (mapping.isReadable ? 4 : 0) | (mapping.isWritable ? 2 : 0) | (mapping.isExecutable ? 1 : 0)
@@ -251,7 +252,6 @@ struct CoreImage {
         return result.count <= Self.segmentLimit ? result : result.filter(\.hasBytes)
     }
 
-    /// The file.
     var bytes: [UInt8] {
         let segments = segments
         let headerSize = MemoryLayout<Elf64_Ehdr>.size + (1 + segments.count) * MemoryLayout<Elf64_Phdr>.size

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The pages of a process of which bytes are known; the rest of such a page is zero.
+/// The pages of a process with known bytes; the unknown bytes of such a page are zero.
 struct CoreMemory {
     static let pageSize = 4096
     private static let blank = [UInt8](repeating: 0, count: pageSize)
@@ -9,7 +9,6 @@ struct CoreMemory {
 
     private var pages: [UInt64: [UInt8]] = [:]
 
-    /// The size of all pages.
     var byteCount: Int { pages.count * Self.pageSize }
     /// The addresses of the pages, in ascending order.
     var addresses: [UInt64] { pages.keys.sorted() }
@@ -19,7 +18,7 @@ struct CoreMemory {
     /// The address of the page that contains an address.
     static func page(of address: UInt64) -> UInt64 { address & ~UInt64(pageSize - 1) }
 
-    /// Adds bytes; those that are known already are replaced.
+    /// Adds bytes; they replace known ones.
     mutating func put(_ bytes: ArraySlice<UInt8>, at address: UInt64) {
         guard address < Self.end else { return }
         var rest = bytes

@@ -2,11 +2,11 @@
 
 import Glibc
 
-/// A mapped ELF file, as far as a debugger needs it to find the others.
+/// A mapped ELF file, as far as a debugger needs it to find the other modules.
 ///
-/// The file belongs to the process and may contain anything: what it says is bounded, and only copied.
+/// The process owns the file, so its contents are untrusted: they are bounded, and only copied.
 struct CoreModule {
-    /// What the headers of the program say to its loader.
+    /// The parts of the program's headers that the loader uses.
     struct Program {
         let entry: UInt64
         let headers: (address: UInt64, count: Int)
@@ -24,9 +24,9 @@ struct CoreModule {
     let descriptor: Int32
     /// The first page of the file, if it is mapped: it has the headers and, where linkers usually place it, the build ID.
     let firstPage: [UInt8]
-    /// What is added to the addresses in the file.
+    /// The load bias: the offset from an address in the file to one in memory.
     let bias: UInt64
-    /// Where the dynamic section is mapped, and its size in the file.
+    /// The run-time address of the dynamic section, and its size in the file.
     let dynamic: (address: UInt64, size: Int)?
     let program: Program
 

@@ -12,7 +12,7 @@ extension SnapshotRegister {
     static let userCount = 27
 }
 
-/// The notes of a core file that say what the process was: elf(5).
+/// The notes of a core file about the process: elf(5).
 struct CoreNotes {
     private static let name = Array("CORE\0\0\0\0".utf8)
     private static let nameLength: UInt32 = 5
@@ -54,12 +54,12 @@ struct CoreNotes {
             registers[SnapshotRegister.userOrder[register.rawValue]] = thread.registers[register.rawValue]
         }
         if thread.registerSource == .syscallFile {
-            // Those of every 64-bit program: __USER_CS, __USER_DS of arch/x86/include/asm/segment.h.
+            // The segments of every 64-bit program: __USER_CS, __USER_DS of arch/x86/include/asm/segment.h.
             registers[SnapshotRegister.userOrder[SnapshotRegister.cs.rawValue]] = 0x33
             registers[SnapshotRegister.userOrder[SnapshotRegister.ss.rawValue]] = 0x2b
         }
         var note = CoreBytes()
-        // pr_info, pr_cursig, pr_sigpend, pr_sighold: no signal stopped it.
+        // pr_info, pr_cursig, pr_sigpend, pr_sighold: no signal ended it.
         note.append(bytes: [UInt8](repeating: 0, count: 32))
         // pr_pid, pr_ppid, pr_pgrp, pr_sid.
         for number in [thread.id, process.parent, process.id, 0] { note.append(number) }
@@ -73,7 +73,7 @@ struct CoreNotes {
 
     /// NT_PRPSINFO: struct elf_prpsinfo.
     ///
-    /// The arguments may contain secrets, so the program's path stands for them.
+    /// The arguments may contain secrets, so the program's path replaces them.
     private static func information(on process: SnapshotProcess, state: String?) -> [UInt8] {
         var note = CoreBytes()
         note.append(bytes: [0, state?.utf8.first ?? UInt8(ascii: "?"), 0, 0, 0, 0, 0, 0])
@@ -115,7 +115,7 @@ struct CoreNotes {
 
     /// The loader of a program; nil for a static one.
     static func interpreter(of program: CoreModule, among modules: [CoreModule]) -> CoreModule? {
-        // Its path may lead through links, which the kernel has followed.
+        // Compare the last component only: the path may be a link, and maps shows the target.
         guard let path = program.program.interpreter else { return nil }
         return modules.first { CoreModule.name($0.path) == CoreModule.name(path) }
     }
@@ -134,7 +134,7 @@ struct CoreNotes {
     }
 }
 
-/// Bytes that grow by values in the layout of this machine, which is that of its cores.
+/// A buffer to which values are appended in the host's byte order, as in its core files.
 struct CoreBytes {
     private(set) var bytes: [UInt8] = []
 

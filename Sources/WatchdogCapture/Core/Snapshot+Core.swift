@@ -7,11 +7,11 @@ import WatchdogLinux
 public import WatchdogReport
 import WatchdogVerdict
 
-/// What a core file says about a process killed by a signal.
+/// The contents of a core file of a process killed by a signal.
 public struct CoreContents: Sendable {
-    /// The stacks, in the form that ``Symbolicator`` takes.
+    /// The stacks, in the input format of ``Symbolicator``.
     public let snapshot: Snapshot
-    /// Why the signal was sent, if the core says so.
+    /// The cause of the signal, if the core has it.
     public let signal: SignalInfo?
     /// The thread that received the signal.
     public let thread: Int32
@@ -20,7 +20,7 @@ public struct CoreContents: Sendable {
     ///
     /// - Parameters:
     ///   - descriptor: the file, which the caller continues to own.
-    ///   - process: the process whose core it must be.
+    ///   - process: the process that the core must be of.
     ///   - deadline: when to give up reading the file.
     public init(reading descriptor: Int32, of process: Int32, until deadline: Instant) throws(CoreError) {
         try self.init(reading: descriptor, of: process) { Instant.now() >= deadline }
@@ -37,7 +37,7 @@ public struct CoreContents: Sendable {
     }
 }
 
-/// Why a core file cannot be used.
+/// The reason why a core file cannot be used.
 public struct CoreError: Error, Equatable, CustomStringConvertible {
     /// The emphasized part of "the core file /srv/core is of no use: *it is not a core file*".
     public let description: String
@@ -127,7 +127,7 @@ private struct CoreRecords {
         return lines.map { $0 + "\n" }.joined()
     }
 
-    /// Works on bytes: Swift treats CR LF as a single character, which does not equal the newline.
+    /// Checks bytes, not characters: Swift treats CR LF as a single character, which does not equal a newline.
     private static func line(_ name: String) -> String {
         String(decoding: name.utf8.filter { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
     }
@@ -144,7 +144,7 @@ private struct CoreRecords {
         withUnsafeMutableBytes(of: &record.registers) { buffer in
             thread.registers.withUnsafeBytes { buffer.copyBytes(from: $0.prefix(buffer.count)) }
         }
-        // A core contains only one name, that of the process.
+        // A core has only one name, that of the process.
         if thread.id == subject.id {
             withUnsafeMutableBytes(of: &record.name) { buffer in
                 buffer.copyBytes(from: subject.name.utf8.prefix(buffer.count - 1))
@@ -167,7 +167,7 @@ private struct CoreRecords {
         var limit = min(count > Self.crowd ? Self.crowdStackBytes : Self.stackBytes, Self.allStackBytes / count)
         guard let segment = core.stackSegment(at: pointer) else { return SnapshotMemory(address: pointer, bytes: []) }
         let start = max(segment.start, pointer - min(pointer, Self.redZone)) & ~7
-        // Above are the strings of the arguments and the environment.
+        // The arguments and the environment are above this address, and may contain secrets.
         if let end = core.randomBytes, end >= segment.start, end < segment.end {
             limit = min(limit, end > start ? Int(clamping: end - start) : 0)
         }
@@ -175,7 +175,7 @@ private struct CoreRecords {
         return SnapshotMemory(address: address, bytes: core.memory(at: address, count: limit)[...])
     }
 
-    /// The outermost part of a stack of which something is known, as `stacks.c` copies it from a live process.
+    /// The outermost part of a stack whose inner part is known, as `stacks.c` copies it from a live process.
     private func outerStack(beyond known: SnapshotMemory) -> SnapshotMemory? {
         guard let segment = core.stackSegment(at: known.address) else { return nil }
         var end = segment.end
@@ -265,7 +265,7 @@ private struct CoreRecords {
     ///
     /// The kernel writes the first page of each ELF file into the core (core(5), coredump_filter bit 4): the headers
     /// and, where linkers usually place it, the build ID. The whole page must match, so that a user who replaced the
-    /// core cannot have a file passed on just by naming it.
+    /// core cannot make this pass on a file just by naming it.
     private func isUnchanged(_ descriptor: Int32, since mapping: CoreFile.Mapping) -> Bool {
         let there = core.memory(at: mapping.start, count: Self.pageBytes)
         guard there.count == Self.pageBytes, there.isELF else { return false }
@@ -303,7 +303,7 @@ private struct CoreRecords {
 }
 
 extension Snapshot {
-    /// Creates a snapshot from a core file: nothing was stopped, and there is nothing left to kill.
+    /// Creates a snapshot from a core file: no process was stopped, and none is killed.
     fileprivate convenience init(
         ofCore process: Int32, records: OwnedDescriptor, files: [OwnedDescriptor], threadCount: Int
     ) {

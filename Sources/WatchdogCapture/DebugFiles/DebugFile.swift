@@ -13,7 +13,7 @@ public struct DebugFile: Sendable {
         /// The path in the process.
         public let path: String
 
-        /// Creates a description of an image.
+        /// Creates a description; checks nothing.
         public init(buildID: String, name: String, path: String) {
             self.buildID = buildID
             self.name = name
@@ -21,8 +21,8 @@ public struct DebugFile: Sendable {
         }
     }
 
-    /// The file.
+    /// The open file, for reading.
     public let descriptor: OwnedDescriptor
-    /// Where it was found.
+    /// The path at which it was found.
     public let path: String
 }

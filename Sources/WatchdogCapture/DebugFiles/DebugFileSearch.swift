@@ -4,7 +4,7 @@ import Glibc
 import WatchdogBase
 import WatchdogLinux
 
-/// Searches directories for debug files: first where tools put them, then everywhere, within limits.
+/// Searches directories for debug files: first at the usual places, then recursively, within limits.
 ///
 /// A file counts only if its own build ID matches; names are only hints.
 public struct DebugFileSearch {
@@ -24,15 +24,15 @@ public struct DebugFileSearch {
     private let directories: [String]
     private let limits: Limits
     private var found: [String: DebugFile] = [:]
-    /// Why files that looked right cannot be used, by build ID.
+    /// The reasons why candidate files cannot be used, by build ID.
     private var impostors: [String: String] = [:]
     private var entries = 0
-    /// Why the search ended early; nil if it did not.
+    /// The reason why the search ended early; nil if it did not.
     public private(set) var truncation: String?
-    /// What was skipped while the search continued; nil if nothing was.
+    /// A description of what was skipped while the search continued; nil if nothing was.
     public private(set) var omission: String?
 
-    /// Creates a search.
+    /// Creates a search, which reads nothing before ``find(_:)``.
     public init(in directories: [String], limits: Limits = Limits()) {
         self.directories = directories.map { $0.count > 1 && $0.hasSuffix("/") ? String($0.dropLast()) : $0 }
         self.limits = limits
@@ -60,10 +60,10 @@ public struct DebugFileSearch {
         return found
     }
 
-    /// Searches for images where the process had them; they count if they have symbols.
+    /// Searches for images at their paths in the process; an image counts if it has symbols.
     ///
-    /// The paths may be anybody's words. Root opens only what nobody else can put there, and nothing that another process or
-    /// machine serves: that may never answer.
+    /// The paths are untrusted. Root opens only files that no other user can have placed there, and none on FUSE or
+    /// network file systems, which can block forever.
     public mutating func findPrograms(_ wanted: [DebugFile.Wanted]) {
         for image in wanted where found[image.buildID] == nil && Self.isPlain(image.path) {
             let folder = image.path.split(separator: "/").dropLast().joined(separator: "/")
@@ -74,10 +74,10 @@ public struct DebugFileSearch {
         }
     }
 
-    /// Why the file found as an image's debug file cannot be used; nil if no file was found.
+    /// The reason why the file found as an image's debug file cannot be used; nil if no file was found.
     public func impostor(of image: DebugFile.Wanted) -> String? { impostors[image.buildID] }
 
-    /// Where distributions, objcopy(1) and people put debug files.
+    /// The paths at which distributions, objcopy(1) and people usually place debug files.
     private func candidates(_ image: DebugFile.Wanted) -> [String] {
         directories.flatMap { directory -> [String] in
             var paths = ["\(directory)/.build-id/\(image.buildID.prefix(2))/\(image.buildID.dropFirst(2)).debug"]
@@ -91,13 +91,13 @@ public struct DebugFileSearch {
         }
     }
 
-    /// Whether a name is a single path component; the report may come from anyone.
+    /// Whether a name is a single path component; the report is untrusted.
     private static func isName(_ name: String) -> Bool {
         !["", ".", ".."].contains(name) && !name.utf8.contains { $0 == 0 || $0 == UInt8(ascii: "/") }
             && name.utf8.count < 256
     }
 
-    /// Whether a path is absolute and free of `..`, for the same reason.
+    /// Whether a path is absolute and free of `..`, because the report is untrusted.
     private static func isPlain(_ path: String) -> Bool {
         path.hasPrefix("/") && !path.split(separator: "/").contains("..") && path.utf8.count < 2_048
             && !path.utf8.contains(0)

@@ -6,8 +6,8 @@ public import WatchdogLinux
 
 /// Downloads debug files from the servers in `DEBUGINFOD_URLS`, with `libdebuginfod` in a separate process.
 ///
-/// If watchdogd runs as root, that process runs as a user that no other process has, and keeps its files in a folder that
-/// is removed afterward; for other users it uses their cache.
+/// If watchdogd runs as root, that process runs as a user without other processes, and its cache is a folder that is
+/// removed afterward; for other users, it uses their cache.
 public struct Debuginfod {
     /// The limits for one file.
     public struct Limits: Sendable, Equatable {
@@ -15,14 +15,14 @@ public struct Debuginfod {
         public var size: UInt64 = 512 << 20
         /// The wall-clock time.
         public var time: Duration = .seconds(90)
-        /// How long a server may send nothing before it is given up.
+        /// The maximum time without data from a server.
         public var silence: Duration = .seconds(15)
 
         /// Creates the default limits.
         public init() {}
     }
 
-    /// Why a file is unavailable.
+    /// The reason why a file is unavailable.
     public struct Failure: Error, Equatable, CustomStringConvertible {
         /// The reason, worded as the end of a sentence.
         public let description: String
@@ -115,8 +115,7 @@ public struct Debuginfod {
         ]
     }
 
-    /// Opens the file that the untrusted client named: a regular file, which must lie in the cache folder if there is
-    /// one.
+    /// Opens the file that the untrusted client named: it must be a regular file, in the cache folder if there is one.
     private static func open(_ path: String, in cache: Cache?) -> OwnedDescriptor? {
         guard let cache else {
             return path.hasPrefix("/") ? try? OwnedDescriptor.regularFile(at: ByteString(path)) : nil
@@ -126,7 +125,7 @@ public struct Debuginfod {
         return try? OwnedDescriptor.regularFile(at: ByteString(bytes: name), beneath: cache.folder)
     }
 
-    /// Empties a folder whose owner is not trusted: follows no link, even if the contents change concurrently.
+    /// Empties a folder whose owner is untrusted: follows no links, even if the contents change concurrently.
     ///
     /// - Parameter folder: a descriptor that the caller continues to own.
     static func empty(_ folder: Int32, depth: Int = 0) {
