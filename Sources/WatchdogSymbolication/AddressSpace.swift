@@ -2,7 +2,7 @@
 
 import WatchdogCapture
 
-/// Which files are mapped where.
+/// The mapped files by address.
 struct AddressSpace {
     /// In ascending order and without overlap.
     let mappings: [SnapshotMapping]

@@ -2,7 +2,7 @@
 
 import WatchdogCapture
 
-/// The chains of Swift's asynchronous contexts: who awaits the code that a thread runs.
+/// Follows the chains of Swift's asynchronous contexts to the callers that await the code of a thread.
 ///
 /// An AsyncContext begins with the address of its parent and the function that resumes the parent (swift/ABI/Task.h).
 /// On x86-64 an asynchronous function keeps its own context in r14, which call frame information recovers like any
@@ -18,8 +18,8 @@ struct AsynchronousStack {
         self.symbols = symbols
     }
 
-    /// The addresses at which the asynchronous callers of a thread's task will resume, nearest first; empty when it
-    /// runs none.
+    /// The addresses at which the asynchronous callers of a thread's task will resume, nearest first; empty if it runs
+    /// no task.
     func resumptions(of frames: [Unwinder.Frame]) -> [UInt64] {
         guard !contexts.isEmpty else { return [] }
         let start = frames.first { frame in

@@ -4,26 +4,26 @@ import WatchdogBase
 
 /// One attempt at a snapshot, in a separate process.
 struct Attempt: Equatable {
-    /// How much to find out about each frame.
+    /// The level of detail of each frame.
     var depth: Depth
     /// Images, by index, whose lines are skipped because an earlier attempt crashed in them.
     var withoutLines: [Int] = []
     /// Images, by index, that libdw must not see at all because a second attempt crashed in them.
     var excluded: [Int] = []
-    /// When the attempt is killed.
+    /// The time at which the attempt is killed.
     var deadline: Instant
-    /// How earlier attempts failed.
+    /// The failures of earlier attempts.
     var failures: [Failure] = []
 
-    /// How an attempt failed.
+    /// The failure of an attempt.
     enum Failure: Error, Equatable, CustomStringConvertible {
-        /// By a fatal signal, possibly while parsing an image.
+        /// A fatal signal, possibly while parsing an image.
         case signal(Int32, image: Int?)
-        /// By missing the deadline, possibly while parsing an image.
+        /// The deadline passed, possibly while parsing an image.
         case timeout(image: Int?)
-        /// By exiting without a result.
+        /// An exit without a result.
         case exit(Int32)
-        /// Before it began: there is no confined process, for this reason.
+        /// No confined process could be created, for this reason.
         case noWorker(String)
 
         var image: Int? {
@@ -33,7 +33,7 @@ struct Attempt: Equatable {
             }
         }
 
-        /// Whether another attempt at the same work may succeed: a file that ends one attempt ends each.
+        /// Whether another attempt at the same work may succeed; a file that crashes one attempt crashes all.
         var mayPass: Bool {
             switch self {
             case .timeout: true
@@ -52,19 +52,19 @@ struct Attempt: Equatable {
         }
     }
 
-    /// Whether no confined process could be created: then neither libelf nor libdw may see any file.
+    /// Whether no confined process could be created: then neither libelf nor libdw may parse any file.
     var isWithoutWorker: Bool {
         failures.contains { failure in
             if case .noWorker = failure { true } else { false }
         }
     }
 
-    /// Why this attempt finds less than another may; nil if it does not.
+    /// The reason why this attempt finds less than another may; nil if it does not.
     var shortage: String? {
         failures.contains { $0.mayPass } ? "an attempt failed" : nil
     }
 
-    /// What the report says about earlier attempts.
+    /// The report's notes about earlier attempts.
     func notes(images: [Image]) -> [String] {
         failures.map { failure in
             if case .noWorker(let reason) = failure {

@@ -4,7 +4,7 @@ import WatchdogBase
 
 /// The sequence of attempts.
 ///
-/// After a crash in an image, the next attempt skips the image's lines; after another one, it skips the whole image.
+/// After a crash in an image, the next attempt skips the image's lines; after a second crash, it skips the whole image.
 /// Each timeout leads to an attempt with less work, for which a part of the budget is reserved. If there is no confined
 /// process, the last attempt follows at once.
 struct AttemptPlan {
@@ -14,14 +14,14 @@ struct AttemptPlan {
     private let budget: Duration
     private(set) var current: Attempt
 
-    /// Begins with an attempt that does everything in half of the budget.
+    /// Starts with an attempt at full detail, which has half of the budget.
     init(start: Instant, budget: Duration) {
         self.start = start
         self.budget = budget
         current = Attempt(depth: .lines, deadline: start + budget * 0.5)
     }
 
-    /// The attempt after a failed one; nil if the work cannot be reduced any further.
+    /// The attempt after a failed one; nil if the work cannot be reduced further.
     mutating func next(after failure: Attempt.Failure) -> Attempt? {
         if case .noWorker = failure, !current.isWithoutWorker {
             current.failures.append(failure)

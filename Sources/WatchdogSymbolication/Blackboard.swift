@@ -2,7 +2,7 @@
 
 import Glibc
 
-/// Memory that a worker shares with its parent: its progress and finally its result.
+/// Memory that a worker shares with its parent, for its progress and its result.
 final class Blackboard {
     private struct Fields {
         var image: Int32
@@ -10,14 +10,14 @@ final class Blackboard {
         var resultCount: Int
     }
 
-    /// Address space only: pages that are never written use no memory.
+    /// Address space only: untouched pages use no memory.
     private static let size = 256 << 20
     private static let resultOffset = 64
 
     private let memory: UnsafeMutableRawPointer
     private let fields: UnsafeMutablePointer<Fields>
 
-    /// Nil if there is no memory.
+    /// Maps the memory; nil if that fails.
     init?() {
         let flags = MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE
         guard let memory = mmap(nil, Blackboard.size, PROT_READ | PROT_WRITE, flags, -1, 0), memory != MAP_FAILED else {
@@ -54,7 +54,7 @@ final class Blackboard {
         return true
     }
 
-    /// The result; valid as long as the blackboard.
+    /// The result, which is valid while the blackboard exists.
     var result: UnsafeRawBufferPointer {
         let count = min(max(0, fields.pointee.resultCount), Blackboard.size - Blackboard.resultOffset)
         return UnsafeRawBufferPointer(start: memory + Blackboard.resultOffset, count: count)

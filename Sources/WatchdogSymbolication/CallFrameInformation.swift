@@ -16,7 +16,7 @@ final class CallFrameInformation {
         var canonicalFrameAddress: DwarfExpression
         var registers: [Rule]
         var returnAddress: Int
-        /// Whether the "caller" is code that a signal interrupted, and not a caller.
+        /// Whether the "caller" is code that a signal interrupted.
         var isSignalFrame: Bool
     }
 
@@ -91,7 +91,7 @@ final class CallFrameInformation {
 }
 
 extension CallFrameInformation.Rules {
-    /// Copies libdw's operations, which live only as long as the frame and the table.
+    /// Copies libdw's operations, which are freed with the frame and the table.
     fileprivate init?(_ frame: OpaquePointer) {
         var isSignalFrame = false
         let returnAddress = dwarf_frame_info(frame, nil, nil, &isSignalFrame)

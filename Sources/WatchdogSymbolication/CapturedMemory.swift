@@ -6,7 +6,7 @@ import WatchdogCapture
 struct CapturedMemory {
     private let ranges: [SnapshotMemory]
 
-    /// Creates the memory from ranges in any order; if two overlap, either may be used.
+    /// Creates the memory from ranges in any order; of two that overlap, either may be used.
     init(_ ranges: [SnapshotMemory]) {
         self.ranges = ranges.sorted { $0.address < $1.address }
     }
@@ -15,7 +15,7 @@ struct CapturedMemory {
     func isSameRange(_ address: UInt64, as other: UInt64) -> Bool {
         guard let range = range(before: other) else { return false }
         let count = UInt64(range.bytes.count)
-        // Subtract instead of adding: an address from a register may be anything, and adding to it may overflow.
+        // Subtract instead of adding: a register may contain any value, so an addition may overflow.
         return other - range.address < count && address >= range.address && address - range.address < count
     }
 

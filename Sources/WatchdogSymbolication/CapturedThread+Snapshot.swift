@@ -4,7 +4,7 @@ import WatchdogCapture
 import WatchdogVerdict
 
 extension CapturedThread {
-    /// Creates a thread with everything that the snapshot knows, except the stack.
+    /// Creates a thread with all facts of the snapshot except the stack.
     init(facts thread: SnapshotThread) {
         var registers: [String: UInt64] = [:]
         if thread.registerSource == .ptrace {
@@ -14,7 +14,7 @@ extension CapturedThread {
             id: Int(thread.id),
             name: thread.name,
             state: thread.state,
-            // "0" stands for a running thread, and for one that may not be inspected.
+            // The kernel writes "0" for a running thread, and for one that may not be inspected.
             waitChannel: ["", "0"].contains(thread.waitChannel) ? nil : thread.waitChannel,
             syscall: thread.systemCall.isEmpty ? nil : thread.systemCall,
             kernelStack: CapturedThread.functions(ofKernelStack: thread.kernelStack),

@@ -14,7 +14,7 @@ struct CompilationUnits {
 
     private static let unitLimit = 1 << 17
     private static let rangeLimit = 1 << 21
-    /// How many ranges before the nearest one are checked for enclosing the address.
+    /// The number of ranges before the nearest one to check for enclosing the address.
     private static let nestingLimit = 8
 
     /// The offset from an address in the debug information to one in the process.

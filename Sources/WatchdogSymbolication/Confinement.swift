@@ -3,7 +3,7 @@
 import CWorker
 import Glibc
 
-/// The rights that a worker has given up; those that the kernel cannot take away remain.
+/// The rights that a worker has given up, as far as the kernel supports that.
 struct Confinement: OptionSet {
     let rawValue: UInt32
 

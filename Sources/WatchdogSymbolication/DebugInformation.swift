@@ -6,7 +6,7 @@ import CElfutils
 enum DebugInformation {
     private static let rangesPerEntry = 1 << 16
 
-    /// The code that an entry covers; empty for declarations and abstract instances.
+    /// The address ranges of an entry; empty for declarations and abstract instances.
     static func ranges(of die: inout Dwarf_Die) -> [Range<UInt64>] {
         guard dwarf_hasattr(&die, UInt32(DW_AT_low_pc)) != 0 || dwarf_hasattr(&die, UInt32(DW_AT_ranges)) != 0 else {
             return []

@@ -3,7 +3,7 @@
 import CElfutils
 import Glibc
 
-/// Readable names of symbols.
+/// Converts symbols to readable names.
 enum Demangler {
     /// The short readable form of a Swift, C++ or Rust symbol; any other name is returned unchanged.
     ///
@@ -15,7 +15,7 @@ enum Demangler {
         guard isMangled(name), let readable = wd_demangle(name) else { return name }
         defer { free(readable) }
         let result = String(cString: readable)
-        // The top level of a program has no name: "closure #1 in ".
+        // Top-level code has no name, so the demangler returns "closure #1 in ".
         if result.hasSuffix(" in ") { return result + "top-level code" }
         return result.isEmpty ? name : withoutRustHash(result)
     }
@@ -34,7 +34,7 @@ enum Demangler {
     ///
     /// `Ya` marks the type of the function itself; `…TQ<n>_` and `…TY<n>_` are the parts after an await
     /// (docs/ABI/Mangling.rst in the Swift repository). The name of a function that merely takes an asynchronous one
-    /// also contains `Ya`. That does no harm, because the value in the register must be a valid context.
+    /// also contains `Ya`. That is harmless, because the value in the register is checked to be a valid context.
     static func isAsynchronous(_ name: String) -> Bool {
         guard isSwift(name) else { return false }
         if name.contains("Ya") { return true }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How much to find out about each frame; less takes less time and parses fewer untrusted bytes.
+/// The level of detail of each frame; a lower one takes less time and parses fewer untrusted bytes.
 enum Depth: Int, Comparable, CaseIterable {
-    /// Addresses only; libdw sees no file.
+    /// Addresses only; libdw parses no file.
     case addresses
     /// Function names.
     case names

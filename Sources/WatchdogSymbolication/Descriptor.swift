@@ -2,7 +2,7 @@
 
 import Glibc
 
-/// Writes to descriptors without stdio, whose streams Swift considers shared mutable state.
+/// Writes to descriptors without stdio, whose streams are shared mutable state to Swift.
 enum Descriptor {
     /// Writes all bytes; returns false on failure.
     static func write(_ bytes: some Sequence<UInt8>, to descriptor: Int32) -> Bool {

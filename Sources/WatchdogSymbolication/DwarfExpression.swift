@@ -125,7 +125,7 @@ struct DwarfExpression {
             context.registers[operation.code - DW_OP_breg0].map { $0 &+ operation.operand }
         case DW_OP_bregx:
             Int(exactly: operation.operand).flatMap { context.registers[$0] }.map { $0 &+ operation.secondOperand }
-        // libdw has already sign-extended the signed ones.
+        // libdw has already sign-extended the signed operands.
         case DW_OP_addr, DW_OP_const1u, DW_OP_const1s, DW_OP_const2u, DW_OP_const2s, DW_OP_const4u, DW_OP_const4s,
             DW_OP_const8u, DW_OP_const8s, DW_OP_constu, DW_OP_consts:
             operation.operand

@@ -2,10 +2,10 @@
 
 import CElfutils
 
-/// libdw and libelf, which this process loads when it first needs them.
+/// libdw and libelf, which this process loads on first use.
 enum Elfutils {
-    /// Why the libraries cannot be used; nil if they are loaded.
+    /// The reason why the libraries cannot be used; nil if they are loaded.
     ///
-    /// A worker cannot load them: it may map no code. Whoever starts workers asks first.
+    /// A worker cannot load them, because it may not map code. So read this before starting a worker.
     static let problem: String? = wd_elfutils_load().map { String(cString: $0) }
 }

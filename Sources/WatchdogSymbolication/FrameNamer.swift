@@ -12,7 +12,7 @@ final class FrameNamer {
         var location: SourceLocation?
         var isInlined: Bool
         var language: Frame.Language?
-        /// The file, if the line is not known.
+        /// The file, if the line is unknown.
         var file: String?
     }
 
@@ -30,7 +30,7 @@ final class FrameNamer {
     private let generated: GeneratedCode?
     private var cache: [UInt64: Entry] = [:]
     private var readableNames: [String: String] = [:]
-    /// Whether any frame was in no image.
+    /// Whether any frame was outside all images.
     private(set) var usesUnknownImage = false
 
     init(images: ImageTable, symbols: Symbols, lines: SourceLines, generated: GeneratedCode? = nil) {
@@ -42,13 +42,12 @@ final class FrameNamer {
 
     /// The frames at one machine frame, innermost first: the calls inlined there, then the function.
     ///
-    /// Swift's thunks are left out, because the reader of the stack did not write them. A call inlined into a thunk
-    /// takes its place.
+    /// Swift's thunks are omitted, because they are not in the source. A call inlined into a thunk takes its place.
     ///
     /// - Parameters:
     ///   - address: The address that the frames show.
     ///   - lookup: An address that is certainly within the call, used for the lookup.
-    ///   - keepsThunks: Whether this is the innermost frame, which is never left out.
+    ///   - keepsThunks: Whether this is the innermost frame, which is never omitted.
     func frames(at address: UInt64, lookup: UInt64, trust: Frame.Trust, depth: Depth, keepsThunks: Bool) -> [Frame] {
         let entry = cache[lookup] ?? self.entry(at: lookup, depth: depth)
         cache[lookup] = entry

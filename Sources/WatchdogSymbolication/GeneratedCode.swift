@@ -4,11 +4,11 @@ import Glibc
 import WatchdogCapture
 import WatchdogVerdict
 
-/// The code of a process that is in no file, because a runtime compiled it while the program ran.
+/// The generated code of a process, which a JIT compiler wrote to memory.
 final class GeneratedCode {
     private let contents: SnapshotContents
     private let descriptor: Int32?
-    /// Read on first use: many processes have generated code that no stack shows.
+    /// Read on first use, because in many processes no stack has generated code.
     private lazy var map = readMap()
 
     /// - Parameter modules: Descriptors, indexed by the snapshot's module numbers.
@@ -17,24 +17,24 @@ final class GeneratedCode {
         descriptor = contents.perfMap.flatMap { modules.indices.contains($0) ? modules[$0] : nil }
     }
 
-    /// The function at an address outside of all images, and where it starts; nil if it is not known.
+    /// The function at an address outside of all images, and where it starts; nil if it is unknown.
     func function(at address: UInt64) -> (start: UInt64, function: GeneratedFunction)? {
         map?.function(at: address)
     }
 
-    /// What the reader of a report has to know about these functions; nil if all is well.
+    /// The report's note about missing names of these functions; nil if there is no problem.
     var note: String? {
         guard let map, map.isCut else { return nil }
         return "the process's perf map is large, and only its newest part was read: older functions have no names"
     }
 
-    /// Whether a mapped file holds generated code: runtimes that map it twice, once to write it, use a memfd.
+    /// Whether a mapped file has generated code: JIT compilers that map it twice, once writable, use a memfd.
     static func isGenerated(_ image: Image, _ file: ImageFile?) -> Bool {
         guard isMemory(image.path) else { return false }
         return file?.bytes(at: 0, count: 4) != [0x7F, UInt8(ascii: "E"), UInt8(ascii: "L"), UInt8(ascii: "F")]
     }
 
-    /// Whether the kernel made the path up for memory that processes share.
+    /// Whether the path is the kernel's name for anonymous shared memory.
     private static func isMemory(_ path: String) -> Bool {
         path.hasPrefix("/memfd:") || path.hasPrefix("/dev/zero (deleted)")
     }

@@ -2,7 +2,7 @@
 
 import WatchdogVerdict
 
-/// A function that a runtime compiled, as its name in a perf map describes it.
+/// A function that a JIT compiler generated, parsed from its name in a perf map.
 ///
 /// Each runtime has its own way of writing names: V8 in `src/logging/log.cc`, HotSpot in `CodeCache::write_perf_map`,
 /// perf-map-agent in its README, .NET in `src/coreclr/vm/perfmap.cpp`, Erlang in its BeamAsm documentation, CPython in
@@ -51,7 +51,7 @@ struct GeneratedFunction: Equatable {
     }
 
     private static let runtimeKinds = ["Builtin:", "BytecodeHandler:", "Stub:", "Handler:", "RegExp:"]
-    /// Runtimes whose other entries are stubs of their own.
+    /// Runtimes whose unrecognized entries are the runtime's own stubs.
     private static let virtualMachines: Set<String> = ["java", "dotnet", "beam.smp"]
 
     // MARK: - V8
@@ -59,7 +59,7 @@ struct GeneratedFunction: Equatable {
     private static let scriptKinds: Set<Substring> = ["JS", "LazyCompile", "Function", "Script", "Eval", "Module"]
     private static let places = [" /", " file:", " node:", " [", " <", " evalmachine."]
 
-    /// `JS:*parseFeed /srv/app.js:2:19`; the mark says which compiler made it.
+    /// `JS:*parseFeed /srv/app.js:2:19`; the mark identifies the compiler tier.
     private static func script(_ text: String) -> GeneratedFunction? {
         guard let colon = text.firstIndex(of: ":"), scriptKinds.contains(text[..<colon]) else { return nil }
         let rest = text[text.index(after: colon)...].drop { "~*^+-'".contains($0) }

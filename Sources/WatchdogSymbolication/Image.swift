@@ -2,7 +2,7 @@
 
 import WatchdogCapture
 
-/// A file that the process runs code from, and the addresses it is mapped at.
+/// A file from which the process runs code, and its mapped addresses.
 struct Image: Equatable {
     var range: Range<UInt64>
     /// As in `/proc/PID/maps`.
@@ -12,7 +12,8 @@ struct Image: Equatable {
     /// The offset of the first mapping in the file.
     var offset: UInt64
 
-    /// Whether the kernel marks the file as unlinked or replaced; a file whose real name ends this way does no harm.
+    /// Whether the kernel marks the file as unlinked or replaced; a file whose real name ends this way is treated the
+    /// same.
     var isDeleted: Bool { path.hasSuffix(Image.deletedMark) }
     var isVDSO: Bool { inode == 0 }
 

@@ -5,7 +5,7 @@ import WatchdogLinux
 
 /// The bytes that an image was mapped from: a regular file, or the copy of the vDSO in the snapshot.
 ///
-/// Reads with pread(2), never through a mapping: if the file shrank, accessing the mapping would kill the process.
+/// Reads with pread(2), never through a mapping: beyond the end of a file that has shrunk, a mapping raises SIGBUS.
 final class ImageFile {
     enum Source {
         case descriptor(Int32)

@@ -2,14 +2,14 @@
 
 import WatchdogCapture
 
-/// Finds the file of each image: by a descriptor that was passed in, or else by path.
+/// Finds the file of each image: by an inherited descriptor, or else by path.
 struct ImageFiles {
     private static let noteLimit = 32
 
     private let contents: SnapshotContents
     private let byStart: [UInt64: Int32]
     private let byPath: [String: Int32]
-    /// What is missing, and why.
+    /// Notes about missing files.
     private(set) var notes: [String] = []
 
     init(_ contents: SnapshotContents, modules descriptors: [Int32]) {

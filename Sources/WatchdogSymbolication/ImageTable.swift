@@ -5,7 +5,8 @@ import Glibc
 
 /// The images of the process, each also as a module of libdwfl, which opens the file on first use.
 ///
-/// libdwfl and libdw are accessed only through ``module(_:)``, which announces whose bytes are about to be parsed.
+/// libdwfl and libdw are accessed only through ``module(_:)``, which records the image whose bytes are parsed next, in
+/// case that crashes.
 final class ImageTable {
     let images: [Image]
 
@@ -21,8 +22,8 @@ final class ImageTable {
     /// - Parameters:
     ///   - images: In ascending order and without overlap.
     ///   - files: The file of each image, or nil if there is none.
-    ///   - excluded: Images that libdw must not see.
-    ///   - willParse: Called with the index of an image before libdw sees its bytes.
+    ///   - excluded: Images that libdw must not parse.
+    ///   - willParse: Called with the index of an image before libdw parses its bytes.
     init?(images: [Image], files: [ImageFile?], excluded: Set<Int>, willParse: @escaping (Int) -> Void) {
         precondition(images.count == files.count, "each image has its file or nil")
         guard Elfutils.problem == nil else { return nil }
@@ -72,7 +73,7 @@ final class ImageTable {
         return next - 1
     }
 
-    /// libdwfl's handle for an image, for immediate use; nil if libdw must not see it.
+    /// libdwfl's handle for an image, for immediate use; nil if libdw must not parse it.
     func module(_ index: Int) -> OpaquePointer? {
         guard let module = modules[index] else { return nil }
         willParse(index)
@@ -98,7 +99,7 @@ final class ImageTable {
         index(containing: address).flatMap(file(of:))?.code(at: address, upTo: limit) ?? []
     }
 
-    /// A word of memory that is not in the snapshot but that the process cannot have changed.
+    /// A word of read-only memory from the image's file, where the snapshot has none.
     func constantWord(at address: UInt64) -> UInt64? {
         index(containing: address).flatMap(file(of:))?.bytes(at: address, count: 8)?
             .withUnsafeBytes { $0.loadUnaligned(as: UInt64.self) }
@@ -124,13 +125,13 @@ extension ImageTable {
             elf?.pointee = ImageTable.elf(copying: bytes)
             return -1
         case .descriptor(let descriptor):
-            // libdwfl starts its search for separate debug information in the directory of this path.
+            // libdwfl searches for separate debug information in the directory of this path first.
             name?.pointee = strdup(images[index].path)
             return fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
         }
     }
 
-    /// libelf does not copy the bytes, so the copy made here stays allocated, once per process.
+    /// libelf keeps a pointer to the bytes, so this copy is never freed; it happens once per process.
     private static func elf(copying bytes: ArraySlice<UInt8>) -> OpaquePointer? {
         guard !bytes.isEmpty, let copy = malloc(bytes.count) else { return nil }
         bytes.withUnsafeBytes { source in

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension RandomAccessCollection {
-    /// The first index for which `isBeyond` holds; it must hold for all later elements.
+    /// Binary search for the first index for which `isBeyond` is true; it must be true for all later elements.
     func partitionPoint(_ isBeyond: (Element) -> Bool) -> Index {
         var low = startIndex
         var count = self.count

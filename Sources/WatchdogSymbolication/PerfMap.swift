@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The functions that a runtime has compiled, as the process's perf map lists them.
+/// The functions in a process's perf map, which its JIT compiler writes.
 ///
-/// The format is a convention of perf(1), tools/perf/Documentation/jit-interface.txt of the kernel: each line has a start,
-/// a size and a name, the numbers in hexadecimal. Runtimes reuse addresses and never delete a line, so the last line that
-/// names an address counts. The file belongs to the process: a line that does not follow the format is skipped.
+/// The format is a convention of perf(1), tools/perf/Documentation/jit-interface.txt of the kernel: each line has a
+/// start, a size and a name, the numbers in hexadecimal. Runtimes reuse addresses and never delete a line, so the last
+/// line with an address wins. The file is untrusted: malformed lines are skipped.
 struct PerfMap {
-    /// The most bytes that are read, the last ones of the file.
+    /// The maximum number of bytes to read, from the end of the file.
     static let byteLimit = 32 << 20
-    /// The most functions that are kept, the last ones of the file.
+    /// The maximum number of functions to keep, from the end of the file.
     static let functionLimit = 1 << 19
     /// A longer line is skipped.
     static let lineLimit = 8192
 
-    /// A function and where its name is in ``bytes``.
+    /// A function and the range of its name in ``bytes``.
     private struct Line {
         var start: UInt64
         var end: UInt64
         var name: Range<Int>
     }
 
-    /// Addresses that belong to one line.
+    /// An address range of one line.
     private struct Segment {
         var range: Range<UInt64>
         /// Index into ``lines``.
@@ -29,11 +29,11 @@ struct PerfMap {
 
     private let bytes: [UInt8]
     private let program: String
-    /// The last line of the file first.
+    /// The lines, the last one of the file first.
     private let lines: [Line]
     /// In ascending order, without overlap.
     private let segments: [Segment]
-    /// Whether older lines of the file were left out.
+    /// Whether older lines of the file were dropped.
     let isCut: Bool
 
     /// Parses a perf map.
@@ -42,7 +42,7 @@ struct PerfMap {
     ///   - bytes: the file, or its end.
     ///   - isEnd: whether the file has more before `bytes`.
     ///   - program: the name of the executable, which tells languages with similar lines apart.
-    ///   - limit: the most functions that are kept.
+    ///   - limit: the maximum number of functions to keep.
     ///   - ranges: generated code, in ascending order and without overlap; lines about anything else are skipped.
     init(
         _ bytes: [UInt8], isEnd: Bool = false, program: String = "", limit: Int = functionLimit,
@@ -51,7 +51,8 @@ struct PerfMap {
         var lines: [Line] = []
         var isCut = isEnd
         bytes.withUnsafeBufferPointer { bytes in
-            // What follows the last newline is being written, and what precedes the first of an end is cut off.
+            // The bytes after the last newline are still being written; if this is only the end of the file, those
+            // before the first newline are an incomplete line.
             var end = bytes.lastIndex(of: Self.newline) ?? 0
             while end > 0 {
                 let newline = bytes[..<end].lastIndex(of: Self.newline)
@@ -117,7 +118,7 @@ struct PerfMap {
 
     // MARK: - Overlaps
 
-    /// Which line has each address: of several lines, the one with the lowest index.
+    /// Assigns addresses to lines: of overlapping lines, the one with the lowest index wins.
     private static func segments(_ lines: [Line]) -> [Segment] {
         let order = lines.indices.sorted { lines[$0].start < lines[$1].start }[...]
         var rest = order
@@ -144,7 +145,7 @@ struct PerfMap {
     }
 }
 
-/// A heap of integers.
+/// A min-heap of integers.
 private struct LowestFirst {
     private var elements: [Int] = []
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Names outside of ASCII as Rust's symbols spell them: RFC 3492 with `_` instead of `-`.
+/// Decodes non-ASCII names of Rust symbols: RFC 3492 with `_` instead of `-`.
 enum Punycode {
     /// The text; nil if it is malformed.
     static func decode(_ part: ArraySlice<UInt8>) -> String? {

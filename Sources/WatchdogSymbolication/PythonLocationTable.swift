@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The table from code units to lines of a Python function.
+/// The line table of a Python function: code units to lines.
 struct PythonLocationTable {
-    /// How the table is encoded.
+    /// The encoding of the table.
     enum Format {
-        /// `co_lnotab` up to CPython 3.9, Objects/lnotab_notes.txt: pairs of a number of bytes and a change of the line
-        /// that follows them.
+        /// `co_lnotab` up to CPython 3.9, Objects/lnotab_notes.txt: pairs of a byte count and a line increment that
+        /// applies after those bytes.
         case changes
-        /// `co_linetable` of 3.10, the same file: pairs of a number of bytes and a change of the line that holds for
-        /// them.
+        /// `co_linetable` of 3.10, the same file: pairs of a byte count and a line increment that applies to those
+        /// bytes.
         case ranges
         /// `co_linetable` since 3.11, Objects/locations.md: an entry begins with a byte whose highest bit is set; its
-        /// other bits are a kind and how many code units the entry is about.
+        /// other bits are the kind and the number of code units of the entry.
         case entries
 
         /// - Parameter version: `PY_VERSION_HEX`.
@@ -87,7 +87,7 @@ struct PythonLocationTable {
         return nil
     }
 
-    /// A number in groups of six bits, the lowest first; its lowest bit is the sign.
+    /// Reads a signed variable-length integer: groups of six bits, the lowest first; the lowest bit is the sign.
     private static func signed(_ rest: inout ArraySlice<UInt8>) -> Int {
         var value = 0
         var shift = 0

@@ -3,12 +3,12 @@
 import WatchdogCapture
 import WatchdogVerdict
 
-/// The Python functions that each thread runs, in the places of the calls of CPython's evaluator.
+/// Replaces the calls of CPython's evaluator on each stack with the Python functions that they run.
 ///
 /// One call of `_PyEval_EvalFrameDefault` runs a Python function and the Python functions that it calls directly; a
 /// function in C between them calls the evaluator again.
 struct PythonStacks {
-    /// A frame of the machine stack with the frames to show for it.
+    /// A frame of the machine stack, and the frames to show for it.
     struct Step {
         var frames: [Frame]
         /// Whether it is a call of the evaluator.
@@ -38,7 +38,7 @@ struct PythonStacks {
         }
     }
 
-    /// What the reader of a report has to know about these stacks; nil if all is well.
+    /// The report's note about missing Python frames; nil if there is no problem.
     var note: String? {
         let version = interpreter.version
         let name = version == 0 ? "a Python older than 3.9" : "Python \(version >> 24).\(version >> 16 & 0xFF)"
@@ -57,15 +57,16 @@ struct PythonStacks {
 
     /// The stack of a thread with Python's functions.
     ///
-    /// The calls are matched from the outermost one if both lists have theirs: the evaluator may have been called just
-    /// now, and not begun. Otherwise, they are matched from the innermost one.
+    /// The calls are matched from the outermost one if both lists have theirs: the innermost call of the evaluator may
+    /// not have pushed its frame yet. Otherwise, they are matched from the innermost one.
     ///
     /// - Parameters:
     ///   - steps: The machine stack, innermost first.
     ///   - isComplete: Whether it has its outermost frame.
     func frames(ofThread id: Int32, among steps: [Step], isComplete: Bool) -> [Frame] {
         let calls = interpreter.stacks[id] ?? []
-        // With -X perf, a piece of generated code calls the evaluator for each function; the interpreter knows more.
+        // With -X perf, a trampoline of generated code calls the evaluator for each function. Drop the trampolines: the
+        // interpreter's own frames have more detail.
         let steps = calls.isEmpty ? steps : steps.filter { $0.frames.last?.language != .python }
         guard !calls.isEmpty, let innermost = steps.first?.frames.last else { return steps.flatMap(\.frames) }
         let groups = Self.groups(calls)
@@ -115,7 +116,7 @@ struct PythonStacks {
         )
     }
 
-    /// The string, without characters that no name has; nil if it is empty.
+    /// Decodes a string, without characters that are not valid in names; nil if it is empty.
     private static func text(_ text: SnapshotInterpreter.Code.Text) -> String? {
         var result = String.UnicodeScalarView()
         var rest = text.bytes

@@ -7,7 +7,7 @@ import WatchdogVerdict
 /// `swiftc -O` without `-g` emits none for functions that do not throw, and no frame pointers either. A word on the
 /// stack is accepted as a return address only if it follows a call instruction.
 struct Recovery {
-    /// How well a word on the stack is confirmed as this function's return address.
+    /// The strength of the evidence that a word on the stack is this function's return address.
     private enum Evidence: Int, Comparable {
         /// The word points to executable memory, but the code is not in a file.
         case executable
@@ -21,9 +21,9 @@ struct Recovery {
         static func < (left: Evidence, right: Evidence) -> Bool { left.rawValue < right.rawValue }
     }
 
-    /// How far a search goes: compilers seldom create larger frames.
+    /// The maximum search distance in bytes: compilers seldom create larger frames.
     private static let scanBytes: UInt64 = 4096
-    /// How many candidates are examined; each may require decoding a large function.
+    /// The maximum number of candidates to examine; each may require decoding a large function.
     private static let candidateLimit = 16
 
     private let unwinder: Unwinder
@@ -58,8 +58,7 @@ struct Recovery {
 
     // MARK: - The function's own instructions
 
-    /// Derives the position of the return address from what the function has done to the stack up to the program
-    /// counter.
+    /// Derives the position of the return address from the function's stack operations up to the program counter.
     func byInstructions() -> Unwinder.Position? {
         functionStart.flatMap { caller(ofFunctionAt: $0) }
     }
@@ -85,7 +84,7 @@ struct Recovery {
         return caller(returnAddressAt: slot, registers: registers, atLeast: .executable)
     }
 
-    /// A call to an address that belongs to no function has not changed the stack yet.
+    /// If a call went to an address without a function, the stack is unchanged since the call.
     private func byLeaf() -> Unwinder.Position? {
         guard !position.isReturnAddress, functionStart == nil else { return nil }
         return caller(returnAddressAt: stackPointer, registers: position.registers, atLeast: .otherCall)
@@ -99,7 +98,7 @@ struct Recovery {
             let saved = unwinder.memory.word(at: framePointer)
         else { return nil }
         if evidence == .executable {
-            // Only the chain itself is evidence here, so accept it only for code generated at run time.
+            // The chain is the only evidence here, so accept it only for generated code.
             guard saved == 0 || saved > framePointer, unwinder.images.index(containing: programCounter) == nil else {
                 return nil
             }
@@ -115,7 +114,7 @@ struct Recovery {
 
     // MARK: - Searching the stack
 
-    /// The slots to search; empty for a stack pointer so close to the end of the address space that it cannot be one.
+    /// The slots to search; empty if the stack pointer is implausibly close to the end of the address space.
     private func slots() -> StrideTo<UInt64> {
         let start = (stackPointer &+ 7) & ~7
         return stride(from: start, to: start &+ Recovery.scanBytes, by: 8)
@@ -128,8 +127,7 @@ struct Recovery {
             guard let word = unwinder.memory.word(at: slot) else { break }
             guard let call = call(before: word) else { continue }
             if call.evidence >= .directCall { return scanned(slot).map { ($0, .scan) } }
-            // Without a symbol, the target of the call shows where this function may begin, and its prologue whether it
-            // does.
+            // Without a symbol, the call's target may be the start of this function; its prologue confirms that.
             guard functionStart == nil, case .direct(let target) = call.instruction, target <= programCounter,
                 candidates < Recovery.candidateLimit
             else { continue }
@@ -141,8 +139,7 @@ struct Recovery {
         return nil
     }
 
-    /// The first return address whose own caller is plausible too, or else the first that a call through a pointer
-    /// could have left.
+    /// The first return address whose own caller is plausible too, or else the first one after an indirect call.
     private func byWeakScan() -> Unwinder.Position? {
         var fallback: Unwinder.Position?
         var best: (position: Unwinder.Position, evidence: Evidence)?

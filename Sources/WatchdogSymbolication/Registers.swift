@@ -5,7 +5,7 @@ struct Registers: Equatable {
     private var values: [UInt64]
     private var known: UInt64 = 0
 
-    /// All unknown.
+    /// Creates registers that are all unknown.
     init(count: Int) {
         values = Array(repeating: 0, count: min(count, 64))
     }

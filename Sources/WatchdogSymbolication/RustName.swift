@@ -2,12 +2,13 @@
 
 /// A Rust symbol of the newer scheme (`_R…`), as the Rust reference describes it under "v0 Symbol Format".
 ///
-/// The readable form leaves out what the older scheme has no place for: hashes of crates, lifetimes, and the generic
+/// The readable form omits details that the older scheme does not encode: hashes of crates, lifetimes, and the generic
 /// arguments of functions.
 struct RustName {
     private struct Malformed: Error {}
 
-    /// Names are as long as their file says, and back references repeat parts: all three limits are needed.
+    /// The file determines the length of a name, and back references repeat parts, so the depth, the steps and the
+    /// output are all limited.
     private static let depthLimit = 96
     private static let stepLimit = 4_096
     private static let textLimit = 2_048
@@ -26,7 +27,7 @@ struct RustName {
         if let end = bytes.firstIndex(where: { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "$") }) {
             bytes.removeSubrange(end...)
         }
-        // A number here would be that of a later version of the scheme.
+        // A number here would be the version of a later scheme.
         guard let first = bytes.first, isUppercase(first) else { return nil }
         var parser = RustName(bytes: bytes)
         do {
@@ -86,7 +87,7 @@ struct RustName {
         }
     }
 
-    /// Where an implementation stands says little beside its type.
+    /// Skips the path of an `impl`, which adds little to its type.
     private mutating func implementation() throws(Malformed) {
         try silently { parser throws(Malformed) in
             _ = try parser.disambiguator()
@@ -290,7 +291,7 @@ struct RustName {
         try print(closing)
     }
 
-    /// Repeats a part that begins earlier in the name.
+    /// Decodes a back reference, which repeats an earlier part of the name.
     private mutating func backReference(
         _ body: (inout RustName) throws(Malformed) -> Void
     ) throws(Malformed) {

@@ -2,7 +2,7 @@
 
 /// The lines and inlined calls of all images; each image's debug information is opened on first use.
 final class SourceLines {
-    /// What the debug information says about one address.
+    /// The debug information about one address.
     struct Result {
         /// The location of the instruction there, in the innermost call.
         var location: SourceLocation?
@@ -38,7 +38,7 @@ final class SourceLines {
     }
 
     private func units(of image: Int) -> CompilationUnits? {
-        // Call this even if the units are known: it announces that more of them is about to be read.
+        // Call this even if the units are known: it records that the image is about to be parsed further.
         let module = images.module(image)
         if let known = units[image] { return known }
         let opened = module.flatMap { CompilationUnits(of: $0) }

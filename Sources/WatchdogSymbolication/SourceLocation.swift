@@ -10,7 +10,7 @@ struct SourceLocation: Equatable {
         self.line = line
     }
 
-    /// Nil for code without a line: compilers mark it with line 0, swiftc also with a file of this name.
+    /// Nil for code without a source line: compilers mark it with line 0, swiftc also with a file of this name.
     init?(path: UnsafePointer<CChar>, line: UInt64) {
         let path = String(cString: path)
         guard line > 0, line <= UInt64(Int32.max), !path.hasSuffix("<compiler-generated>") else { return nil }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The stack layouts of functions, derived from their instructions; each is computed once.
+/// The stack layouts of functions, derived from their instructions; each is cached.
 final class StackLayouts {
     private struct Key: Hashable {
         var start: UInt64
@@ -8,7 +8,7 @@ final class StackLayouts {
         var isAfterCall: Bool
     }
 
-    /// How many bytes of a function are read at most.
+    /// The maximum number of bytes to read of a function.
     private static let reach: UInt64 = 1 << 18
 
     private let images: ImageTable

@@ -5,22 +5,22 @@ import Glibc
 
 /// The functions of one image, sorted, so that a lookup takes O(log n).
 ///
-/// `dwfl_module_addrinfo` walks all symbols on each lookup: 1 ms in a statically linked Swift program.
+/// `dwfl_module_addrinfo` walks all symbols on each lookup: that takes 1 ms in a statically linked Swift program.
 struct SymbolTable {
     struct Symbol {
         var address: UInt64
         /// 0 for labels in assembly.
         var size: UInt64
-        /// Valid as long as the image's libdwfl session.
+        /// Valid during the image's libdwfl session.
         var name: UnsafePointer<CChar>
         /// 0 global, 1 weak, 2 local.
         var rank: UInt8
     }
 
     private static let symbolLimit: Int32 = 8 << 20
-    /// How many symbols before the nearest one are checked for enclosing the address.
+    /// The number of symbols before the nearest one to check for enclosing the address.
     private static let nestingLimit = 16
-    /// How far beyond a symbol without a size an address may still belong to it.
+    /// The maximum distance of an address from a symbol without a size to which it belongs.
     private static let unsizedReach: UInt64 = 1 << 16
 
     private let symbols: [Symbol]
@@ -73,7 +73,7 @@ struct SymbolTable {
             if symbol.size == 0, label == nil, address - symbol.address < SymbolTable.unsizedReach {
                 label = symbol.address
             }
-            // A symbol that ends before the address also ends a label that comes before the symbol.
+            // A sized symbol between the label and the address also ends the label.
             if symbol.size != 0, label == nil { label = .max }
         }
         guard let found = start ?? label, found != .max else { return nil }

@@ -31,7 +31,7 @@ public enum SymbolicateCommand {
 
         """
 
-    /// Whether a command line is this command's: one program plays both roles, and the first word says which.
+    /// Whether a command line is for this command: one executable has both roles, and the first word selects one.
     ///
     /// - Parameter arguments: The command line, including the program's name.
     public static func isMeant(by arguments: [String]) -> Bool {
@@ -43,7 +43,7 @@ public enum SymbolicateCommand {
     /// - Parameter arguments: The command line, including the program's name.
     /// - Returns: The exit status.
     public static func run(_ arguments: [String]) -> Int32 {
-        // Descriptor 3 holds stacks, and the environment of --fetch may hold passwords of servers and proxies.
+        // Descriptor 3 contains stacks, and the environment of --fetch may contain passwords of servers and proxies.
         wd_worker_seal()
         var job = SymbolicationJob()
         var isNaming = false

@@ -10,7 +10,7 @@ import WatchdogVerdict
 
 /// The complete job of `watchdogd-symbolicate`: reads a snapshot and writes a ``CapturedProcess`` as JSON.
 public struct SymbolicationJob {
-    /// The time limit, without the time in which the work waits for a CPU.
+    /// The time limit; waiting for a CPU does not count.
     public var budget: Duration
     var calls = Worker.Calls()
 
@@ -19,23 +19,23 @@ public struct SymbolicationJob {
         self.budget = budget
     }
 
-    /// Symbolicates `contents`; does less if something fails or time runs out.
+    /// Symbolicates `contents`; reduces the detail after failures or when time runs out.
     ///
     /// The work is done in child processes, because libelf and libdw parse untrusted files; if a child crashes or hangs
-    /// in a file, the next one skips that file. Call this from a process with one thread.
+    /// in a file, the next one skips that file. Call this from a single-threaded process, because it forks.
     ///
     /// - Parameters:
     ///   - contents: The snapshot.
     ///   - modules: Descriptors, indexed by the snapshot's module numbers.
     ///   - output: A descriptor to which one line of JSON is written.
-    /// - Returns: nil on success, or a short description of what went wrong in the last attempt.
+    /// - Returns: nil on success, or a short description of the last attempt's failure.
     public func run(_ contents: SnapshotContents, modules: [Int32], output: Int32) -> String? {
         attempt(output: output, readable: SymbolicationJob.folders(of: contents)) { attempt, clock, blackboard in
             SymbolicationJob.perform(attempt, clock, contents, modules: modules, blackboard: blackboard)
         }
     }
 
-    /// Performs work in child processes, less of it in each, until one of them has stored a result.
+    /// Performs work in child processes, with less detail in each, until one stores a result.
     ///
     /// - Parameter folders: the folders whose files the work may open for reading.
     func attempt(
@@ -43,7 +43,7 @@ public struct SymbolicationJob {
     ) -> String? {
         wd_worker_seal()
         if let problem = Elfutils.problem { return problem }
-        // libdw would ask a network server for missing files.
+        // Otherwise, libdw would request missing files from network servers.
         unsetenv("DEBUGINFOD_URLS")
         let clock = WorkClock()
         var plan = AttemptPlan(start: clock.now(), budget: budget)
@@ -64,7 +64,7 @@ public struct SymbolicationJob {
         _ perform: (Attempt, WorkClock, Blackboard) -> Int32
     ) throws(Attempt.Failure) -> Blackboard {
         if attempt.isWithoutWorker { return try Worker.runHere { perform(attempt, clock, $0) } }
-        // Addresses alone need no files by name, and a folder may be on a disk that does not respond.
+        // Addresses alone need no files by name, and opening a folder could block on a hung disk.
         let readable = attempt.depth == .addresses ? [] : folders
         return try Worker.run(until: attempt.deadline, on: clock, readable: readable, calls: calls) {
             perform(attempt, clock, $0)

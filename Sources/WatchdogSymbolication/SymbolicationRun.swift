@@ -6,15 +6,15 @@ import WatchdogVerdict
 
 /// One pass over a snapshot: unwinds every thread and names its frames.
 struct SymbolicationRun {
-    /// A deeper stack is runaway recursion, and its innermost frames show which.
+    /// A deeper stack is runaway recursion, which its innermost frames identify.
     private static let framesPerThread = 512
-    /// How many of these are the outermost ones of a deeper stack, which show who began it.
+    /// How many of these are outermost frames, which show the caller that started the recursion.
     private static let outermostFrames = 64
-    /// The approximate maximum size of the result's JSON, in bytes; its readers have limits too.
+    /// The approximate maximum size of the result's JSON, in bytes; its readers have limits, too.
     private static let outputLimit = 12 << 20
     /// The approximate size of a thread without its frames.
     private static let outputPerThread = 1536
-    /// How many threads a note lists.
+    /// The maximum number of threads in a note.
     private static let noteLimit = 8
 
     private let contents: SnapshotContents
@@ -32,11 +32,11 @@ struct SymbolicationRun {
     private var lost: [Int32] = []
     /// Threads with more frames than allowed.
     private var cut: [Int32] = []
-    /// Threads whose frames between the innermost and the outermost ones are left out.
+    /// Threads whose middle frames are omitted.
     private var elided: [Int32] = []
     /// The remaining output for the threads that follow.
     private var outputLeft: Int
-    /// The lowest depth that was used where more was requested.
+    /// The lowest depth that was used instead of the requested one.
     private var leastDepth: Depth?
 
     /// Prepares the pass; nil if there is no memory for it.
@@ -44,9 +44,9 @@ struct SymbolicationRun {
     /// - Parameters:
     ///   - contents: The snapshot.
     ///   - modules: Descriptors, indexed by the snapshot's module numbers.
-    ///   - attempt: The depth, and the images that libdw must not see.
+    ///   - attempt: The depth, and the images that libdw must not parse.
     ///   - now: The clock that the attempt's deadline refers to.
-    ///   - willParse: Called with the index of an image before libdw sees its bytes.
+    ///   - willParse: Called with the index of an image before libdw parses its bytes.
     init?(
         _ contents: SnapshotContents,
         modules: [Int32],
@@ -92,11 +92,12 @@ struct SymbolicationRun {
 
     /// Performs the pass.
     mutating func perform() -> CapturedProcess {
-        // First the addresses of all threads, which take little time: names of one must not cost another its stack.
+        // Unwind all threads first, which is fast, so that naming one thread cannot use up the time for another's
+        // stack.
         let stacks = contents.threads.map { unwound($0) }
         var threads: [CapturedThread] = []
         for (index, (thread, stack)) in zip(contents.threads, stacks).enumerated() {
-            // Output that one thread does not need is left for the others.
+            // A thread's unused share of the output goes to the following threads.
             threads.append(captured(thread, stack, output: outputLeft / (contents.threads.count - index)))
         }
         switch leastDepth {
@@ -146,7 +147,7 @@ struct SymbolicationRun {
     private struct Stack {
         let frames: [Unwinder.Frame]
         let end: Unwinder.End
-        /// The outermost ones, where those between are left out.
+        /// The outermost frames, if the middle ones are omitted.
         var outermost: [Unwinder.Frame] = []
     }
 
@@ -157,7 +158,7 @@ struct SymbolicationRun {
         let (frames, end, position) = unwinder.unwind(
             registers, limit: Self.framesPerThread, isOutOfTime: isOutOfTime)
         var stack = Stack(frames: frames, end: end)
-        // The interpreter has its own list of calls.
+        // Not for Python: the interpreter has its own list of calls.
         if python == nil, end == .limit || end == .lost && thread.outerStack != nil {
             stack.outermost = unwinder.outermost(
                 Self.outermostFrames, from: position, in: thread.outerStack, isOutOfTime: isOutOfTime)
@@ -219,7 +220,7 @@ struct SymbolicationRun {
 
     /// The depth to use now; nil if there is no time for stacks.
     ///
-    /// - Parameter forNames: whether the stacks are there, so that only names can be missing.
+    /// - Parameter forNames: whether the stacks are complete, so that only names can be missing.
     private mutating func depth(forNames: Bool) -> Depth? {
         let depth = budget.depth(at: now())
         if let least = leastDepth {

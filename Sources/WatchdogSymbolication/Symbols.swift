@@ -11,8 +11,8 @@ final class Symbols {
         var name: String
     }
 
-    /// Mangled names can be long, but a longer one is hostile; it would go into the report and through two recursive
-    /// demanglers.
+    /// Mangled names can be long, but a longer one is hostile; it would be copied to the report and parsed by two
+    /// recursive demanglers.
     private static let nameLimit = 4096
 
     private let images: ImageTable
@@ -23,7 +23,7 @@ final class Symbols {
         self.images = images
     }
 
-    /// The function that contains `address`; nil for data, into which a program that has lost its way may jump.
+    /// The function that contains `address`; nil for data, which can be the target of a wild jump.
     func function(containing address: UInt64) -> Function? {
         if let known = cache[address] { return known }
         let image = images.index(containing: address).flatMap {

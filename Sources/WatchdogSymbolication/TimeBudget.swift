@@ -2,7 +2,7 @@
 
 import WatchdogBase
 
-/// How much work to do, depending on the time left until the attempt is killed.
+/// Chooses the level of detail by the time left until the attempt is killed.
 struct TimeBudget {
     private let depth: Depth
     private let linesUntil: Instant
@@ -10,7 +10,7 @@ struct TimeBudget {
     private let stacksUntil: Instant
 
     /// Lines during the first half of the time until the deadline, then names, then addresses, then nothing, because
-    /// encoding the result takes time as well.
+    /// encoding the result takes time, too.
     init(depth: Depth, now: Instant, deadline: Instant) {
         self.depth = depth
         let left = max(.zero, deadline - now)

@@ -20,13 +20,14 @@ struct Unwinder {
         /// Swift's AsyncContext, if the function is an asynchronous one.
         var asyncContext: UInt64?
 
-        /// An address that is certainly in the function: a call that does not return may be its last instruction.
+        /// An address that is certainly in the function: the return address minus one, because a call to a noreturn
+        /// function may be its last instruction.
         var lookupAddress: UInt64 {
             isReturnAddress ? programCounter &- 1 : programCounter
         }
     }
 
-    /// Why unwinding stopped.
+    /// The reason why unwinding stopped.
     enum End: Equatable {
         /// It reached the thread's first function.
         case complete
@@ -60,7 +61,7 @@ struct Unwinder {
         case outermost
     }
 
-    /// The frames from innermost to outermost, at most `limit`, and where the last one is.
+    /// The frames from innermost to outermost, at most `limit`, and the position of the last one.
     ///
     /// - Parameter isOutOfTime: Called before each step.
     func unwind(
@@ -86,22 +87,23 @@ struct Unwinder {
         return (frames, .limit, position)
     }
 
-    /// How many frames are passed over on the way to the outermost ones.
+    /// The maximum number of frames to skip on the way to the outermost ones.
     private static let farthest = 16_384
-    /// How many return addresses at a stack's outer end are tried.
+    /// The maximum number of return addresses to try at a stack's outer end.
     private static let candidates = 1_024
 
-    /// The outermost frames of a stack of which ``unwind(_:limit:isOutOfTime:)`` has found the innermost ones; empty if the way to
-    /// the thread's first function is not found.
+    /// The outermost frames of a stack of which ``unwind(_:limit:isOutOfTime:)`` has found the innermost ones; empty if
+    /// the thread's first function cannot be reached.
     ///
-    /// Goes on to the thread's first function, if the captured memory reaches so far. Otherwise it begins anew at the outer end: a
-    /// return address there is a frame if call frame information alone leads from it to the thread's first function.
+    /// Continues to the thread's first function if the captured memory reaches it. Otherwise, it restarts at the outer
+    /// end: a return address there counts as a frame if call frame information alone leads from it to the thread's
+    /// first function.
     ///
     /// - Parameters:
     ///   - count: How many frames to return at most.
-    ///   - position: Where unwinding stopped.
-    ///   - outer: The outer end of the stack, where that is not part of what comes before; nil if it is.
-    ///   - isOutOfTime: Called now and then.
+    ///   - position: The position at which unwinding stopped.
+    ///   - outer: The outer end of the stack, if it is separate from the inner part; nil otherwise.
+    ///   - isOutOfTime: Called repeatedly.
     func outermost(
         _ count: Int, from position: Position, in outer: SnapshotMemory?, isOutOfTime: () -> Bool
     ) -> [Frame] {
@@ -129,7 +131,8 @@ struct Unwinder {
         return []
     }
 
-    /// The frames from a position to the thread's first function, of many the outermost ones; nil if it is not reached.
+    /// The frames from a position to the thread's first function, or the outermost ones of many; nil if it cannot be
+    /// reached.
     private func way(from start: Position, _ isOutOfTime: () -> Bool, _ next: (Position) -> Step?) -> [Frame]? {
         let kept = 512
         var frames: [Frame] = []
@@ -187,7 +190,7 @@ struct Unwinder {
         }
     }
 
-    /// What a signal interrupted, if this is the code to which its handler returns.
+    /// The code that a signal interrupted, if the position is in the code to which the handler returns.
     private func interruptedCode(at position: Position) -> Position? {
         guard let start = position.programCounter, let context = position.stackPointer,
             X86_64.returnsFromSignal(images.code(at: start, upTo: X86_64.longestSignalReturn))
@@ -210,7 +213,7 @@ struct Unwinder {
 
     private func isPlausible(_ caller: Position) -> Bool {
         if caller.programCounter.map(space.isExecutable) ?? false { return true }
-        // A signal may interrupt code that has jumped to where no code is; then its return address is on top.
+        // A signal may interrupt a jump to an address without code; then the return address is on top of the stack.
         return !caller.isReturnAddress && caller.stackPointer.flatMap(read).map(space.isExecutable) ?? false
     }
 
@@ -218,11 +221,11 @@ struct Unwinder {
         memory.word(at: address) ?? images.constantWord(at: address)
     }
 
-    /// Whether this is code that has no caller but may lack the call frame information that says so.
+    /// Whether this is the outermost code of a thread, whose call frame information may fail to mark it as such.
     private func isThreadStart(_ position: Position) -> Bool {
         guard let address = position.lookupAddress else { return true }
         let starts: Set = ["_start", "_start_c", "_dl_start_user"]
-        // A thread's first function returns to clone; a thread that is in clone itself called it.
+        // A thread's first function returns to clone; a thread inside clone was its caller.
         let clones: Set = ["__clone", "clone", "__clone3", "clone3"]
         if let name = symbols.function(containing: address)?.name,
             starts.contains(name) || position.isReturnAddress && clones.contains(name)

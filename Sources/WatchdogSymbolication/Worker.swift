@@ -7,13 +7,13 @@ import WatchdogLinux
 
 /// Runs one attempt in a child process, which may crash or hang.
 enum Worker {
-    /// Large programs have gigabytes of debug information, which is mapped; hostile ones claim to have terabytes.
+    /// Large programs have gigabytes of debug information, which is mapped; hostile files claim to have terabytes.
     private static let addressSpace: UInt64 = 16 << 30
     /// The private memory of a worker, in bytes; a debug file that libdw maps for writing counts in full.
     private static let memory: UInt64 = 2 << 30
-    /// How a child exits whose system calls the kernel does not restrict: no status of <sysexits.h>.
+    /// The exit status of a child whose system calls the kernel cannot restrict; not one of <sysexits.h>.
     private static let unconfined: Int32 = 99
-    /// Why there is no worker on a kernel that cannot confine one.
+    /// The reason for no worker on a kernel that cannot confine one.
     static let withoutConfinement = "seccomp(2) is not available"
 
     /// The calls that create a worker; both return a negative number and set `errno` on failure.
@@ -65,9 +65,10 @@ enum Worker {
         throw isLate ? .timeout(image: blackboard.image) : .signal(signal, image: blackboard.image)
     }
 
-    /// Runs `body` in this process, which gives up the rights of a worker permanently and may open no file by name.
+    /// Runs `body` in this process, which permanently gives up all rights that a worker lacks, and opens no file by
+    /// name.
     ///
-    /// For work that neither libelf nor libdw does.
+    /// Only for work without libelf and libdw.
     static func runHere(_ body: (Blackboard) -> Int32) throws(Attempt.Failure) -> Blackboard {
         guard let blackboard = Blackboard() else { throw .exit(EX_OSERR) }
         blackboard.confinement = .confine(toFilesIn: [])
@@ -76,7 +77,7 @@ enum Worker {
         return blackboard
     }
 
-    /// Waits for the child: it holds the other end of the pipe, so its exit causes end of file.
+    /// Waits for the child, which has the only write end of the pipe, so that its exit causes an end of file.
     private static func waitForEnd(of descriptor: Int32, until deadline: Instant, on clock: WorkClock) -> Bool {
         while true {
             let left = deadline - clock.now()

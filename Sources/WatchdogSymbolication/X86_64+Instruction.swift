@@ -4,7 +4,7 @@ extension X86_64 {
     /// One machine instruction, described by its effect on the stack and on the flow of control.
     struct Instruction: Equatable {
         enum Effect: Equatable {
-            /// No effect on either.
+            /// No effect on the stack or on the flow of control.
             case ordinary
             /// `push` of a callee-saved register, or of something else.
             case push(Int?)
@@ -179,7 +179,7 @@ extension X86_64 {
             }
         }
 
-        /// `add`, `or`, …, `sub`, `xor`, `cmp` with an immediate.
+        /// Decodes `add`, `or`, …, `sub`, `xor`, `cmp` with an immediate.
         private mutating func arithmetic(_ opcode: UInt8) -> Instruction.Effect? {
             guard let operand = operand(), let value = signed(opcode == 0x81 ? immediate : 1) else { return nil }
             guard operand.isRegister, operand.base == Decoder.stackPointer, opcode != 0x80 else { return .ordinary }
@@ -191,7 +191,7 @@ extension X86_64 {
             }
         }
 
-        /// `mov` in both directions and `lea`.
+        /// Decodes `mov` in both directions, and `lea`.
         private mutating func move(_ opcode: UInt8) -> Instruction.Effect? {
             guard let operand = operand() else { return nil }
             let isAddress = opcode == 0x8d
@@ -208,13 +208,13 @@ extension X86_64 {
             }
         }
 
-        /// A load or a store; `lea` with a register operand is invalid.
+        /// Decodes a load or a store; `lea` with a register operand is invalid.
         private func moved(_ opcode: UInt8, _ operand: Operand) -> Instruction.Effect? {
             guard opcode != 0x8d else { return nil }
             return opcode == 0x8b && operand.register == Decoder.stackPointer ? .moveStackPointer : .ordinary
         }
 
-        /// An operation between a register and something else, such as `sub rsp, rax`.
+        /// Decodes an operation with a register, such as `sub rsp, rax`.
         private mutating func operation(_ opcode: UInt8) -> Instruction.Effect? {
             guard let operand = operand() else { return nil }
             let isStore = opcode & 2 == 0

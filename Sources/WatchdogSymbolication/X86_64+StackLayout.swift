@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension X86_64 {
-    /// What a function has on the stack, below its return address, at one of its instructions.
+    /// A function's use of the stack, below its return address, at one of its instructions.
     struct StackLayout: Equatable {
-        /// The number of bytes between the stack pointer and the return address; nil if only the frame pointer can
-        /// tell.
+        /// The number of bytes between the stack pointer and the return address; nil if only the frame pointer
+        /// determines it.
         var depth: Int64? = 0
         /// The number of bytes between the frame pointer's target and the return address; nil while it belongs to the
         /// caller.
         var framePointerDepth: Int64?
-        /// Where the caller's registers are saved, in bytes below the return address.
+        /// The saved registers of the caller, in bytes below the return address.
         var saved: [Int: Int64] = [:]
     }
 
-    /// More instructions than any function except generated ones.
+    /// The maximum number of instructions: more than any function has, except generated ones.
     private static let instructionLimit = 1 << 16
 
     /// Follows the code along all jumps, from the function's start to the instruction at `offset`.

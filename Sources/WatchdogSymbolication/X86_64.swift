@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What unwinding must know about x86-64: registers, calls, and what functions put on the stack.
+/// The facts about x86-64 that unwinding needs: registers, calls, and stack layouts.
 ///
 /// Source: System V psABI for AMD64, sections 3.2 and 3.36; Intel SDM volume 2.
 enum X86_64 {
@@ -30,7 +30,7 @@ enum X86_64 {
     /// At every function's entry, the stack pointer plus 8 is a multiple of this.
     static let stackAlignment: UInt64 = 16
 
-    /// How the instruction before a return address makes its call.
+    /// The kind of the call instruction before a return address.
     enum Call: Equatable {
         case direct(target: UInt64)
         case indirect
@@ -79,18 +79,18 @@ enum X86_64 {
         return rest.starts(with: [0xff, 0x25]) || rest.starts(with: [0xe9])
     }
 
-    /// What ``returnsFromSignal(_:)`` needs.
+    /// The number of bytes that ``returnsFromSignal(_:)`` needs.
     static let longestSignalReturn = 9
 
     /// Whether the code is that to which a signal handler returns: `mov $15, %rax` or `mov $15, %eax`, then `syscall`.
     ///
-    /// 15 is rt_sigreturn(2). A C library's own is marked in its call frame information, musl's and Go's are not.
+    /// 15 is rt_sigreturn(2). glibc marks its own in its call frame information; musl and Go do not.
     static func returnsFromSignal(_ bytes: [UInt8]) -> Bool {
         bytes.starts(with: [0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05])
             || bytes.starts(with: [0xb8, 15, 0, 0, 0, 0x0f, 0x05])
     }
 
-    /// Where the kernel keeps a register of the interrupted code, from the stack pointer at ``returnsFromSignal(_:)`` on.
+    /// The offset of an interrupted register from the stack pointer at ``returnsFromSignal(_:)``.
     ///
     /// Source: `struct ucontext` and `struct sigcontext` of `arch/x86/include/uapi/asm`.
     static func signalContextOffset(of register: Int) -> UInt64? {
