@@ -3,12 +3,12 @@
 extension ClientMessage {
     /// Work that should continue in the background, `BEGIN_TASK=<id> <name>`.
     public struct BackgroundTask: Hashable, Sendable {
-        /// The app's number for the task, 1 or greater; used once.
+        /// The app's number for the task, 1 or greater; never reused.
         public var id: UInt64
-        /// What the work is, for people; at most ``Wire/Limit/taskName`` bytes, and may be empty.
+        /// The name of the work, for people; at most ``Wire/Limit/taskName`` bytes, and may be empty.
         public var name: String
 
-        /// Creates a task.
+        /// Creates a task; the name is cut when it is sent.
         public init(id: UInt64, name: String) {
             self.id = id
             self.name = name
@@ -26,10 +26,10 @@ extension ClientMessage {
 
     /// Writes as much of the lists as fits, and the completed state once it includes all tasks begun before it.
     ///
-    /// What is left of one list holds back all that follow: no end may overtake its beginning, and no app may be taken for idle
-    /// in the background that has begun a task.
+    /// If one list does not fit, the following ones are held back, too: no end may overtake its beginning, and an app
+    /// with an open task must not look idle in the background.
     ///
-    /// - Returns: What was not written.
+    /// - Returns: The part that was not written.
     func writeLists(to writer: inout FieldWriter) -> ClientMessage {
         var rest = ClientMessage()
         rest.tasksBegun = Array(writer.lines("BEGIN_TASK", tasksBegun[...]) { $0.value })
@@ -53,7 +53,7 @@ extension ClientMessage {
 }
 
 extension FieldReader.Field {
-    /// A part of a field as a field.
+    /// Creates a field from a part of its bytes.
     init(_ field: Self, _ part: ArraySlice<UInt8>) {
         self.init(key: field.key, value: part)
     }

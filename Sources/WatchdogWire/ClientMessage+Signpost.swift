@@ -3,32 +3,32 @@
 extension ClientMessage {
     /// A point in time that the app marks, `SIGNPOST=<phase> <id> <nanoseconds> <main|other> <category>⇥<name>[⇥<message>]`.
     public struct Signpost: Hashable, Sendable {
-        /// What the mark stands for.
+        /// The kind of a mark.
         public enum Phase: String, Hashable, Sendable, CaseIterable {
             /// The beginning of an interval.
             case begin
             /// The end of the interval with the same category, name and id.
             case end
-            /// A moment.
+            /// A single moment.
             case event
         }
 
-        /// What the mark stands for.
+        /// The kind of the mark.
         public var phase: Phase
         /// Pairs the beginning and end of overlapping intervals with the same name; 0 without overlap.
         public var id: UInt64
-        /// The time according to the app, in nanoseconds since the origin of `CLOCK_MONOTONIC`.
+        /// The time at which the app set the mark, in nanoseconds since the origin of `CLOCK_MONOTONIC`.
         public var nanoseconds: Int64
-        /// True when it was set on the main loop.
+        /// True if the mark was set on the main loop.
         public var isOnMainThread: Bool
         /// The part of the app that it belongs to, at most ``Wire/Limit/name`` bytes, without tabs.
         public var category: String
-        /// What is marked, at most ``Wire/Limit/name`` bytes, without tabs.
+        /// The name of the interval or moment, at most ``Wire/Limit/name`` bytes, without tabs.
         public var name: String
         /// Details, at most ``Wire/Limit/signpostMessage`` bytes, without tabs; may be empty.
         public var message: String
 
-        /// Creates a signpost.
+        /// Creates a signpost; texts are cut when it is sent.
         public init(
             _ phase: Phase,
             category: String,

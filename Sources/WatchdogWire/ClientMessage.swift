@@ -5,22 +5,22 @@
 /// One datagram may carry several keys. Most count once; those of the lists at the end may be repeated. Decoding
 /// follows the rules of ``NotifyMessage``; texts are also cut at their limits, which bounds what the supervisor stores.
 public struct ClientMessage: Hashable, Sendable {
-    /// The first thing an app says.
+    /// The greeting, which an app sends first.
     public struct Hello: Hashable, Sendable {
-        /// `HELLO`: the version of the protocol that the app speaks, 1 or greater.
+        /// `HELLO`: the version of the app's protocol, 1 or greater.
         public var version: Int
-        /// `PID`: the process that speaks, as it sees itself; it may live in another PID namespace.
+        /// `PID`: the sender's process ID in its own PID namespace.
         public var process: Int32?
         /// `LIBRARY`: the app's client library, as name and version.
         public var library: String?
-        /// `LIFECYCLE`: the app wants to receive states, expirations and events, and answers them.
+        /// `LIFECYCLE`: the app receives states, expirations and events, and answers them.
         ///
-        /// Other apps receive none of these, because they would not answer.
+        /// The supervisor sends none of these to other apps, because they would not answer.
         public var hasLifecycle: Bool
-        /// `FAULTS`: the launch allows faults, and the app obeys `HANG_USEC`.
+        /// `FAULTS`: the launch allows faults, and the app executes `HANG_USEC`.
         public var allowsFaults: Bool
 
-        /// Creates a greeting.
+        /// Creates a greeting, by default of the current version of the protocol.
         public init(
             version: Int = Wire.version,
             process: Int32? = nil,
@@ -81,9 +81,9 @@ public struct ClientMessage: Hashable, Sendable {
     public var signposts: [Signpost] = []
     /// `SIGNPOSTS_LOST`: how many signposts the app could not send since the last such message.
     public var signpostsLost: Int?
-    /// How many lines were dropped because they were not assignments or had an invalid value.
+    /// The number of lines that were dropped because they were not assignments or had an invalid value.
     public var malformed = 0
-    /// How many different keys were unknown.
+    /// The number of different unknown keys.
     public var unknown = 0
 
     /// Creates an empty message.
@@ -93,11 +93,11 @@ public struct ClientMessage: Hashable, Sendable {
 // MARK: - Decoding
 
 extension ClientMessage {
-    /// Decodes a datagram; never fails, but counts what it cannot use.
+    /// Decodes a datagram; never fails, but counts unusable lines.
     ///
     /// `PID` and `LIBRARY` belong to `HELLO` and are dropped without it.
     ///
-    /// - Parameter datagram: The bytes as received, from anyone.
+    /// - Parameter datagram: The bytes as received; untrusted.
     public init(decoding datagram: some Collection<UInt8>) {
         let reader = FieldReader(datagram)
         var first = FirstAssignments()
@@ -141,7 +141,7 @@ extension ClientMessage {
             }
         }
 
-        /// - Returns: False when the field is not part of a greeting.
+        /// - Returns: False if the field is not part of a greeting.
         mutating func take(_ field: FieldReader.Field, _ malformed: inout Int) -> Bool {
             switch field.key {
             case "HELLO": version.take(field.number(in: 1...Int.max), orCount: &malformed)
@@ -157,7 +157,7 @@ extension ClientMessage {
 
     /// Takes one item of a list; the length of a datagram bounds their number.
     ///
-    /// - Returns: False when the field is not of a list.
+    /// - Returns: False if the field is not in a list.
     private mutating func takeItem(_ field: FieldReader.Field) -> Bool {
         switch field.key {
         case "BEGIN_TASK": tasksBegun.take(BackgroundTask(field), orCount: &malformed)
@@ -172,7 +172,7 @@ extension ClientMessage {
 }
 
 extension Array {
-    /// Appends what was decoded; a nil was unusable and is counted instead.
+    /// Appends a decoded item; nil stands for an invalid one, which is counted instead.
     fileprivate mutating func take(_ item: Element?, orCount malformed: inout Int) {
         if let item {
             append(item)
@@ -187,14 +187,14 @@ extension Array {
 extension ClientMessage {
     /// The datagram to send, at most ``Wire/Limit/datagram`` bytes; empty if the message is empty.
     ///
-    /// Texts are cut at their limits and put on one line. Lists are sent as far as they fit; ``remainder`` is the rest.
-    /// An empty datagram looks like the end of the channel to the receiver and must not be sent.
+    /// Texts are cut at their limits and put on one line. Lists are sent as far as they fit; ``remainder`` has the
+    /// rest. An empty datagram looks like the end of the channel to the receiver and must not be sent.
     public var datagram: [UInt8] { encoded.bytes }
 
-    /// What does not fit into ``datagram``; empty if everything fits.
+    /// The part that does not fit into ``datagram``; empty if everything fits.
     public var remainder: ClientMessage { encoded.remainder }
 
-    /// The datagram to send, and what does not fit into it.
+    /// The datagram to send, and the part of the message that does not fit into it.
     public var encoded: (bytes: [UInt8], remainder: ClientMessage) {
         var writer = FieldWriter()
         writer.number("HELLO", hello?.version)

@@ -2,9 +2,9 @@
 
 /// The `KEY=VALUE` lines of one hostile datagram.
 ///
-/// The rules are those of systemd's manager_dispatch_notify_fd() and strv_split_newlines(), so that a program which works
-/// there is understood here: lines end at LF or CR, empty lines are nothing, one trailing NUL is tolerated, a NUL elsewhere
-/// or an overlong datagram spoils all of it.
+/// The rules are those of systemd's manager_dispatch_notify_fd() and strv_split_newlines(), so that datagrams which
+/// systemd accepts are accepted here: lines end at LF or CR, empty lines are skipped, one trailing NUL is tolerated,
+/// and a NUL elsewhere or an overlong datagram invalidates all of it.
 struct FieldReader {
     struct Field {
         var key: String
@@ -16,7 +16,7 @@ struct FieldReader {
     private(set) var malformed = 0
 
     init(_ datagram: some Collection<UInt8>) {
-        // One byte more than the limit and its trailing NUL tells a longer datagram.
+        // One byte more than the limit and its trailing NUL reveals a longer datagram.
         var bytes = Array(datagram.prefix(Wire.Limit.datagram + 2))
         if bytes.last == 0 {
             bytes.removeLast()
@@ -44,7 +44,7 @@ struct FieldReader {
 }
 
 extension FieldReader.Field {
-    /// Sets `flag` when the value is `1`, the only one that flags have.
+    /// Sets `flag` if the value is `1`, the only valid value of a flag.
     func raise(_ flag: inout Bool, orCount malformed: inout Int) {
         if value.elementsEqual([UInt8(ascii: "1")]) {
             flag = true
@@ -53,12 +53,12 @@ extension FieldReader.Field {
         }
     }
 
-    /// The value as text, invalid UTF-8 replaced by U+FFFD, at most `limit` bytes.
+    /// The value as text, with invalid UTF-8 replaced by U+FFFD, at most `limit` bytes.
     func text(limit: Int = Wire.Limit.datagram) -> String {
         String(decoding: value, as: UTF8.self).cut(toBytes: limit)
     }
 
-    /// The value as a decimal number: digits only, nil when there is anything else or it does not fit.
+    /// The value as a decimal number: nil unless it has only digits and fits the type.
     func number<T: FixedWidthInteger>(as type: T.Type = T.self) -> T? {
         guard !value.isEmpty else { return nil }
         var number: T = 0
@@ -86,7 +86,7 @@ extension FieldReader.Field {
 }
 
 extension Optional {
-    /// Stores what was decoded; a nil was unusable and is counted instead.
+    /// Stores a decoded value; nil stands for an invalid one, which is counted instead.
     mutating func take(_ value: Wrapped?, orCount malformed: inout Int) {
         if let value {
             self = value
@@ -96,10 +96,10 @@ extension Optional {
     }
 }
 
-/// Takes each key once: the first assignment decides, even when its value is unusable, as in systemd's
+/// Takes each key once: the first assignment decides, even if its value is invalid, as in systemd's
 /// strv_find_startswith().
 struct FirstAssignments {
-    /// Most datagrams have no other.
+    /// Avoids a set: most datagrams have only one key.
     private var first: String?
     private var others: Set<String> = []
 

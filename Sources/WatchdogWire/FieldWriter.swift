@@ -5,7 +5,7 @@ struct FieldWriter {
     private(set) var bytes: [UInt8] = []
 
     init() {
-        // Most messages have one line.
+        // Enough for most messages, which have one line.
         bytes.reserveCapacity(64)
     }
 
@@ -31,7 +31,7 @@ struct FieldWriter {
 
     /// Writes one line per item until the next one would make the datagram too long.
     ///
-    /// - Returns: The items that were not written.
+    /// - Returns: The items that did not fit.
     mutating func lines<Item>(_ key: String, _ items: ArraySlice<Item>, value: (Item) -> String) -> ArraySlice<Item> {
         var rest = items
         while let item = rest.first {
@@ -54,7 +54,8 @@ struct FieldWriter {
 extension String {
     /// The text as a value, of at most `limit` bytes.
     ///
-    /// Line breaks and NUL would end the value or spoil the datagram; they become spaces. So do tabs where they separate.
+    /// Line breaks and NUL, which would end the value or invalidate the datagram, become spaces. So do tabs in values
+    /// that use them as separators.
     func fieldText(limit: Int, isTabbed: Bool = false) -> String {
         let clean = utf8.lazy.map { byte in
             switch byte {

@@ -8,11 +8,11 @@
 ///
 /// Source: sd_notify(3); systemd, src/core/service.c, service_notify_message().
 public struct NotifyMessage: Hashable, Sendable {
-    /// What the program says about its watchdog.
+    /// The values of `WATCHDOG`.
     public enum Watchdog: String, Hashable, Sendable {
-        /// A sign of life; the allowance starts anew.
+        /// A sign of life; the allowance restarts.
         case alive = "1"
-        /// The program has detected its own fault and asks to be treated as if the allowance were exhausted.
+        /// The program has detected its own failure and requests the same treatment as for an exhausted allowance.
         case trigger
     }
 
@@ -20,13 +20,13 @@ public struct NotifyMessage: Hashable, Sendable {
     public var isReady = false
     /// The program has shown its first frame; watchdogd's own key.
     public var isFirstFrame = false
-    /// The program does what it was started for; watchdogd's own key.
+    /// The program does its actual work; watchdogd's own key.
     public var isUseful = false
     /// The program is reloading its configuration.
     public var isReloading = false
     /// The program is shutting down; this takes precedence over ready and reloading in the same message.
     public var isStopping = false
-    /// When the reload began, as time since the origin of `CLOCK_MONOTONIC`.
+    /// The start of the reload, as the time since the origin of `CLOCK_MONOTONIC`.
     public var reloadBegan: Duration?
     /// One line about the program's state, for people; empty to clear the previous one.
     public var status: String?
@@ -48,17 +48,18 @@ public struct NotifyMessage: Hashable, Sendable {
     public var progress: String?
     /// The sender waits until the descriptor sent along is closed, see sd_notify_barrier(3).
     public var isBarrier = false
-    /// How many lines were dropped because they were not assignments or had an invalid value.
+    /// The number of lines that were dropped because they were not assignments or had an invalid value.
     public var malformed = 0
-    /// How many different keys were unknown.
+    /// The number of different unknown keys.
     public var unknown = 0
 
     /// Creates an empty message.
     public init() {}
 
-    /// The part of the message that counts if its sender has exited and may have been any process of the same user.
+    /// The part of the message that is still accepted if its sender has exited: it may have been any process of the
+    /// same user.
     ///
-    /// `systemd-notify` exits at once, so scripts depend on `READY=1` and `STATUS=`.
+    /// `systemd-notify` exits immediately, so scripts depend on `READY=1` and `STATUS=`.
     public var unattributed: NotifyMessage {
         var message = NotifyMessage()
         (message.isReady, message.status) = (isReady, status)
@@ -69,11 +70,11 @@ public struct NotifyMessage: Hashable, Sendable {
 // MARK: - Decoding
 
 extension NotifyMessage {
-    /// Decodes a datagram; never fails, but counts what it cannot use.
+    /// Decodes a datagram; never fails, but counts unusable lines.
     ///
-    /// - Parameter datagram: The bytes as received, from anyone.
+    /// - Parameter datagram: The bytes as received; untrusted.
     public init(decoding datagram: some Collection<UInt8>) {
-        // What most datagrams say, each second or so.
+        // Fast path: most datagrams, about one a second for each app, have only this line.
         if datagram.elementsEqual("WATCHDOG=1".utf8) || datagram.elementsEqual("WATCHDOG=1\n".utf8) {
             watchdog = .alive
             return

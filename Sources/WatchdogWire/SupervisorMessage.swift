@@ -7,41 +7,42 @@
 /// The app receives states, expirations and events only if it sent `LIFECYCLE=1`, see ``ClientMessage/Hello``. It handles
 /// everything on its main loop, in the order in which it was sent.
 public struct SupervisorMessage: Hashable, Sendable {
-    /// Whether the user sees the app.
+    /// Whether the app is visible to the user.
     public enum Visibility: String, Hashable, Sendable, CaseIterable {
-        /// The app serves somebody now.
+        /// The app is in use.
         case foreground
-        /// The app is out of sight and may soon be suspended.
+        /// The app is not visible and may soon be suspended.
         case background
     }
 
     /// The request to move to a state, `STATE` with `STATE_ID`.
     public struct Transition: Hashable, Sendable {
-        /// `STATE`: where to.
+        /// `STATE`: the new state.
         public var visibility: Visibility
         /// `STATE_ID`: counts the requests of one launch, from 1 upwards.
         ///
-        /// The app answers ``ClientMessage/stateDone`` with it, so that a late answer can be recognized. A number
-        /// that the app has already handled is answered again and changes nothing.
+        /// The app returns it in ``ClientMessage/stateDone``, so that a late answer can be recognized. The app confirms
+        /// a repeated number again, without any other effect.
         public var id: UInt64
 
-        /// Creates a request.
+        /// Creates a request; the number must be new in this launch.
         public init(to visibility: Visibility, id: UInt64) {
             self.visibility = visibility
             self.id = id
         }
     }
 
-    /// Something for the app's main loop to handle, `EVENT` with `EVENT_ID` and `PAYLOAD`.
+    /// An event for the app's main loop, `EVENT` with `EVENT_ID` and `PAYLOAD`.
     public struct Event: Hashable, Sendable {
-        /// `EVENT`: what has happened, such as `url`; at most ``Wire/Limit/name`` bytes.
+        /// `EVENT`: the kind, such as `url`; at most ``Wire/Limit/name`` bytes.
         public var kind: String
-        /// `EVENT_ID`: counts the events of one launch, from 1 upwards; the app answers ``ClientMessage/eventDone`` with it.
+        /// `EVENT_ID`: counts the events of one launch, from 1 upwards; the app returns it in
+        /// ``ClientMessage/eventDone``.
         public var id: UInt64
         /// `PAYLOAD`: one line of at most ``Wire/Limit/payload`` bytes, whose meaning the app defines.
         public var payload: String
 
-        /// Creates an event.
+        /// Creates an event; the number must be new in this launch.
         public init(kind: String, id: UInt64, payload: String = "") {
             self.kind = kind
             self.id = id
@@ -49,31 +50,31 @@ public struct SupervisorMessage: Hashable, Sendable {
         }
     }
 
-    /// `PING`: the main loop should answer with this nonce.
+    /// `PING`: the main loop must answer with this nonce.
     public var ping: UInt64?
-    /// `STATE`: the app moves to this state.
+    /// `STATE`: the app must move to this state.
     public var transition: Transition?
     /// `BACKGROUND_USEC`: how long the app may continue its tasks in the background, from now.
     ///
     /// It accompanies the state `background`, and is sent alone if it changes for any reason other than time passing.
     public var backgroundTime: Duration?
-    /// `EXPIRE`: the time for background tasks is nearly over; expiration handlers should run now.
+    /// `EXPIRE`: the time for background tasks is nearly over; expiration handlers must run now.
     public var isExpiring = false
-    /// `TERMINATE`: the app should exit; SIGTERM is sent as well.
+    /// `TERMINATE`: the app must exit; SIGTERM is sent as well.
     public var isTerminating = false
-    /// `EVENT`: the main loop should handle an event.
+    /// `EVENT`: the main loop must handle an event.
     public var event: Event?
-    /// `HANG_USEC`: the app blocks its main loop for this long, as a test; sent only if it has said `FAULTS=1`.
+    /// `HANG_USEC`: the app must block its main loop for this long, as a test; sent only after `FAULTS=1`.
     public var hang: Duration?
-    /// How many lines were dropped because they were not assignments or had an invalid value.
+    /// The number of lines that were dropped because they were not assignments or had an invalid value.
     public var malformed = 0
-    /// How many different keys were unknown.
+    /// The number of different unknown keys.
     public var unknown = 0
 
     /// Creates an empty message.
     public init() {}
 
-    /// Creates a ping.
+    /// Creates a ping, which the app answers with the same nonce.
     public init(ping nonce: UInt64) {
         ping = nonce
     }
@@ -82,9 +83,9 @@ public struct SupervisorMessage: Hashable, Sendable {
 // MARK: - Decoding
 
 extension SupervisorMessage {
-    /// Decodes a datagram; never fails, but counts what it cannot use.
+    /// Decodes a datagram; never fails, but counts unusable lines.
     ///
-    /// A state or event without its number is malformed; a number or payload without what it belongs to is dropped.
+    /// A state or event without its number is malformed; a number or payload without its state or event is dropped.
     ///
     /// - Parameter datagram: The bytes as received.
     public init(decoding datagram: some Collection<UInt8>) {

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What both ends of the wire agree on: names, limits and the version of the channel protocol.
+/// Constants that both ends share: names, limits and the version of the channel protocol.
 public enum Wire {
     /// Version of the channel protocol, the value of `HELLO`.
     ///
-    /// Unknown keys are ignored by both ends, so the version changes only when the meaning of a known key does.
+    /// Both ends ignore unknown keys, so the version changes only when the meaning of a known key does.
     public static let version = 1
 
-    /// Environment variables through which a supervisor reaches the program it starts.
+    /// Environment variables by which a supervisor configures the programs that it starts.
     public enum Environment {
         /// Address of a datagram socket for sd_notify messages: a path, or `@` and an abstract name.
         ///
         /// Source: sd_notify(3), "Environment".
         public static let notifySocket = "NOTIFY_SOCKET"
 
-        /// Allowance in microseconds within which `WATCHDOG=1` has to arrive, in decimal.
+        /// Allowance in microseconds within which `WATCHDOG=1` must arrive, in decimal.
         ///
         /// Source: sd_watchdog_enabled(3), "Environment".
         public static let watchdogMicroseconds = "WATCHDOG_USEC"
 
-        /// The process that `WATCHDOG_USEC` is meant for; others ignore it.
+        /// The ID of the process to which `WATCHDOG_USEC` applies; others ignore it.
         ///
         /// Source: sd_watchdog_enabled(3), "Environment".
         public static let watchdogProcess = "WATCHDOG_PID"
 
-        /// Number of the inherited `SOCK_SEQPACKET` descriptor that leads to watchdogd, in decimal.
+        /// Number of the inherited `SOCK_SEQPACKET` descriptor of the channel to watchdogd, in decimal.
         ///
         /// Source: watchdogd's channel protocol.
         public static let channel = "WATCHDOG_CHANNEL"
@@ -43,13 +43,13 @@ public enum Wire {
         /// Source: watchdogd's channel protocol.
         public static let event = "WATCHDOG_EVENT"
 
-        /// `1` if the launch allows faults: the app obeys `HANG_USEC`; absent otherwise.
+        /// `1` if the launch allows faults: the app executes `HANG_USEC`; absent otherwise.
         ///
         /// Source: watchdogd's channel protocol.
         public static let faults = "WATCHDOG_FAULTS"
     }
 
-    /// Limits on what is sent, in bytes of UTF-8.
+    /// Limits on messages, in bytes of UTF-8.
     public enum Limit {
         /// The longest datagram of either protocol; a longer one is rejected.
         ///
@@ -63,7 +63,7 @@ public enum Wire {
 
         /// The longest `PROGRESS` token.
         ///
-        /// Source: watchdogd's own; the token is only compared with the one before.
+        /// Source: watchdogd's own; the token is only compared with the previous one.
         public static let progress = 256
 
         /// The longest `SUMMARY`, the app's one line in a report.
