@@ -4,12 +4,12 @@ public import WatchdogBase
 public import WatchdogPolicy
 public import WatchdogVerdict
 
-/// Counts what happens to one app, from the daemon's start on.
+/// Counts the events of one app since the daemon's start.
 ///
-/// Each event costs a few additions, however long the app has been running. Counts of what has not happened share their
-/// memory with those of all other apps.
+/// Each event costs a few additions, regardless of the app's age. Counts that are still zero share their memory with
+/// those of all other apps.
 public struct AppMeter: Hashable, Sendable {
-    /// Why a process ended.
+    /// The cause of a process's end.
     public enum Termination: String, CaseIterable, Hashable, Sendable {
         /// The watchdog killed it.
         case watchdog
@@ -21,13 +21,13 @@ public struct AppMeter: Hashable, Sendable {
         case exit
         /// It exited with 0.
         case done
-        /// Somebody asked it to end.
+        /// A user or client requested it.
         case request
-        /// How it ended is not known.
+        /// The exit status is unknown.
         case unknown
     }
 
-    /// Whose fault an incident is.
+    /// The party at fault for an incident.
     public enum Fault: String, CaseIterable, Hashable, Sendable {
         /// The app's own code.
         case app
@@ -35,7 +35,7 @@ public struct AppMeter: Hashable, Sendable {
         case machine
         /// Both.
         case appAndMachine = "app-and-machine"
-        /// Whoever stopped, traced, froze or killed the app.
+        /// The process or user that stopped, traced, froze or killed the app.
         case somebodyElse = "somebody-else"
         /// The evidence does not show it.
         case unknown
@@ -73,11 +73,12 @@ public struct AppMeter: Hashable, Sendable {
     private static let noTerminations = [Int](repeating: 0, count: Termination.allCases.count)
     private static let killSignal: Int32 = 9
 
-    /// Processes that were started.
+    /// The number of started processes.
     public private(set) var launches = 0
-    /// Launches without a process.
+    /// The number of launches without a process.
     public private(set) var launchFailures = 0
-    /// Exhausted allowances by event and action: those of an event that were only reported precede those that killed.
+    /// Exhausted allowances by event and action: for each event, those that were only reported precede those that
+    /// killed.
     private(set) var incidentCounts = noIncidents
     /// Reports, written or not, by verdict.
     private(set) var verdictCounts = noVerdicts
@@ -85,9 +86,9 @@ public struct AppMeter: Hashable, Sendable {
     private(set) var faultCounts = noFaults
     /// Ends of processes by cause.
     private(set) var terminationCounts = noTerminations
-    /// From `execve` to ready, of launches that became ready, and were not only assumed to be.
+    /// The times from `execve` to ready, of launches that reported or proved readiness.
     public private(set) var launchDurations = noLaunchDurations
-    /// How long each phase of a launch took, in their order, of launches that became ready.
+    /// The durations of each launch phase, in order, of launches that became ready.
     public private(set) var launchPhases = noPhases
     /// Round trips of answered pings.
     public private(set) var pings = noPings
@@ -99,12 +100,12 @@ public struct AppMeter: Hashable, Sendable {
     public private(set) var failedProbes = 0
     /// Successful reloads.
     public private(set) var reloads = noReloads
-    /// How long the app was ready and not ending.
+    /// The total time for which the app was ready and not terminating.
     public private(set) var runningTime: Duration = .zero
-    /// Since when it is; nil if it is not.
+    /// The start of the current such time; nil if the app is not in it.
     private var runningSince: Instant?
 
-    /// Creates a meter that has counted nothing.
+    /// Creates a meter with all counts zero.
     public init() {}
 
     // MARK: - Questions
@@ -123,7 +124,7 @@ public struct AppMeter: Hashable, Sendable {
     /// Ends of processes with this cause.
     public func terminations(_ cause: Termination) -> Int { terminationCounts[Self.index(cause)] }
 
-    /// What was counted until an instant.
+    /// A copy that includes the running time until an instant.
     public func settled(at now: Instant) -> AppMeter {
         var settled = self
         settled.run(false, at: now)
@@ -145,13 +146,14 @@ public struct AppMeter: Hashable, Sendable {
 
     // MARK: - Events
 
-    /// Counts what a process machine reports.
+    /// Counts a notice of a process machine.
     ///
-    /// - Parameter phases: how long each phase of the launch took, as far as it is known; asked for when the app is ready.
+    /// - Parameter phases: the durations of the launch phases, as far as they are known; evaluated when the app is
+    ///   ready.
     public mutating func noticed(_ notice: Notice, phases: @autoclosure () -> [LaunchPhaseName: Duration] = [:]) {
         switch notice {
         case .launched: launches += 1
-        // Only assumed: the time would be the allowance.
+        // Skip assumed readiness: the time would only be the allowance.
         case .ready(.assumed, _): break
         case .ready(_, let duration):
             launchDurations.record(duration)
@@ -172,7 +174,7 @@ public struct AppMeter: Hashable, Sendable {
         }
     }
 
-    /// Notes whether the app is ready and not ending.
+    /// Records whether the app is ready and not terminating.
     public mutating func run(_ isRunning: Bool, at now: Instant) {
         if let since = runningSince { runningTime += max(.zero, now - since) }
         runningSince = isRunning ? now : nil
@@ -200,9 +202,9 @@ public struct AppMeter: Hashable, Sendable {
         terminationCounts[Self.index(cause)] += 1
     }
 
-    /// Counts what a report found.
+    /// Counts the verdict of a report.
     ///
-    /// - Parameter fault: nil if no report was made that could tell.
+    /// - Parameter fault: nil without a report that determines it.
     public mutating func reported(_ verdict: Verdict.Kind, fault: Fault?) {
         verdictCounts[Self.index(verdict)] += 1
         if let fault { faultCounts[Self.index(fault)] += 1 }
@@ -210,7 +212,7 @@ public struct AppMeter: Hashable, Sendable {
 
     // MARK: - Sums
 
-    /// Adds what another meter has counted; both must be settled.
+    /// Adds the counts of another meter; both must be the result of ``settled(at:)``.
     public mutating func add(_ other: AppMeter) {
         launches += other.launches
         launchFailures += other.launchFailures

@@ -2,9 +2,9 @@
 
 public import WatchdogPolicy
 
-/// What is known of an app at one instant.
+/// The state and the counts of an app at one instant.
 public struct AppReading: Hashable, Sendable {
-    /// The states that an app can be in, as the control interface names them.
+    /// The states that an app can be in, with their names in the control interface.
     public enum State: String, CaseIterable, Hashable, Sendable {
         case stopped, waiting, launching, running, terminating, capturing, dying, failed, unkillable
     }
@@ -25,40 +25,40 @@ public struct AppReading: Hashable, Sendable {
 
     /// The app's name.
     public var name: String
-    /// The version of what was launched last; empty if unknown.
+    /// The version of the latest launch; empty if unknown.
     public var version = ""
-    /// How the app becomes ready; empty without a configuration.
+    /// The app's readiness setting; empty without a configuration.
     public var readiness = ""
     /// `kill` or `report`; empty without a configuration.
     public var enforcement = ""
     /// The app's state.
     public var state: State
-    /// Whether the app is ready and owes no answer.
+    /// Whether the app is ready and no ping is overdue.
     public var isAnswering = false
     /// Whether a signal has stopped the app's process.
     public var isStoppedBySignal = false
     /// The allowances in force; nil without a configuration.
     public var allowances: Allowances?
-    /// When the current launch began, since 1970-01-01 00:00 UTC; nil if nothing runs.
+    /// The start of the current launch, since 1970-01-01 00:00 UTC; nil without a process.
     public var started: Duration?
-    /// When it became ready; nil if it is not.
+    /// The time at which it became ready; nil if it is not.
     public var ready: Duration?
-    /// When the latest answer or sign of life came, to a probe too; nil if there was none.
+    /// The time of the latest answer, sign of life or successful probe; nil without one.
     public var lastAnswer: Duration?
-    /// When the latest incident was reported; nil if there was none.
+    /// The time of the latest reported incident; nil without one.
     public var lastIncident: Duration?
-    /// Nil if it is not known.
+    /// The CPU time of the current launch; nil if unknown.
     public var cpuTime: CPUTime?
-    /// In bytes; nil if it is not known.
+    /// The memory in bytes; nil if unknown.
     public var memory: Int?
     /// Whether the app is probed.
     public var hasProbe = false
     /// Whether the app can be reloaded.
     public var hasReload = false
-    /// What was counted, settled.
+    /// The counts, from ``AppMeter/settled(at:)``.
     public var meter: AppMeter
 
-    /// Creates a reading.
+    /// Creates a reading; all optional values are unset.
     public init(name: String, state: State, meter: AppMeter = AppMeter()) {
         self.name = name
         self.state = state

@@ -2,28 +2,28 @@
 
 public import WatchdogBase
 
-/// What is known of the daemon itself at one instant.
+/// The state and the counts of the daemon itself at one instant.
 public struct DaemonReading: Hashable, Sendable {
     /// The version of watchdogd.
     public var version: String
-    /// When it began to count, since 1970-01-01 00:00 UTC.
+    /// The start of counting, since 1970-01-01 00:00 UTC.
     public var started: Duration
-    /// Configured apps.
+    /// The number of configured apps.
     public var apps = 0
-    /// Configuration files that cannot be used.
+    /// The number of configuration files with errors.
     public var invalidFiles = 0
-    /// How late the loop woke for its timers.
+    /// The delays of the loop's timers.
     public var loopLateness = FixedHistogram(bounds: [])
     /// The longest iteration of the loop in the last minute.
     public var longestTurn: Duration = .zero
-    /// Reports that could not be written.
+    /// The number of reports that could not be written.
     public var failedReports = 0
-    /// Entries that journald did not take.
+    /// The number of entries that journald did not accept.
     public var droppedEntries = 0
-    /// Lines that standard error did not take.
+    /// The number of lines that standard error did not accept.
     public var droppedLines = 0
 
-    /// Creates a reading.
+    /// Creates a reading with all counts zero.
     public init(version: String, started: Duration) {
         self.version = version
         self.started = started

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Writes bytes into memory that somebody else owns and has measured.
+/// Writes bytes into a buffer of the caller, which guarantees its size.
 struct BytePen {
-    /// Of an `Int`, with its sign.
+    /// The maximum number of characters of an `Int`, including the sign.
     static let mostDigits = 20
 
     private let page: UnsafeMutableBufferPointer<UInt8>
-    /// The bytes that were written.
+    /// The number of written bytes.
     private(set) var count = 0
 
     init(_ page: UnsafeMutableBufferPointer<UInt8>) {

@@ -9,13 +9,13 @@ public struct ExpositionText: Sendable {
     /// The content type of the format.
     public static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
-    /// What was written, as UTF-8.
+    /// The text so far, as UTF-8.
     public private(set) var bytes: [UInt8] = []
     private var name = ""
 
     /// Creates an empty text.
     ///
-    /// - Parameter capacity: how many bytes are expected.
+    /// - Parameter capacity: the expected number of bytes.
     public init(capacity: Int = 0) {
         bytes.reserveCapacity(capacity)
     }
@@ -47,7 +47,7 @@ public struct ExpositionText: Sendable {
 
     /// Writes a series.
     ///
-    /// - Parameter labels: of the app, if the pattern has a place for them.
+    /// - Parameter labels: the labels of the app, used if the pattern is labeled.
     mutating func add(_ series: SeriesPattern, _ labels: MetricLabels, count value: Int) {
         head(series, labels)
         append(value)
@@ -63,8 +63,7 @@ public struct ExpositionText: Sendable {
 
     /// Writes a series for each pattern.
     ///
-    /// Most of the text is written here: in one piece for each app and family, because a thousand apps have a hundred
-    /// thousand lines.
+    /// The hot path: it writes one block per app and family, because a thousand apps have a hundred thousand lines.
     mutating func add(_ series: SeriesPatterns, _ labels: MetricLabels, counts: [Int]) {
         precondition(series.count == counts.count, "each series has its value")
         let room = series.text.count + counts.count * (labels.bytes.count + BytePen.mostDigits + 1)
@@ -116,7 +115,7 @@ public struct ExpositionText: Sendable {
         }
     }
 
-    /// Whole seconds, and as many digits of the fraction as it has, at most nine.
+    /// Writes seconds with up to nine digits of the fraction, without trailing zeros.
     mutating func append(_ value: Duration) {
         let nanoseconds = value.nanoseconds
         if nanoseconds < 0 { bytes.append(UInt8(ascii: "-")) }
@@ -135,7 +134,7 @@ public struct ExpositionText: Sendable {
         bytes += digits
     }
 
-    /// Help texts know two escapes.
+    /// Help texts have only two escapes: backslash and newline.
     private static func escaped(_ help: String) -> String {
         help.replacing("\\", with: "\\\\").replacing("\n", with: "\\n")
     }

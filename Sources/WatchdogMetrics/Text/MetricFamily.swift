@@ -2,11 +2,11 @@
 
 /// Series with the same name and meaning.
 public struct MetricFamily: Hashable, Sendable {
-    /// What the values of a family mean.
+    /// The type of a family's values.
     public enum Kind: String, Hashable, Sendable {
-        /// Only grows, until the program starts again.
+        /// Only increases, until the daemon restarts.
         case counter
-        /// Goes up and down.
+        /// Increases and decreases.
         case gauge
         /// Counts durations in buckets.
         case histogram
@@ -14,12 +14,12 @@ public struct MetricFamily: Hashable, Sendable {
 
     /// The name, with its unit.
     public let name: String
-    /// What the values mean.
+    /// The type of the values.
     public let kind: Kind
-    /// One sentence for people.
+    /// The help text: one sentence for people.
     public let help: String
 
-    /// Creates a family.
+    /// Creates a family; the name must be valid in the exposition format.
     public init(_ name: String, _ kind: Kind, _ help: String) {
         self.name = name
         self.kind = kind

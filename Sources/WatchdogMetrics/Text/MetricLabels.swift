@@ -14,7 +14,7 @@ public struct MetricLabels: Hashable, Sendable {
 
     /// Creates labels.
     ///
-    /// - Parameter pairs: names, which must be valid, with values, which may be anything.
+    /// - Parameter pairs: valid names, with arbitrary values.
     public init(_ pairs: KeyValuePairs<String, String>) {
         var bytes: [UInt8] = []
         for (name, value) in pairs {
@@ -38,9 +38,9 @@ public struct MetricLabels: Hashable, Sendable {
         return MetricLabels(bytes: bytes + comma + others.bytes)
     }
 
-    /// Escapes what would end the value or the line.
+    /// Escapes the characters that would end the value or the line.
     ///
-    /// The format knows no other escapes: any other character stands for itself.
+    /// The format has no other escapes: any other character is literal.
     private static func append(_ value: String, to bytes: inout [UInt8]) {
         for byte in value.utf8 {
             switch byte {

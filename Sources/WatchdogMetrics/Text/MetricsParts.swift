@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Splits a long text, so that each part is sent in a short time.
+/// Splits a long text, so that sending one part does not block the loop for long.
 public enum MetricsParts {
     /// The bytes after which a part ends with the current line.
     static let size = 4_096
 
-    /// The parts, which joined give the text.
+    /// Splits a text at line ends; the joined parts are the text.
     public static func split(_ text: [UInt8]) -> [ArraySlice<UInt8>] {
         var parts: [ArraySlice<UInt8>] = []
         var start = 0

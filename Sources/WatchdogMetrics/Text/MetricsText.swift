@@ -8,8 +8,8 @@ import WatchdogVerdict
 ///
 /// Pure: the same readings give the same bytes.
 public enum MetricsText {
-    /// With more apps than this there are sums over all apps only, without the label `app`: each app has about 150
-    /// series, for which Prometheus would need more memory than many machines have.
+    /// With more apps than this, the text has only sums over all apps, without the label `app`: each app has about 150
+    /// series, which would exceed the memory of many Prometheus servers.
     public static let mostApps = 1_000
 
     /// Renders the series of a daemon and its apps.
@@ -49,16 +49,14 @@ public enum MetricsText {
 
     /// One app, or all of them.
     ///
-    /// A class: what is read of it is not copied with the rest, a hundred times for each app.
+    /// A class, because a struct would be copied a hundred times for each app.
     private final class Row {
         let labels: MetricLabels
         let app: AppReading
-        /// How many apps are in each state.
         let states: [Int]
-        /// How many apps answer, and how many are stopped.
         let (answering, stopped): (Int, Int)
 
-        /// - Parameter apps: those that the row stands for.
+        /// - Parameter apps: the apps that the row sums up.
         init(_ labels: MetricLabels, _ app: AppReading, of apps: [AppReading]) {
             (self.labels, self.app) = (labels, app)
             states = AppReading.State.allCases.map { state in apps.count { $0.state == state } }
@@ -95,7 +93,7 @@ public enum MetricsText {
         }
     }
 
-    /// Writes what cannot be summed.
+    /// Writes the series that cannot be summed.
     private static func writeSingle(_ table: Table, to text: inout ExpositionText) {
         text.begin(.appInfo)
         for row in table.rows {
@@ -104,7 +102,7 @@ public enum MetricsText {
                 as KeyValuePairs
             text.add(table.pattern(.appInfo, MetricLabels(more)), row.labels, count: 1)
         }
-        // 1970 for what never happened: the age is then enormous, and no series is missing.
+        // Events that never happened get the time 0 (1970): no series is missing, and alerts on the age see a huge one.
         write(.appStart, table, &text) { $0.started ?? .zero }
         write(.appReady, table, &text) { $0.ready ?? .zero }
         write(.appAnswer, table, &text) { $0.lastAnswer ?? .zero }
@@ -162,7 +160,7 @@ public enum MetricsText {
         }
     }
 
-    /// Writes what the kernel counts, as far as it is known: an unknown use is not 0.
+    /// Writes the kernel's resource counts; unknown ones are omitted, because 0 would be wrong.
     private static func writeUse(_ table: Table, to text: inout ExpositionText) {
         if table.rows.contains(where: { $0.app.cpuTime != nil }) {
             let user = table.pattern(.appCPU, MetricLabels(["mode": "user"]))
@@ -216,7 +214,7 @@ public enum MetricsText {
         for row in table.rows { text.add(series, row.labels, time: time(row.app)) }
     }
 
-    /// Writes the histogram of each app that has one; nothing if none has.
+    /// Writes the histogram of each app that has one; without any, omits the family.
     private static func write(
         _ family: MetricFamily, _ bounds: [Duration], _ table: Table, _ text: inout ExpositionText,
         _ histogram: (AppReading) -> FixedHistogram?

@@ -2,7 +2,7 @@
 
 import WatchdogBase
 
-/// The line of a series but for what differs between apps: rendered once for each family, used for each app.
+/// The constant parts of a series' line, rendered once for each family and used for each app.
 struct SeriesPattern {
     /// `watchdogd_app_state{`, to which the labels of the app are added.
     let front: [UInt8]
@@ -13,8 +13,8 @@ struct SeriesPattern {
     ///
     /// - Parameters:
     ///   - name: the family's name, with the suffix of the series.
-    ///   - isLabeled: whether the labels of an app come between front and back.
-    ///   - labels: those that follow.
+    ///   - isLabeled: whether an app's labels are inserted between front and back.
+    ///   - labels: the constant labels after them.
     init(_ name: String, isLabeled: Bool, _ labels: MetricLabels = .none) {
         let isBraced = isLabeled || !labels.bytes.isEmpty
         front = Array(name.utf8) + (isBraced ? [UInt8(ascii: "{")] : [])
@@ -25,9 +25,9 @@ struct SeriesPattern {
 
 /// The lines of several series of an app, one after another.
 struct SeriesPatterns {
-    /// The front and the back of each, in turn.
+    /// The front and the back of each line, alternating.
     let text: [UInt8]
-    /// Where each front and each back ends.
+    /// The end offset of each front and each back.
     let ends: [Int]
 
     var count: Int { ends.count / 2 }
@@ -43,7 +43,7 @@ struct SeriesPatterns {
     }
 }
 
-/// The lines of a histogram but for what differs between apps.
+/// The constant parts of a histogram's lines.
 struct HistogramPattern {
     /// One for each bound, and one for `+Inf`.
     let buckets: SeriesPatterns
@@ -55,8 +55,8 @@ struct HistogramPattern {
     /// - Parameters:
     ///   - name: the family's name.
     ///   - isLabeled: as for ``SeriesPattern``.
-    ///   - bounds: of the histogram.
-    ///   - labels: of all its series.
+    ///   - bounds: the bounds of the histogram.
+    ///   - labels: the constant labels of all its series.
     init(_ name: String, isLabeled: Bool, _ bounds: [Duration], _ labels: MetricLabels = .none) {
         let values = bounds.map { bound in
             var text = ExpositionText()
