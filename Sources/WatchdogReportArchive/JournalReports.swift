@@ -7,29 +7,29 @@ import WatchdogRendering
 import WatchdogReport
 import WatchdogReportStore
 
-/// The reports that journal entries carry.
+/// Reads the reports in journal entries.
 ///
 /// A scan reads only short fields of each entry; reports are decompressed one at a time.
 ///
 /// Isolation: one thread at a time.
 final class JournalReports {
-    /// An entry that announces a report; the rest is read only if it is wanted, while the entry is the current one.
+    /// An entry that announces a report; the other fields are read on demand, while the entry is the current one.
     struct Announcement {
         let incident: String
         let time: WallTime
         fileprivate let sender: UInt32
     }
 
-    /// How many bytes of a short field are read.
+    /// The maximum number of bytes to read of a short field.
     private static let fieldBytes = 4_096
-    /// How much of a report is read for its first line.
+    /// The number of bytes to read of a report for its first line.
     private static let firstLineBytes = 64 << 10
 
-    /// Reports in entries of other programs.
+    /// The number of reports in entries of other programs.
     private(set) var imitations = 0
-    /// Reports of other users.
+    /// The number of reports of other users.
     private(set) var otherUsers = 0
-    /// Whether entries could not be reached, because a file is damaged.
+    /// Whether a damaged file made entries unreadable.
     var isDamaged: Bool { entries.isDamaged }
     private let entries: any JournalEntries
     private let user: UInt32
@@ -37,8 +37,8 @@ final class JournalReports {
     private let includesAllUsers: Bool
 
     /// - Parameters:
-    ///   - user: the user who reads.
-    ///   - machine: the machine that reads.
+    ///   - user: the reading user.
+    ///   - machine: the ID of the reading machine.
     init(_ entries: any JournalEntries, user: UInt32, machine: String?, includesAllUsers: Bool) {
         self.entries = entries
         self.user = user
@@ -52,7 +52,7 @@ final class JournalReports {
     ///
     /// - Parameters:
     ///   - host: the only host that counts; nil for all.
-    ///   - prefix: how the IDs of the incidents begin, in capitals.
+    ///   - prefix: the prefix of the incidents' IDs, in capitals.
     func scan(_ filter: ReportFilter, host: String?, incident prefix: String = "", _ visit: (Announcement) -> Bool) {
         imitations = 0
         otherUsers = 0
@@ -71,7 +71,7 @@ final class JournalReports {
         }
     }
 
-    /// The sender, if their reports are read.
+    /// The user ID of the entry's sender; nil if its reports are not accepted.
     private func admittedSender() -> UInt32? {
         let sender = JournalSender(
             user: text("_UID").flatMap { UInt32($0) }, executable: text("_EXE"), name: text("_COMM"),
@@ -93,7 +93,7 @@ final class JournalReports {
     /// Whether another report counts this incident.
     var isRepeat: Bool { text(ReportEntryField.repeats) != nil }
 
-    /// What the entry's short fields say of its report.
+    /// The report's metadata from the entry's short fields.
     func stored(_ announcement: Announcement) -> StoredReport {
         let time = announcement.time
         var metadata = ReportMetadata(
@@ -113,7 +113,7 @@ final class JournalReports {
             entry: .init(cursor: cursor, user: announcement.sender, path: path))
     }
 
-    /// What the app was watched for, in the terms of reports.
+    /// The watched event, in the terms of reports.
     private var event: String {
         switch text(ReportEntryField.kind) {
         case "crashed": ReportKind.crash.rawValue
@@ -122,7 +122,7 @@ final class JournalReports {
         }
     }
 
-    /// Whether the verdict has words in it, or is of that kind.
+    /// Whether the verdict contains these words, or is of that kind.
     private func passes(verdict words: String) -> Bool {
         text(ReportEntryField.verdict)?.lowercased().contains(words) == true
             || text(ReportEntryField.verdictKind) == words
@@ -130,7 +130,7 @@ final class JournalReports {
 
     private func text(_ name: String) -> String? { entries.value(name, limit: Self.fieldBytes).text }
 
-    /// The same with the first line of the report, instead of what the other fields say.
+    /// Replaces the metadata by that in the report's first line.
     func confirmed(_ stored: StoredReport) -> StoredReport {
         var metadata = stored.metadata
         var fault: String?
@@ -151,7 +151,7 @@ final class JournalReports {
             entry: stored.entry.map { .init(cursor: $0.cursor, user: $0.user, path: $0.path, omission: omission) })
     }
 
-    /// Reads the report.
+    /// Reads the report of the current entry.
     func salvageCurrent(
         _ stored: StoredReport
     ) throws(ReportStoreError) -> (report: Report, faults: [String]) {

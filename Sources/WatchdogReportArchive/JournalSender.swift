@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Who sent a journal entry, by the fields that journald itself adds and no sender can set.
+/// The sender of a journal entry, by the fields that journald itself adds and a sender cannot forge.
 ///
-/// In a journal that was received from another host, they are as trustworthy as that host.
+/// In a journal from another host, they are as trustworthy as that host.
 struct JournalSender: Hashable, Sendable {
-    /// Whether an entry's report is read.
+    /// The trust in a sender.
     enum Standing: Hashable, Sendable {
         /// A watchdogd of root, or of this user on this machine.
         case trusted
@@ -18,21 +18,21 @@ struct JournalSender: Hashable, Sendable {
 
     /// `_UID`.
     var user: UInt32?
-    /// `_EXE`: the path of the program; missing if the process ended before journald looked.
+    /// `_EXE`: the path of the program; missing if the process exited before journald read it.
     var executable: String?
-    /// `_COMM`: the name of the process, which counts only without a path; missing for the same reason.
+    /// `_COMM`: the name of the process, used only without a path; missing for the same reason.
     var name: String?
     /// `_MACHINE_ID`.
     var machine: String?
 
     /// Judges the sender.
     ///
-    /// A program that runs as root could do anything else, too; a user can make a watchdogd of their own say anything.
-    /// So the user decides, and the program's name only keeps apart what others of root print.
+    /// Root can do anything anyway, and a user can run a modified watchdogd. So trust depends on the user; the
+    /// program's name only filters the output of root's other programs.
     ///
     /// - Parameters:
-    ///   - user: the user who reads.
-    ///   - machine: the ID of the machine that reads.
+    ///   - user: the reading user.
+    ///   - machine: the ID of the reading machine.
     func standing(for user: UInt32, on machine: String?) -> Standing {
         guard let sender = self.user else { return .imitation }
         if let executable {

@@ -8,7 +8,7 @@ public import WatchdogReportStore
 extension ReportArchive {
     /// Reads the reports that pass a filter, one at a time: the files, then the journal's, each newest first.
     ///
-    /// - Parameter visit: gets each report, or why it cannot be read.
+    /// - Parameter visit: called with each report, or with the error.
     public func forEach(
         _ filter: ReportFilter, _ visit: (StoredReport, Result<Report, ReportStoreError>) -> Void
     ) throws(ReportStoreError) {
@@ -46,9 +46,10 @@ extension ReportArchive {
 
     /// Counts the reports that pass a filter by signature.
     ///
-    /// Of the journal's reports, only one of each signature is read: the others have its ID in a field.
+    /// Of the journal's reports, only one of each signature is read in full: the others have the signature's ID in a
+    /// field.
     ///
-    /// - Returns: the groups, and why some reports cannot be read.
+    /// - Returns: the groups, and the errors of unreadable reports.
     public func groups(
         _ filter: ReportFilter
     ) throws(ReportStoreError) -> (groups: [ReportGroup], failures: [ReportStoreError]) {
@@ -68,7 +69,7 @@ extension ReportArchive {
         visitEach(of: files.passing, add)
         var seen = Set(files.all.compactMap { $0.metadata?.incidentID })
         var signatures: [String: Signature] = [:]
-        // Incidents that are newer than the report that counts them.
+        // Repeats that are newer than the report that counts them.
         var repeats: [String: [(time: WallTime, incident: String)]] = [:]
         var done = files.passing.count
         journal.scan(filter, host: sources.host) { announcement in
@@ -78,7 +79,7 @@ extension ReportArchive {
             done += 1
             let id = journal.signature
             let isRepeat = journal.isRepeat
-            // A file counts its repeats itself.
+            // A file already contains the count of its repeats.
             guard !isRepeat || store == nil else { return true }
             if let id, let signature = signatures[id] {
                 tally.add(signature, at: time, incident: incident)

@@ -9,22 +9,23 @@ public import WatchdogReportStore
 
 /// Reports of one or many hosts: in a folder, in a folder of hosts' folders, and in journals.
 ///
-/// An incident that is in several places appears once; the file counts, because names may have been added to it.
+/// An incident in several places appears once; the file takes precedence, because symbol names may have been added to
+/// it.
 ///
-/// Isolation: one thread at a time. All calls wait for the disk.
+/// Isolation: one thread at a time. All calls block on the disk.
 public final class ReportArchive {
-    /// Where reports are read from.
+    /// The places to read reports from.
     public struct Sources: Sendable {
         /// The folder; nil for none.
         public var folder: String?
         /// The journal; nil for none.
         public var journal: JournalFiles.Place?
-        /// Whether entries of other users' watchdogd count.
+        /// Whether to include entries of other users' watchdogd.
         public var includesAllUsers = false
-        /// The only host whose reports count; nil for all.
+        /// The only host to include; nil for all.
         public var host: String?
 
-        /// Creates the sources.
+        /// Creates the sources, of all hosts and of trusted users only.
         public init(folder: String?, journal: JournalFiles.Place? = nil) {
             self.folder = folder
             self.journal = journal
@@ -33,7 +34,7 @@ public final class ReportArchive {
 
     /// A list of reports, newest first.
     public struct List {
-        /// The reports.
+        /// The reports, at most as many as the limit.
         public var reports: [StoredReport]
         /// Whether there are more than the limit.
         public var isCut: Bool
@@ -47,7 +48,7 @@ public final class ReportArchive {
     /// Whether a journal is read.
     public var hasJournal: Bool { journal != nil }
 
-    /// Called before each report that is read, with how many were read and how many there are; nil if that is not known.
+    /// Called before each report is read, with the numbers of read reports and of all; nil if the latter is unknown.
     public var onProgress: (_ done: Int, _ total: Int?) -> Void = { _, _ in }
 
     let store: ReportStore?
@@ -55,7 +56,7 @@ public final class ReportArchive {
     let sources: Sources
     private var failures: [String]
 
-    /// Opens the journal.
+    /// Opens the journal, if there is one.
     ///
     /// - Throws: ``ReportStoreError`` if no journal file can be read.
     public convenience init(_ sources: Sources) throws(ReportStoreError) {
@@ -83,7 +84,7 @@ public final class ReportArchive {
         }
     }
 
-    /// What was left out so far, in sentences; each is returned once.
+    /// Returns sentences about omitted reports; each is returned once.
     public func takeNotes() -> [String] {
         defer { failures = [] }
         var notes = failures
@@ -124,7 +125,7 @@ public final class ReportArchive {
             let report = journal.confirmed(journal.stored(announcement))
             if let fault = report.fault { failures.append("cannot read \(report.path): \(fault)") }
             found.append(report)
-            // One more than the limit shows that there are more.
+            // Find one more than the limit, to know whether there are more.
             return limit.map { found.count - files.passing.count <= $0 } ?? true
         }
         let times = found.map(\.time)
@@ -134,7 +135,7 @@ public final class ReportArchive {
         return List(order.map { found[$0] }, atMost: limit)
     }
 
-    /// The files: all of them, and those that pass.
+    /// The files: all, and those that pass the filter.
     func stored(
         _ filter: ReportFilter
     ) throws(ReportStoreError) -> (all: [StoredReport], passing: [StoredReport]) {
@@ -146,7 +147,7 @@ public final class ReportArchive {
         return (all, passing.filter { name(ofHostOf: $0)?.lowercased() == host })
     }
 
-    /// The host of a report; if its folder does not say, the report does.
+    /// The host of a report, from its folder or else from the report itself.
     private func name(ofHostOf report: StoredReport) -> String? {
         report.host ?? (try? store?.salvage(report))?.report.body.linux?.hostName
     }
@@ -184,7 +185,7 @@ public final class ReportArchive {
         return try ReportStore.match(reference, among: try candidates(for: reference), in: place)
     }
 
-    /// The reports of the incidents that begin so.
+    /// The reports of the incidents with this prefix.
     private func candidates(for prefix: String) throws(ReportStoreError) -> [StoredReport] {
         let prefix = prefix.uppercased()
         var found = try stored(ReportFilter()).passing.filter {
@@ -205,8 +206,8 @@ public final class ReportArchive {
 
     /// Reads as much of a report as possible.
     ///
-    /// - Returns: the report and its faults; the list is empty for an intact one.
-    /// - Throws: ``ReportStoreError`` with code ``ReportStoreError/Code/damaged`` when there is nothing to show.
+    /// - Returns: the report and its defects; none for an intact one.
+    /// - Throws: ``ReportStoreError`` with code ``ReportStoreError/Code/damaged`` if nothing can be shown.
     public func salvage(_ stored: StoredReport) throws(ReportStoreError) -> (report: Report, faults: [String]) {
         if stored.entry != nil, let journal { return try journal.salvage(stored) }
         return try (store ?? ReportStore(directory: ".")).salvage(stored)
@@ -214,7 +215,7 @@ public final class ReportArchive {
 }
 
 extension ReportStoreError {
-    /// Why a journal cannot be read.
+    /// Creates the error for a journal that cannot be read.
     init(_ problem: JournalFiles.Problem) {
         let errno = problem.errno.rawValue
         switch (problem.path, errno) {

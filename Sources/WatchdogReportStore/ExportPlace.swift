@@ -7,17 +7,18 @@ public struct ExportPlace: Sendable {
     /// The path that the user named.
     public let path: String
     let name: String
-    /// The folder, which was looked up by somebody else and belongs to them; nil to look it up.
+    /// A descriptor of the folder, which the caller opened and owns; nil to open it by path.
     let folder: Int32?
 
-    /// A path that this process's user can be trusted with.
+    /// Creates a place by path, which is resolved with this process's rights.
     public init(_ path: String) {
         self.path = path
         name = path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
         folder = nil
     }
 
-    /// A name in a folder that was found without following links of others; the file itself is no link to be followed.
+    /// Creates a place in a folder that was opened without following other users' links; the file itself is not
+    /// followed if it is a link, either.
     ///
     /// - Parameter folder: a descriptor that stays open until the file is complete.
     public init(_ path: String, folder: Int32, name: String) {
@@ -31,7 +32,7 @@ public struct ExportPlace: Sendable {
             number = fcntl(folder, F_DUPFD_CLOEXEC, 3)
         } else {
             let parent = String(path.dropLast(name.count))
-            // O_PATH, which the overlay of Swift lacks.
+            // O_PATH, which Swift's Glibc module does not export.
             number = open(parent.isEmpty ? "." : parent, 0o10000000 | O_DIRECTORY | O_CLOEXEC)
         }
         guard number >= 0 else { throw ReportStoreError("create", path, errno: errno) }

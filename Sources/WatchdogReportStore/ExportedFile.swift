@@ -6,23 +6,23 @@ import Glibc
 public enum ExportedFile {
     /// Writes a file that the user named; only the owner may read a new file.
     ///
-    /// A regular file is replaced when the new one is complete and on disk, and keeps its mode; if that fails, it stays as
-    /// it was. Anything else, such as `/dev/stdout`, is written in place. A report reveals much about an app and its
-    /// machine; sharing it is the user's decision.
+    /// A regular file is replaced once the new one is complete and on disk, and keeps its mode; on failure, the old
+    /// file stays unchanged. Anything else, such as `/dev/stdout`, is written in place. A report reveals much about an
+    /// app and its machine; sharing it is the user's decision.
     public static func write(_ text: String, to path: String) throws(ReportStoreError) {
         try write(text, to: ExportPlace(path))
     }
 
-    /// The same in a folder that was looked up before.
+    /// Writes a file in a folder that was opened before, like ``write(_:to:)``.
     public static func write(_ text: String, to place: ExportPlace) throws(ReportStoreError) {
         let file = try PartialFile(place)
         try file.append(text)
         try file.finish()
     }
 
-    /// The same with bytes.
+    /// Writes bytes to a file, like ``write(_:to:)``.
     ///
-    /// - Parameter replaces: whether a regular file or a link that is there is replaced; otherwise that is an error.
+    /// - Parameter replaces: whether an existing regular file or link is replaced; otherwise it is an error.
     public static func write(
         _ bytes: [UInt8], to place: ExportPlace, replacing replaces: Bool
     ) throws(ReportStoreError) {
@@ -46,7 +46,7 @@ public enum ExportedFile {
         do throws(ReportStoreError) {
             try fill(file, path, text)
         } catch {
-            // Half a page is of no use, and takes up room on a disk that is full.
+            // Remove the incomplete file: it is useless, and occupies a full disk.
             unlink(path)
             throw error
         }
@@ -60,7 +60,7 @@ public enum ExportedFile {
         guard error == 0 else { throw ReportStoreError("write", path, errno: error) }
     }
 
-    /// - Returns: the error number of the failed call; 0 if there is none.
+    /// - Returns: the errno of the failed call; 0 on success.
     private static func append(_ text: String, to file: Int32) -> Int32 {
         let bytes = Array(text.utf8)
         var offset = 0
@@ -74,19 +74,19 @@ public enum ExportedFile {
     }
 }
 
-/// A file outside the store to which lines are written as they come.
+/// A file outside the store to which lines are appended.
 public final class ExportedLines {
     private let file: PartialFile
 
-    /// Begins a file that the user named, as ``ExportedFile/write(_:to:)`` does.
+    /// Creates a file that the user named, as ``ExportedFile/write(_:to:)`` does.
     public convenience init(path: String) throws(ReportStoreError) { try self.init(ExportPlace(path)) }
 
-    /// The same in a folder that was looked up before.
+    /// Creates a file in a folder that was opened before.
     public init(_ place: ExportPlace) throws(ReportStoreError) { file = try PartialFile(place) }
 
     /// Writes a line, which ends with a newline.
     public func write(_ line: String) throws(ReportStoreError) { try file.append(line) }
 
-    /// Completes the file; one that is not completed leaves what was there before.
+    /// Completes the file; without this, the previous file stays.
     public func finish() throws(ReportStoreError) { try file.finish() }
 }

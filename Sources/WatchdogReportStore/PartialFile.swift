@@ -4,21 +4,21 @@ import Glibc
 
 /// A file that replaces another, or appears, only when it is complete.
 ///
-/// What is not a regular file (`/dev/stdout`, a pipe, a link), has several names, or cannot be replaced (a mount point, a
-/// file in a directory that cannot be written to) is written in place. A file that may not be written to stays.
+/// A file that is not regular (`/dev/stdout`, a pipe, a link), has several names, or cannot be replaced (a mount point,
+/// a file in a read-only directory) is written in place. A read-only file stays unchanged.
 final class PartialFile {
     private let path: String
     private let name: String
     private let folder: Int32
-    /// Whether a link may be followed for what is written in place.
+    /// Whether a file that is written in place may be a link.
     private let followsLinks: Bool
-    /// Whether a file that is there is replaced.
+    /// Whether an existing file is replaced.
     private let replaces: Bool
     private var file: Int32 = -1
-    /// The name until the file is complete; nil for one that is written in place.
+    /// The temporary name; nil for a file that is written in place.
     private var temporary: String?
 
-    /// Opens the file; only the owner may read a new one, and one that is replaced keeps its mode and owner.
+    /// Opens the file; a new one is readable by its owner only, and a replacement keeps the old mode and owner.
     init(_ place: ExportPlace, replacing replaces: Bool = true) throws(ReportStoreError) {
         self.replaces = replaces
         path = place.path
@@ -37,7 +37,8 @@ final class PartialFile {
             if file >= 0 {
                 temporary = hidden
                 guard exists else { return }
-                // A file of somebody else, who may have put it there, or of a group that cannot be kept is written in place.
+                // Replace only a file of our own whose group can be kept; another user's file, which may be planted, is
+                // written in place.
                 if old.st_uid == geteuid(), fchown(file, uid_t.max, old.st_gid) == 0 {
                     _ = fchmod(file, old.st_mode & 0o777)
                     return
@@ -77,7 +78,7 @@ final class PartialFile {
         }
     }
 
-    /// Gives the file its name; without this, what was written is removed again.
+    /// Gives the file its name; without this, the temporary file is removed.
     func finish() throws(ReportStoreError) {
         guard let temporary else {
             // Network file systems may report a full disk only on close.
@@ -96,7 +97,7 @@ final class PartialFile {
             self.temporary = nil
             return try synchronizeFolder()
         }
-        // A file that is a mount point, as in containers, cannot be renamed over.
+        // rename(2) fails with EBUSY for a mount point, such as a file mounted into a container.
         guard errno == EBUSY, copied() else { throw ReportStoreError("write", path, errno: errno) }
     }
 
@@ -138,7 +139,7 @@ final class PartialFile {
         (file, temporary) = (-1, nil)
     }
 
-    /// Hidden; a long name keeps its end for the number.
+    /// The name is hidden, and shortened so that the random part fits.
     private static func temporaryName(_ name: String) -> String {
         ".\(name.prefix(50)).\(String(UInt64.random(in: .min ... .max), radix: 36)).tmp"
     }

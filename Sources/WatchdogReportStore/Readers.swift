@@ -3,13 +3,12 @@
 import Glibc
 import WatchdogBase
 
-/// Who may read a file or folder, according to its mode; or, if that is not accessible, the nearest accessible parent
-/// folder.
+/// The users who may read a file or folder according to its mode, or that of the nearest accessible parent folder.
 struct Readers: CustomStringConvertible {
     private let path: String
     private let status: stat
 
-    /// - Returns: nil when no part of the path is accessible, or when the mode lets everyone read it.
+    /// - Returns: nil if no part of the path is accessible, or if everyone may read it.
     init?(of path: String) {
         var status = stat()
         var path = path

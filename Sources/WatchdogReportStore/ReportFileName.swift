@@ -2,9 +2,10 @@
 
 import WatchdogBase
 
-/// File names in a store: `APP-2026-11-21-002022.ips`, with `-2` and so on before the dot when the name is taken.
+/// File names in a store: `APP-2026-11-21-002022.ips`, with `-2` and so on before the dot if the name is taken.
 enum ReportFileName {
-    /// How many bytes of an app's name are kept, so that the date, number and punctuation fit into a file system's 255.
+    /// The maximum number of bytes of an app's name, so that the date, number and punctuation fit into a file system's
+    /// 255.
     private static let nameLength = 128
 
     static func make(app: String, time: WallTime, number: Int = 1) -> String {
@@ -28,12 +29,12 @@ enum ReportFileName {
         return parts.dropLast(4).joined(separator: "-")
     }
 
-    /// The name of a report that is not fully written yet; lists do not show it.
+    /// The name of an incomplete report, which lists do not show.
     static func temporary(app: String, time: WallTime, token: String) -> String {
         ".\(make(app: app, time: time)).\(token).partial"
     }
 
-    /// Whether ``make(app:time:number:)`` could have made the name; nothing else is ever removed.
+    /// Whether ``make(app:time:number:)`` could have made the name; only such files are ever removed.
     static func isReport(_ name: String) -> Bool {
         guard name.utf8.count <= 255, name.hasSuffix(".ips") else { return false }
         var parts = name.dropLast(4).split(separator: "-", omittingEmptySubsequences: false)

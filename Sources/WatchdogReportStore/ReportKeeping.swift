@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// What is kept of individual apps: how long their reports, and whether the stacks beside them.
+/// Settings of individual apps: how long their reports are kept, and whether their stacks are.
 final class ReportKeeping: Sendable {
     private struct App {
         var age: Duration?

@@ -5,15 +5,14 @@ import WatchdogBase
 public import WatchdogReport
 
 extension ReportStore {
-    /// How many bytes are read for a file's first line, which has a few hundred; the larger number only if it is
-    /// longer.
+    /// The number of bytes to read for a file's first line, which usually has a few hundred; `most` is for longer ones.
     private static let firstLineBytes = (usual: 2 << 10, most: 64 << 10)
     /// The minimum number of digits of an incident's UUID in a query.
     private static let prefixLength = 4
 
     /// All reports, newest first; only the first line of each is read.
     ///
-    /// - Throws: ``ReportStoreError`` when the folder cannot be read.
+    /// - Throws: ``ReportStoreError`` if the folder cannot be read.
     public func list() throws(ReportStoreError) -> [StoredReport] {
         let folder = try StoreFolder(directory, isToRead: true)
         return Self.sorted(try look(into: folder, names: folder.names()))
@@ -21,8 +20,8 @@ extension ReportStore {
 
     /// All reports of the folder and of its subfolders, newest first: a folder of hosts' folders.
     ///
-    /// - Returns: the reports, each incident once, and why some subfolders cannot be read.
-    /// - Throws: ``ReportStoreError`` when the folder itself cannot be read.
+    /// - Returns: the reports, without duplicates of an incident, and the errors of unreadable subfolders.
+    /// - Throws: ``ReportStoreError`` if the folder itself cannot be read.
     public func listHosts() throws(ReportStoreError) -> (reports: [StoredReport], failures: [ReportStoreError]) {
         let folder = try StoreFolder(directory, isToRead: true)
         let names = try folder.names()
@@ -63,7 +62,7 @@ extension ReportStore {
         return order.map { reports[$0] }
     }
 
-    /// The report of an incident, searched among the app's latest; nil when there is none or none can be read.
+    /// The report of an incident, searched among the app's latest; nil if none matches or is readable.
     public func report(of incident: IncidentID, app: String) -> StoredReport? {
         guard let folder = try? StoreFolder(directory, isToRead: true), let names = try? folder.names() else {
             return nil
@@ -131,7 +130,7 @@ extension ReportStore {
 
     /// Reads a report that must be intact.
     ///
-    /// - Throws: ``ReportStoreError`` with code ``ReportStoreError/Code/damaged`` when the file is not a valid report.
+    /// - Throws: ``ReportStoreError`` with code ``ReportStoreError/Code/damaged`` if the file is not a valid report.
     public func read(_ stored: StoredReport) throws(ReportStoreError) -> Report {
         let bytes = try bytes(of: stored)
         do {
@@ -143,8 +142,8 @@ extension ReportStore {
 
     /// Reads as much of a report as possible.
     ///
-    /// - Returns: the report and the file's faults; the list is empty for an intact file.
-    /// - Throws: ``ReportStoreError`` with code ``ReportStoreError/Code/damaged`` when there is nothing to show.
+    /// - Returns: the report and the file's defects; none for an intact file.
+    /// - Throws: ``ReportStoreError`` with code ``ReportStoreError/Code/damaged`` if nothing can be shown.
     public func salvage(_ stored: StoredReport) throws(ReportStoreError) -> (report: Report, faults: [String]) {
         let bytes = try bytes(of: stored)
         do {

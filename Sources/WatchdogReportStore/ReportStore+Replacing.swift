@@ -6,7 +6,7 @@ public import WatchdogReport
 extension ReportStore {
     /// Replaces a stored report atomically: a concurrent reader gets either the old or the new one.
     ///
-    /// The file keeps its mode, owner and times, so that its place in the list and its age stay the same.
+    /// The file keeps its mode, owner and times, so that its position in lists and its age stay the same.
     public func replace(_ stored: StoredReport, with report: Report) throws(ReportStoreError) {
         let bytes: [UInt8]
         do {
@@ -19,9 +19,10 @@ extension ReportStore {
             name, bytes, temporary: ".\(name.prefix(128)).\(UInt64.random(in: 0 ... .max)).tmp")
     }
 
-    /// The file that a user has named, or that it points to if it is a link.
+    /// The file that a user named, with the link resolved if it is one.
     ///
-    /// Whoever may write to the store's folder can put a link in the place of a report, which is not to be followed.
+    /// In the store's folder itself, links are not followed: any user with write permission could plant one in place of
+    /// a report.
     private static func target(of path: String) throws(ReportStoreError) -> String {
         guard let target = realpath(path, nil) else { throw ReportStoreError("find", path, errno: errno) }
         defer { free(target) }
@@ -30,8 +31,8 @@ extension ReportStore {
 
     /// Deletes a stored report and its kept stacks; a missing report is not an error.
     ///
-    /// The owner of a folder may exchange it after it was listed: no link is followed, and the file must be the one that
-    /// was listed. The path must therefore be canonical.
+    /// The owner of a folder may replace it after it was listed, so no link is followed, and the file must be the
+    /// listed one. The path must therefore be canonical.
     public func delete(_ stored: StoredReport) throws(ReportStoreError) {
         let (path, name) = Self.parts(of: stored.path)
         let folder = try StoreFolder(withoutLinks: path)

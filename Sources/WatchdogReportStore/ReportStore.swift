@@ -11,7 +11,7 @@ public import WatchdogReport
 ///
 /// Isolation: every call opens the folder anew; use it from any thread. All calls wait for the disk.
 public struct ReportStore: Sendable {
-    /// How much is kept; the newest report always is.
+    /// The limits of the store; the newest report is always kept.
     public struct Limits: Equatable, Sendable {
         /// The number of reports.
         public var count: Int
@@ -20,7 +20,7 @@ public struct ReportStore: Sendable {
         /// The age at which a report is removed, checked when the next one is written.
         public var age: Duration
 
-        /// Creates limits; without arguments, 500 reports, 256 MiB and 90 days.
+        /// Creates limits; the defaults are 500 reports, 256 MiB and 90 days.
         public init(count: Int = 500, bytes: Int64 = 256 << 20, age: Duration = .seconds(90 * 86_400)) {
             self.count = count
             self.bytes = bytes
@@ -30,16 +30,16 @@ public struct ReportStore: Sendable {
 
     /// The folder's path.
     public let directory: String
-    /// How much is kept.
+    /// The limits of the store.
     public let limits: Limits
     private let keeping = ReportKeeping()
 
-    /// Names to try for one report before giving up.
+    /// The numbers to try for the name of a report.
     private static let numbers = 1...999
     /// A partial file older than this was left behind by a crash.
     private static let temporaryAge: Duration = .seconds(3_600)
 
-    /// Creates a store; nothing touches the disk until ``prepare()``.
+    /// Creates a store; it does not access the disk before ``prepare()``.
     public init(directory: String, limits: Limits = Limits()) {
         self.directory = directory
         self.limits = limits
@@ -58,7 +58,7 @@ public struct ReportStore: Sendable {
     /// Whether the stacks of an app's incidents are to be kept.
     public func keepsStacks(of app: String) -> Bool { keeping.keepsStacks(of: app) }
 
-    /// Creates the folder if it is missing (mode 0750) and checks that it is writable, so that a fault shows at startup
+    /// Creates the folder if it is missing (mode 0750) and checks that it is writable, so that errors appear at startup
     /// and not at the first incident.
     ///
     /// - Throws: ``ReportStoreError`` with code ``ReportStoreError/Code/unusable`` or ``ReportStoreError/Code/full``.
@@ -83,15 +83,16 @@ public struct ReportStore: Sendable {
             path += "/\(part)"
             let isLast = index == parts.count - 1
             if mkdir(path, isLast ? 0o750 : 0o755) == 0 {
-                // mkdir(2) applies the umask to its mode. What was made gets it, and not what has taken its place.
+                // mkdir(2) applies the umask, so set the mode afterward, through a descriptor: the path may have been
+                // replaced in the meantime.
                 let made = isLast ? open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1
                 guard made >= 0 else { continue }
                 fchmod(made, 0o750)
                 close(made)
             } else if errno != EEXIST {
                 let error = errno
-                // On a read-only file system, or in a folder without write permission, mkdir(2) may fail this way for a
-                // parent that exists.
+                // On a read-only file system, or in a folder without write permission, mkdir(2) may fail with these
+                // errors although the parent exists.
                 var status = stat()
                 if !isLast, stat(path, &status) == 0 { continue }
                 throw ReportStoreError("create", path, errno: error, code: .unusable)
@@ -101,13 +102,13 @@ public struct ReportStore: Sendable {
 
     /// Writes a report atomically, and then removes the oldest reports beyond the limits.
     ///
-    /// A report that cannot be removed stays; the call does not fail because of it.
+    /// An old report that cannot be removed is no error.
     ///
     /// - Parameters:
     ///   - encoded: the report as ``ReportCoding/encode(_:)`` returns it, if it has been encoded already.
-    ///   - core: the kept stacks, which get their place beside the report.
+    ///   - core: the kept stacks, which are stored beside the report.
     /// - Returns: the path of the file.
-    /// - Throws: ``ReportStoreError``, with code ``ReportStoreError/Code/full`` when there is no space.
+    /// - Throws: ``ReportStoreError``, with code ``ReportStoreError/Code/full`` if the disk is full.
     public func write(
         _ report: Report, encoded: [UInt8]? = nil, core: StoredCore? = nil
     ) throws(ReportStoreError) -> String {
@@ -125,7 +126,8 @@ public struct ReportStore: Sendable {
         try folder.create(temporary, bytes)
         do {
             let name = try publish(temporary, app: app, time: time, in: folder)
-            // After the report: a core without a report is left behind, and may be removed at any time.
+            // Publish the core after the report: a core without a report counts as garbage, which may be removed at any
+            // time.
             core?.publish(as: ReportFileName.core(of: name))
             try folder.synchronise()
             prune(folder, keeping: name)
@@ -176,7 +178,7 @@ public struct ReportStore: Sendable {
         var isOver = false
         for report in reports {
             count += 1
-            // A sparse file may claim any size.
+            // Saturating, because a sparse file may claim any size.
             bytes = bytes.addingSaturated(folder.sizeWithCore(of: report.name))
             // Once one report exceeds a limit, all older ones are removed too, so that no gaps appear.
             isOver = isOver || count > limits.count || bytes > limits.bytes
@@ -193,9 +195,9 @@ extension StoreFolder {
         return (status(report)?.size ?? 0).addingSaturated(core ?? 0)
     }
 
-    /// Removes a report and its kept stacks, the stacks first: they are what must not be left behind.
+    /// Removes a report and its kept stacks, the stacks first, because they must not be left behind.
     ///
-    /// - Returns: false on failure; `errno` says why.
+    /// - Returns: false on failure, with `errno` set.
     @discardableResult
     func removeReport(_ name: String) -> Bool {
         guard remove(ReportFileName.core(of: name)) || errno == ENOENT else { return false }

@@ -3,7 +3,7 @@
 import Glibc
 import WatchdogBase
 
-/// Why a report cannot be stored, found or read.
+/// The reason why a report cannot be stored, found or read.
 public struct ReportStoreError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The kind of failure.
     public struct Code: Hashable, Sendable {
@@ -46,9 +46,9 @@ public struct ReportStoreError: Error, Equatable, Sendable, CustomStringConverti
     public let operation: String
     /// The object of the operation.
     public let subject: String
-    /// Why the operation failed.
+    /// The reason of the failure.
     public let reason: String
-    /// What to do about it.
+    /// Advice to the user; nil without any.
     public let suggestion: String?
 
     package init(
@@ -63,7 +63,7 @@ public struct ReportStoreError: Error, Equatable, Sendable, CustomStringConverti
         self.suggestion = suggestion
     }
 
-    /// A failed system call; only a lack of space gets its own code.
+    /// A failed system call; only a full disk has its own code.
     init(_ operation: String, _ subject: String, errno: Int32, code: Code = .failed) {
         let isFull = errno == ENOSPC || errno == EDQUOT
         self.init(
@@ -77,7 +77,7 @@ public struct ReportStoreError: Error, Equatable, Sendable, CustomStringConverti
             code, operation, subject, reason: Self.text(errno), errno: errno, suggestion: Self.suggestion(errno))
     }
 
-    /// A failed system call while reading; if permission was denied, the suggestion says who may read.
+    /// A failed system call while reading; if permission was denied, the suggestion names who may read.
     package init(reading operation: String, _ subject: String, errno: Int32, code: Code = .failed) {
         guard errno == EACCES || errno == EPERM else {
             self.init(code, operation, subject, errnoReason: errno)

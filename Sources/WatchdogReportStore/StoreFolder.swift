@@ -17,7 +17,7 @@ struct StoreFolder: ~Copyable {
 
     /// - Parameter isToRead: whether the caller only reads, which determines the error's advice.
     init(_ path: String, isToRead: Bool = false) throws(ReportStoreError) {
-        // O_NONBLOCK: opening a FIFO in place of the folder must not wait for a writer.
+        // O_NONBLOCK: opening a FIFO in place of the folder must not block until it has a writer.
         descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK)
         self.path = path
         guard descriptor >= 0 else {
@@ -27,7 +27,7 @@ struct StoreFolder: ~Copyable {
         }
     }
 
-    /// Opens a folder by an absolute path, or one relative to the working directory, none of whose parts is a link.
+    /// Opens a folder by an absolute or relative path; fails if any component is a link.
     init(withoutLinks path: String) throws(ReportStoreError) {
         let flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW
         var folder = open(path.hasPrefix("/") ? "/" : ".", flags)
@@ -55,12 +55,12 @@ struct StoreFolder: ~Copyable {
 
     /// Creates a new file and fills it; leaves nothing behind on failure.
     ///
-    /// Works only through the file's descriptor: anyone who may write to the folder can give the name to another file
-    /// in the meantime.
+    /// Works only through the file's descriptor: any user with write permission to the folder can replace the name in
+    /// the meantime.
     ///
     /// - Parameters:
     ///   - old: the file whose mode, owner and times to copy.
-    ///   - mode: who may access the file, unless it is like another.
+    ///   - mode: the mode of the file, unless it is copied from `old`.
     ///   - isLasting: whether to wait for the disk, which may take tens of milliseconds.
     func create(
         _ name: String, _ bytes: [UInt8], like old: stat? = nil, mode: mode_t = 0o640, isLasting: Bool = true
@@ -76,7 +76,7 @@ struct StoreFolder: ~Copyable {
         throw ReportStoreError("write", pathOf(name), errno: error)
     }
 
-    /// - Returns: the error number of the failed call.
+    /// - Returns: the errno of the failed call; nil on success.
     private static func fill(_ file: Int32, _ bytes: [UInt8], _ mode: mode_t) -> Int32? {
         // open(2) applies the umask to its mode.
         guard fchmod(file, mode) == 0 else { return errno }
@@ -92,17 +92,17 @@ struct StoreFolder: ~Copyable {
 
     /// Copies a file's mode, owner and times to another file.
     ///
-    /// - Returns: the error number of the failed call.
+    /// - Returns: the errno of the failed call; nil on success.
     private static func dress(_ file: Int32, like old: stat) -> Int32? {
-        // An unprivileged user cannot give files away; the user who wrote the file then becomes its owner.
+        // An unprivileged user cannot change a file's owner; the writing user then stays the owner.
         if fchown(file, old.st_uid, old.st_gid) != 0, errno != EPERM { return errno }
         let times = [old.st_atim, old.st_mtim]
         return fchmod(file, old.st_mode & 0o777) == 0 && futimens(file, times) == 0 ? nil : errno
     }
 
-    /// Gives a file its final name, unless the name is taken.
+    /// Gives a file its final name; never replaces another file.
     ///
-    /// - Returns: false when the name is taken.
+    /// - Returns: false if the name is taken.
     func publish(_ temporary: String, as name: String) throws(ReportStoreError) -> Bool {
         // link(2) fails on an existing name; rename(2) would replace it.
         if linkat(descriptor, temporary, descriptor, name, 0) == 0 {
@@ -128,7 +128,7 @@ struct StoreFolder: ~Copyable {
         return true
     }
 
-    /// Waits until the names are on disk.
+    /// Waits until the folder's entries are on disk: fsync(2) of a file does not include its name.
     func synchronise() throws(ReportStoreError) {
         guard fsync(descriptor) == 0 else { throw failure("save", "") }
     }
@@ -138,14 +138,14 @@ struct StoreFolder: ~Copyable {
         unlinkat(descriptor, name, 0) == 0
     }
 
-    /// The status of a file; nil when there is no such file.
+    /// The status of a file; nil without such a file.
     func status(_ name: String) -> Status? {
         var status = stat()
         guard fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return nil }
         return Status(status)
     }
 
-    /// All attributes of a file; nil when there is no such file.
+    /// All attributes of a file; nil without such a file.
     func attributes(_ name: String) -> stat? {
         var status = stat()
         return fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 ? status : nil
@@ -153,14 +153,14 @@ struct StoreFolder: ~Copyable {
 
     /// Renames a file; an existing file of that name is replaced.
     ///
-    /// - Returns: false on failure; `errno` says why.
+    /// - Returns: false on failure, with `errno` set.
     func rename(_ temporary: String, to name: String) -> Bool {
         renameat(descriptor, temporary, descriptor, name) == 0
     }
 
     /// The names of all files, in no particular order.
     func names() throws(ReportStoreError) -> [String] {
-        // fdopendir(3) takes ownership of the descriptor, and a duplicate would share its position.
+        // fdopendir(3) takes ownership of the descriptor, and a descriptor made by dup(2) would share the position.
         let own = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
         guard own >= 0, let stream = fdopendir(own) else { throw failure("list", "") }
         defer { closedir(stream) }

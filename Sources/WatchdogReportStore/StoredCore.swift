@@ -3,9 +3,9 @@
 import Glibc
 public import WatchdogReport
 
-/// The kept stacks of a report that is still to be written: a hidden file, which is removed unless the report is.
+/// The kept stacks of a report that is not written yet: a hidden file, which is removed if the report is never written.
 ///
-/// A core is the memory of a program, so only the owner of the folder's process may read it (mode 0600).
+/// A core contains a program's memory, so only its owner may read it (mode 0600).
 public final class StoredCore {
     private let folder: StoreFolder
     private var name: String?
@@ -18,9 +18,9 @@ public final class StoredCore {
 
     deinit { if let name { folder.remove(name) } }
 
-    /// Gives the file its name; one that somebody has put there is replaced, and a link is not followed.
+    /// Gives the file its final name; replaces a planted file, and follows no link.
     ///
-    /// A core that cannot get its name is removed: its report is complete without it.
+    /// A core that cannot be renamed is removed: its report is complete without it.
     func publish(as final: String) {
         guard let name, folder.rename(name, to: final) else { return }
         self.name = nil
@@ -28,9 +28,9 @@ public final class StoredCore {
 }
 
 extension ReportStore {
-    /// Writes a report's kept stacks to the disk, where ``write(_:encoded:core:)`` finds them.
+    /// Writes a report's kept stacks to the disk, for ``write(_:encoded:core:)``.
     ///
-    /// - Throws: ``ReportStoreError``, with code ``ReportStoreError/Code/full`` when there is no space.
+    /// - Throws: ``ReportStoreError``, with code ``ReportStoreError/Code/full`` if the disk is full.
     public func set(aside core: [UInt8], of report: Report) throws(ReportStoreError) -> StoredCore {
         let token = String(UInt64.random(in: 0 ... .max), radix: 16)
         let name = ReportFileName.temporary(
@@ -40,10 +40,10 @@ extension ReportStore {
 
     /// The kept stacks of a stored report, which must be a regular file beside it.
     ///
-    /// - Parameter limit: the most bytes that such a file can have.
+    /// - Parameter limit: the maximum size of the file.
     /// - Returns: nil if none are kept.
-    /// - Throws: ``ReportStoreError`` with code ``ReportStoreError/Code/notReadable`` if this user may not read them, and
-    ///   ``ReportStoreError/Code/damaged`` if they are no core file.
+    /// - Throws: ``ReportStoreError`` with code ``ReportStoreError/Code/notReadable`` if this user may not read them,
+    ///   and ``ReportStoreError/Code/damaged`` if the file is not a core.
     public func core(of stored: StoredReport, limit: Int) throws(ReportStoreError) -> [UInt8]? {
         let (path, report) = Self.parts(of: stored.path)
         guard ReportFileName.isReport(report) else { return nil }
