@@ -7,13 +7,13 @@ import WatchdogBase
 package struct CallTree: Equatable {
     /// A function on a stack, below the same callers.
     package struct Node: Equatable {
-        /// The function, or the image and offset; for a leaf in the kernel, what the thread waited in.
+        /// The function, or the image and offset; for a leaf in the kernel, the wait of the thread.
         package let name: String
         /// The name of the image; nil for ``isPlace``.
         package let image: String?
         /// The file and line, if all samples agree on them.
         package var source: String?
-        /// Whether this is the leaf that says that the thread was on a CPU, or where it was blocked.
+        /// Whether this is a leaf for the state of the thread: on a CPU, or where it was blocked.
         package let isPlace: Bool
         package var count = 0
         /// The indices of the callees, in the order in which they were first seen.

@@ -4,13 +4,13 @@
 ///
 /// `watchdogd-symbolicate` prints one as JSON; a ``Report`` is built around it. All numbers are integers.
 public struct CapturedProcess: Codable, Sendable, Equatable {
-    /// How the registers and stacks were captured, best method first.
+    /// The method of a capture, best first.
     public enum Method: String, Codable, Sendable {
         /// All threads stopped by ptrace at one instant.
         case ptrace
-        /// Stack pointer and program counter from `/proc/PID/task/TID/syscall`, without stopping the process.
+        /// Stack pointer and program counter from `/proc/PID/task/TID/syscall`, without a stop of the process.
         case procfsRegisters = "procfs-registers"
-        /// No stacks: only what `/proc` says about each thread.
+        /// No stacks, only each thread's facts from `/proc`.
         case procfs
         /// From the core file that the kernel wrote when a signal ended the process.
         case core
@@ -18,11 +18,11 @@ public struct CapturedProcess: Codable, Sendable, Equatable {
         case journal
     }
 
-    /// How the stacks were captured.
+    /// The method of the capture.
     public var method: Method
-    /// Why no better method was possible, in words for the reader; nil for ``Method/ptrace``.
+    /// The reason why no better method was possible, for the reader; nil for ``Method/ptrace``.
     public var methodReason: String?
-    /// How long the process was stopped, in nanoseconds; 0 when it was not.
+    /// The time for which the process was stopped, in nanoseconds; 0 if it was not.
     public var frozenNanoseconds: UInt64
     /// The main thread first, the others by thread ID.
     public var threads: [CapturedThread]
@@ -30,11 +30,13 @@ public struct CapturedProcess: Codable, Sendable, Equatable {
     ///
     /// The last element may be the sentinel ``BinaryImage/unknown`` for frames outside every image.
     public var images: [BinaryImage]
-    /// The thread that holds CPython's interpreter lock (GIL); nil if none does, or it is not known.
+    /// The thread that holds CPython's interpreter lock (GIL); nil if it is free or the thread is unknown.
     public var interpreterLockHolder: Int?
-    /// What is missing and why, one sentence each: a truncated stack, an unreadable module, an exhausted time budget.
+    /// Notes about missing data and the reasons, one sentence each: a truncated stack, an unreadable module, an
+    /// exhausted time budget.
     public var notes: [String]
-    /// Why names or stacks are missing that another try with the same snapshot may find; nil if nothing is.
+    /// The reason for missing names or stacks that another attempt with the same snapshot may find; nil if there is
+    /// none.
     public var shortage: String?
 
     /// Creates a capture from its parts.
@@ -57,7 +59,7 @@ public struct CapturedProcess: Codable, Sendable, Equatable {
     }
 }
 
-/// One thread: what the kernel says about it, and its stack, innermost frame first.
+/// One thread: the kernel's facts about it, and its stack, innermost frame first.
 public struct CapturedThread: Codable, Sendable, Equatable {
     /// The kernel's thread ID.
     public var id: Int
@@ -66,7 +68,7 @@ public struct CapturedThread: Codable, Sendable, Equatable {
     /// The state letter from field 3 of `/proc/PID/task/TID/stat`, before the freeze: `R`, `S`, `D`, `T`, `t`, `Z`,
     /// `X`, `I`.
     public var state: String
-    /// `/proc/PID/task/TID/wchan`; nil when it is hidden or the thread runs in user space.
+    /// `/proc/PID/task/TID/wchan`; nil if it is hidden or the thread runs in user space.
     public var waitChannel: String?
     /// `/proc/PID/task/TID/syscall`, verbatim.
     public var syscall: String?
@@ -76,9 +78,9 @@ public struct CapturedThread: Codable, Sendable, Equatable {
     public var runNanoseconds: UInt64
     /// Nanoseconds runnable but waiting for a CPU since the thread started (schedstat field 2).
     public var runDelayNanoseconds: UInt64
-    /// How often the thread slept.
+    /// The number of times that the thread blocked.
     public var voluntarySwitches: UInt64
-    /// How often the thread was preempted.
+    /// The number of times that the thread was preempted.
     public var involuntarySwitches: UInt64
     /// Register values by name (`rax` … `rip`, `rflags`); empty unless captured by ptrace.
     public var registers: [String: UInt64]
@@ -87,8 +89,7 @@ public struct CapturedThread: Codable, Sendable, Equatable {
     /// An inlined call is a separate frame with ``Frame/isInlined``, before the frame that contains it, at the same
     /// address.
     public var frames: [Frame]
-    /// Swift's asynchronous callers, nearest first, when the thread runs a task; they are not part of the machine
-    /// stack.
+    /// Swift's asynchronous callers, nearest first, if the thread runs a task; they are not part of the machine stack.
     public var asynchronousFrames: [Frame]
 
     /// Creates a thread from its parts.
@@ -125,7 +126,7 @@ public struct CapturedThread: Codable, Sendable, Equatable {
 
 /// One call on a stack.
 public struct Frame: Codable, Sendable, Equatable {
-    /// How the frame was found, most reliable first.
+    /// The method that found the frame, most reliable first.
     public enum Trust: String, Codable, Sendable {
         /// From the registers themselves.
         case registers
@@ -141,12 +142,12 @@ public struct Frame: Codable, Sendable, Equatable {
         case asynchronous = "async"
         /// From the interpreter's own list of calls.
         case interpreter
-        /// At the outer end of a stack that is too deep to show: those between it and the frames before it are left out.
+        /// From the outer end of a stack that is too deep to show: the frames between it and the previous ones are
+        /// omitted.
         case outerEnd = "outer-end"
     }
 
-    /// The language of a function that is not machine code in a file: an interpreter runs it, or compiled it at run
-    /// time.
+    /// The language of a function that is not machine code in a file: it is interpreted, or compiled at run time.
     public enum Language: String, Codable, Sendable {
         /// Python, run by CPython.
         case python
@@ -168,7 +169,7 @@ public struct Frame: Codable, Sendable, Equatable {
     public var imageIndex: Int
     /// ``address`` minus the image's base.
     public var imageOffset: UInt64
-    /// The demangled function name; nil when unknown.
+    /// The demangled function name; nil if unknown.
     public var symbol: String?
     /// ``address`` minus the function's start; present exactly when ``symbol`` is, and 0 for an inlined frame and for
     /// one from the interpreter's own list of calls.
@@ -184,7 +185,7 @@ public struct Frame: Codable, Sendable, Equatable {
     /// A frame with the trust ``Trust/interpreter`` has the address of the interpreter's function that evaluates it,
     /// and replaces it.
     public var language: Language?
-    /// How the frame was found.
+    /// The method that found the frame.
     public var trust: Trust
 
     /// Creates a frame from its parts.
@@ -214,8 +215,8 @@ public struct Frame: Codable, Sendable, Equatable {
 }
 
 extension Frame {
-    /// The function of a file that the machine runs: for an interpreted Python function, CPython's evaluator; nil for
-    /// code generated at run time, whose names its author chose.
+    /// The machine-code function in a file: for an interpreted Python function, CPython's evaluator; nil for generated
+    /// code, whose names are untrusted.
     var machineSymbol: String? {
         guard language != nil else { return symbol }
         return trust == .interpreter ? "_PyEval_EvalFrameDefault" : nil
@@ -242,13 +243,13 @@ public struct BinaryImage: Codable, Sendable, Equatable {
     public var base: UInt64
     /// Bytes from ``base`` to the end of the last mapping.
     public var size: UInt64
-    /// The GNU build ID in lower-case hexadecimal; nil when the image has none or could not be read.
+    /// The GNU build ID in lower-case hexadecimal; nil if the image has none or could not be read.
     public var buildID: String?
     /// The path as in `/proc/PID/maps`, with a trailing " (deleted)" if the kernel appends it.
     public var path: String
     /// The last component of the path.
     public var name: String
-    /// The architecture as Apple's tools spell it: `x86_64`, `arm64`.
+    /// The architecture in the spelling of Apple's tools: `x86_64`, `arm64`.
     public var architecture: String
 
     /// Creates an image from its parts.
@@ -261,6 +262,6 @@ public struct BinaryImage: Codable, Sendable, Equatable {
         self.architecture = architecture
     }
 
-    /// The image for frames whose address lies in no image.
+    /// The image for frames outside all images.
     public static let unknown = BinaryImage(base: 0, size: 0, buildID: nil, path: "", name: "???", architecture: "")
 }

@@ -3,12 +3,12 @@
 import WatchdogBase
 
 extension CodeOwner {
-    /// Whose a function is that the compiler put into the program's own file: of Go, Rust and C++, that file also has the
-    /// standard library and the packages that the app uses.
+    /// Classifies a function in the program's own file: with Go, Rust and C++, that file also contains the standard
+    /// library and packages.
     ///
     /// - Parameters:
-    ///   - symbol: the function's demangled name; nil if it is not known.
-    ///   - file: the file that it was written in; nil if it is not known.
+    ///   - symbol: the function's demangled name; nil if unknown.
+    ///   - file: its source file; nil if unknown.
     package init(compiled symbol: String?, file: String?) {
         if let file, let owner = Self.owner(ofSource: file, symbol) {
             self = owner
@@ -17,29 +17,29 @@ extension CodeOwner {
         }
     }
 
-    /// Nil where the file says nothing.
+    /// The owner according to the source file; nil if the path does not show it.
     private static func owner(ofSource file: String, _ symbol: String?) -> CodeOwner? {
-        // The Go linker keeps the files of assembly code, too.
+        // The Go linker also keeps the source files of assembly code.
         if file.hasSuffix(".go") || file.hasSuffix(".s") {
             if let symbol, goPackages.contains(symbol.prefix { $0 != "/" && $0 != "." }), symbol.contains(".") {
                 return .runtime
             }
-            // Of a module from elsewhere, also in a build with -trimpath: github.com/lib/pq@v1.10.9/conn.go.
+            // A module outside the app, also in a build with -trimpath: github.com/lib/pq@v1.10.9/conn.go.
             return ["/pkg/mod/", "/vendor/", "@v"].contains { file.contains($0) } ? .package : nil
         }
         if file.hasSuffix(".rs") {
-            // What comes with the compiler, as distributed and as installed with rust-src.
+            // Rust's own source, as in the distributed libraries and as installed with rust-src.
             let isStandard =
                 file.hasPrefix("/rustc/") || file.hasPrefix("library/") || file.contains("/lib/rustlib/src/rust/")
             if isStandard { return .runtime }
             return file.contains("/registry/src/") || file.contains("/git/checkouts/") ? .package : nil
         }
-        // Templates and inline functions.
+        // Templates and inline functions of the C++ standard library.
         if file.contains("/include/c++/") || file.hasPrefix("/usr/lib/gcc/") { return .runtime }
         return file.hasPrefix("/usr/include/") || file.hasPrefix("/usr/local/include/") ? .package : nil
     }
 
-    /// Whether a name is one of the standard library of C++ or Rust.
+    /// Whether a name is from the standard library of C++ or Rust.
     private static func isStandard(_ symbol: String) -> Bool {
         let name = qualifiedName(symbol)
         let parts = name.split(separator: "::", maxSplits: 2)
@@ -48,7 +48,7 @@ extension CodeOwner {
         }
         switch parts[0] {
         case "std", "__gnu_cxx", "__cxxabiv1": return true
-        // Those are names that a program in C++ may have as well.
+        // `core` alone is not enough, because a C++ program may have a namespace of that name.
         case "core": return parts.count > 2 && coreModules.contains(parts[1])
         case "alloc": return parts.count > 2 && allocModules.contains(parts[1])
         default: return false

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Whose an interpreted function is, or one compiled at run time, according to its file or its name.
+/// The owner of an interpreted function, or of one compiled at run time, according to its file or its name.
 package enum CodeOwner: Comparable {
-    /// The app: its own script, module or class.
+    /// The app itself: its script, module or class.
     case app
     /// An installed package.
     case package
@@ -10,8 +10,8 @@ package enum CodeOwner: Comparable {
     case runtime
 
     /// - Parameters:
-    ///   - symbol: the function's name; nil if it is not known.
-    ///   - file: the file that it was written in; nil if it is not known.
+    ///   - symbol: the function's name; nil if unknown.
+    ///   - file: its source file; nil if unknown.
     package init(_ language: Frame.Language, symbol: String?, file: String?) {
         switch language {
         case .python: self.init(pythonFile: file)
@@ -28,7 +28,7 @@ package enum CodeOwner: Comparable {
             self = .app
             return
         }
-        // Paths are a hostile program's: one pass over the bytes, without regular expressions.
+        // Paths are untrusted, so this is one pass over the bytes, without regular expressions.
         let folders = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
             .dropFirst().dropLast()
         if folders.contains(where: { Self.pythonPackages.contains(String($0) ?? "") }) {

@@ -2,7 +2,7 @@
 
 public import WatchdogBase
 
-/// What a process did over a period, as seen in many samples of all its threads.
+/// Many samples of all threads of a process over a period.
 public struct ProcessSamples: Sendable, Equatable {
     /// A stack, with the state of the thread.
     public struct Stack: Sendable, Equatable {
@@ -10,7 +10,7 @@ public struct ProcessSamples: Sendable, Equatable {
         public var state: String
         /// The text of `/proc/PID/task/TID/syscall`, or `running`.
         public var syscall: String?
-        /// The kernel function that the thread slept in.
+        /// The kernel function in which the thread slept.
         public var waitChannel: String?
         /// The calls, innermost first.
         public var frames: [Frame]
@@ -29,7 +29,7 @@ public struct ProcessSamples: Sendable, Equatable {
             self.asynchronousFrames = asynchronousFrames
         }
 
-        /// Where the thread was in the kernel, or that it was on a CPU: `blocked in futex`.
+        /// The thread's position in the kernel, such as `blocked in futex`, or that it was on a CPU.
         public var place: String {
             let uninterruptible = state == "D" ? " (uninterruptible)" : ""
             switch syscall.flatMap(SystemCall.position(in:)) {
@@ -76,7 +76,7 @@ public struct ProcessSamples: Sendable, Equatable {
         public var runTime: Duration
         /// The time runnable without a CPU during sampling.
         public var runDelay: Duration
-        /// How long sampling kept it stopped, at most.
+        /// An upper bound of the time for which sampling stopped the thread.
         public var stopped: Duration
         /// The stacks that the thread showed, in chronological order.
         public var runs: [Run]
@@ -104,7 +104,7 @@ public struct ProcessSamples: Sendable, Equatable {
     public var name: String
     /// The path of the executable.
     public var path: String
-    /// When sampling began.
+    /// The wall-clock time of the first sample.
     public var time: WallTime
     /// The average time between two samples.
     public var interval: Duration
@@ -114,19 +114,19 @@ public struct ProcessSamples: Sendable, Equatable {
     public var sampleCount: Int
     /// The distinct stacks.
     public var stacks: [Stack]
-    /// The threads that were seen.
+    /// The sampled threads.
     public var threads: [Thread] = []
     /// The images by load address.
     public var images: [BinaryImage]
-    /// How often a thread was stopped.
+    /// The number of times that a thread was stopped.
     public var stopCount = 0
     /// The longest stop.
     public var longestStop = Duration.zero
     /// The total CPU time that sampling took.
     public var cost = Duration.zero
-    /// What is missing, and why.
+    /// Notes about missing data, with reasons.
     public var notes: [String] = []
-    /// Why names or frames are missing that another try may find; nil if nothing is.
+    /// The reason for missing names or frames that another attempt may find; nil if there is none.
     public var shortage: String?
 
     /// Creates samples without threads.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension SystemCallNames {
-    /// The name of a system call of a 32-bit program, as a 64-bit program would call it: `futex` for `futex_time64`, so that one
-    /// judgment fits both; nil for a number newer than this table.
+    /// The name of a system call of a 32-bit program, by the name of its 64-bit counterpart: `futex` for
+    /// `futex_time64`, so that one rule fits both; nil for a number newer than this table.
     ///
     /// Source: `arch/x86/entry/syscalls/syscall_32.tbl` of the kernel, whose numbers never change once released.
     static func name(of32Bit number: Int) -> String? {
@@ -46,7 +46,7 @@ extension SystemCallNames {
         1: "semop", 4: "semtimedop", 11: "msgsnd", 12: "msgrcv",
     ]
 
-    /// A dash stands for a number that no call has.
+    /// A dash stands for an unused number.
     private static let i386: [String] = words(
         """
         restart_syscall exit fork read write open close waitpid creat link unlink execve chdir time

@@ -2,8 +2,8 @@
 
 /// The names of Linux's system calls on x86.
 ///
-/// Source of the 64-bit ones: `arch/x86/entry/syscalls/syscall_64.tbl` of the kernel, whose numbers never change once released. The gap
-/// between the two ranges belongs to other architectures.
+/// Source of the 64-bit ones: `arch/x86/entry/syscalls/syscall_64.tbl` of the kernel, whose numbers never change once
+/// released. The numbers between the two ranges are used by other architectures only.
 enum SystemCallNames {
     /// The name of a system call; nil for a number newer than this table.
     static func name(of number: Int) -> String? {
@@ -12,9 +12,9 @@ enum SystemCallNames {
         return unified.indices.contains(index) ? unified[index] : nil
     }
 
-    /// Calls whose first argument is an open file descriptor, and which block because of it.
+    /// Calls whose first argument is an open file descriptor on which they can block.
     ///
-    /// The `…at` calls are left out: their first argument is a directory, which is seldom the cause.
+    /// The `…at` calls are omitted: their first argument is a directory, which is seldom the cause.
     static let onDescriptor: Set<String> = [
         "read", "write", "close", "fstat", "lseek", "ioctl", "pread64", "pwrite64", "readv", "writev", "preadv",
         "pwritev", "preadv2", "pwritev2", "sendfile", "connect", "accept", "accept4", "sendto", "recvfrom", "sendmsg",

@@ -2,19 +2,20 @@
 
 import WatchdogBase
 
-/// How the main thread spent the window.
+/// The shares of the window that the main thread ran, waited for a CPU, and slept.
 struct CPUShares {
     let window: Duration
     let running: Duration
     let waiting: Duration
 
-    /// Nil if the window or one of the times is missing, or if a counter ran backwards: it then belongs to another
-    /// thread.
+    /// Nil if the window or one of the times is missing, or if a counter decreased, which means that it belongs to
+    /// another thread.
     init?(_ evidence: HangEvidence) {
         guard let window = evidence.window, let runTime = evidence.runTime, let runDelay = evidence.runDelay,
             window > .zero, runTime >= .zero, runDelay >= .zero
         else { return nil }
-        // What watchdogd did to the thread says nothing about it. The time is an upper limit, and less than the rest.
+        // Exclude the time for which watchdogd stopped the thread. It is an upper bound, so clamp it to the time
+        // without a CPU.
         let own = min(max(evidence.stopped, .zero), max(window - runTime - runDelay, .zero))
         self.window = max(window - own, .nanoseconds(1))
         // The kernel updates a running thread's counter once per tick (4 ms at 250 Hz), so a difference may slightly
@@ -28,12 +29,12 @@ struct CPUShares {
     /// Time on a CPU or waiting for one.
     var wanting: Duration { running + waiting }
 
-    /// Compares exactly, so that rounding moves no boundary.
+    /// Compares exactly, so that rounding cannot change a verdict.
     func isAtLeast(_ tenths: Int, _ part: Duration) -> Bool { part * 1_000 >= window * tenths }
-    /// Compares exactly, so that rounding moves no boundary.
+    /// Compares exactly, so that rounding cannot change a verdict.
     func isAtMost(_ tenths: Int, _ part: Duration) -> Bool { part * 1_000 <= window * tenths }
 
-    /// - Parameter throughout: whether all samples and the last look show the same sleep.
+    /// - Parameter throughout: whether all samples and the last examination show the same sleep.
     func isBlocked(throughout: Bool) -> Bool {
         let most = throughout ? VerdictThresholds.blockedThroughout : VerdictThresholds.blocked
         return isAtMost(most, running) && isAtLeast(VerdictThresholds.asleep, sleeping)

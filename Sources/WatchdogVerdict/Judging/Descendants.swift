@@ -2,17 +2,17 @@
 
 import WatchdogBase
 
-/// The processes below the main one, and which of them is stuck.
+/// The descendants of the main process, of which some may be stuck.
 public struct Descendants: Sendable {
     /// The ID of the main process.
     let main: Int
     private let members: [OtherProcess]
     private let childrenByParent: [Int: [Int]]
 
-    /// How many stuck processes are described.
+    /// The maximum number of stuck processes to describe.
     private static let described = 3
 
-    /// Creates a tree from the app's processes other than the main one, of which only its descendants count.
+    /// Creates a tree from the app's processes other than the main one, of which only its descendants are used.
     ///
     /// - Parameters:
     ///   - main: the ID of the main process.
@@ -30,7 +30,7 @@ public struct Descendants: Sendable {
 
     func descendants(of process: Int) -> Set<Int> { Self.reach(from: process, along: children) }
 
-    /// What can be reached from a process, itself excluded; processes may wait for each other in a circle.
+    /// The nodes reachable from a process, without itself; the graph may have cycles.
     private static func reach(from process: Int, along edges: (Int) -> [Int]) -> Set<Int> {
         var reached: Set<Int> = []
         var pending = edges(process)
@@ -40,13 +40,13 @@ public struct Descendants: Sendable {
         return reached.subtracting([process])
     }
 
-    /// The finding that names the processes that are stuck while the main thread only waits; nil if there are none, or if
-    /// it is not clear which one it is.
+    /// The finding about processes that are stuck while the main thread only waits; nil without one, or if the cause is
+    /// ambiguous.
     ///
     /// - Parameters:
-    ///   - tail: where the main thread's wait leads within its process.
+    ///   - tail: the end of the main thread's wait chain within its process.
     ///   - isAlone: whether the main process has no other thread.
-    ///   - hasReturned: whether the main thread has come back from its wait, and has entered it again.
+    ///   - hasReturned: whether the main thread has left its wait and entered it again.
     func finding(_ tail: WaitTail, isAlone: Bool, hasReturned: Bool, _ evidence: HangEvidence) -> Finding? {
         let latest = tail.isMain ? evidence.syscall : tail.wait?.syscall
         guard !members.isEmpty, let call = SystemCall.blocking(latest)?.name ?? tail.stack.syscall,
@@ -59,7 +59,7 @@ public struct Descendants: Sendable {
         let causes = Causes(
             members.map { ($0.pid, ProcessDeed($0, in: self, evidence)) },
             below: scope.reduce(into: scope) { $0.formUnion(descendants(of: $1)) })
-        // Where the main process has work of its own, in its loop or its threads, a sleeping helper explains nothing.
+        // If the main process has work of its own, in its loop or its threads, a sleeping helper is not the cause.
         let hasWork =
             [.loop, .pauses, .threads].contains(wait.reason) || wait.reason == .signals && !isAlone
         let isDecided = !causes.stuck.isEmpty || hasWork
@@ -90,17 +90,17 @@ public struct Descendants: Sendable {
 }
 
 extension Descendants {
-    /// The processes that are stuck because of nobody else of the app.
+    /// The stuck processes that do not wait for another process of the app.
     private struct Causes {
         let deeds: [Int: ProcessDeed]
-        /// Those that are stuck, or that sleep while others are stuck because of them.
+        /// The processes that are stuck, or that sleep while others wait for them.
         let stuck: [Int]
-        /// The only other one that sleeps; one that sleeps for a time only if all others wait for it.
+        /// The only other sleeping process; a timed sleep counts only if all others wait for the process.
         let onlySleeper: Int?
         private let halted: Set<Int>
         private let reached: [Int: Set<Int>]
 
-        /// - Parameter scope: the processes that may be causes, with those for which they wait.
+        /// - Parameter scope: the possible causes, with the processes for which they wait.
         init(_ members: [(Int, ProcessDeed)], below scope: Set<Int>) {
             let deeds = Dictionary(members) { first, _ in first }
             let reached = deeds.keys.reduce(into: [Int: Set<Int>]()) { reached, process in
@@ -108,7 +108,7 @@ extension Descendants {
                 reached[process] = edges.filter { deeds[$0] != nil }
             }
             var halted = Set(deeds.filter { $0.value.strength > .waits }.keys)
-            // Who waits for the turn of a process that is in order is in order as well.
+            // A process that waits for a healthy process is healthy, too.
             while true {
                 let idle = halted.filter { process in
                     guard deeds[process]?.yields == true, let others = reached[process], !others.isEmpty else {
@@ -143,7 +143,7 @@ extension Descendants {
             }
         }
 
-        /// How many are stuck because of a process.
+        /// The number of processes that are stuck because of a process.
         func dependents(on process: Int) -> Int {
             halted.count { $0 != process && reached[$0]?.contains(process) == true }
         }
@@ -151,15 +151,15 @@ extension Descendants {
 }
 
 extension Verdict {
-    /// Whether the main thread slept so long that what another process does may explain the incident.
+    /// Whether the main thread slept for so long that another process may be the cause.
     package var mayWaitForOthers: Bool {
         guard kind == .partlyRunning else { return kind == .blocked }
         guard let runningTenths, let waitingTenths else { return false }
         return 1_000 - runningTenths - waitingTenths >= VerdictThresholds.asleep
     }
 
-    /// Adds the processes that are stuck while the main thread only waits for them, unless the wait itself names them, or the
-    /// thread that does not sleep.
+    /// Adds a finding to the line: one about stuck processes, unless the line already names them, or one about a thread
+    /// that does not sleep.
     package mutating func add(_ finding: Finding) {
         guard mayWaitForOthers, let shares = line.ranges(of: " · ").last else { return }
         switch finding.kind {
@@ -176,6 +176,6 @@ extension Verdict {
         line.insert(contentsOf: "; \(text)", at: shares.lowerBound)
     }
 
-    /// Longer text is left to the line of the finding.
+    /// The maximum length in the verdict; a longer text appears only in the finding.
     private static let longestClause = 200
 }

@@ -2,10 +2,10 @@
 
 import WatchdogBase
 
-/// Tells an event loop's own wait from a wait that the app's code made.
+/// Distinguishes an event loop's own wait from a wait in the app's code.
 struct EventLoop {
     private let stack: NamedStack
-    /// Whether the thread is known to have come back from this wait, and to have entered it again.
+    /// Whether the thread is known to have left this wait and entered it again.
     private let hasReturned: Bool
 
     init(_ stack: NamedStack, hasReturned: Bool) {
@@ -13,7 +13,7 @@ struct EventLoop {
         self.hasReturned = hasReturned
     }
 
-    /// The finding that the thread is idle; nil when it may be anything else.
+    /// The finding that the thread is idle; nil if it may be something else.
     var finding: Finding? {
         guard let index = ownWait else { return nil }
         let name = stack.names[index].isEmpty ? "main, by its place" : stack.names[index].singleLine(limit: 128)
@@ -24,7 +24,7 @@ struct EventLoop {
             source: "frame \(index): \(name)")
     }
 
-    /// The index of the loop's frame, if nothing but parts of the loop lies between it and the system call.
+    /// The index of the loop's frame, if only parts of the loop are between it and the system call.
     private var ownWait: Int? {
         guard let call = stack.syscall, Self.calls.contains(call), !stack.contains(Self.nested) else { return nil }
         let isEpoll = call.hasPrefix("epoll_")
@@ -68,14 +68,14 @@ struct EventLoop {
         return NamedStack.isFunction(name, "main") || name.lowercased().contains("loop")
     }
 
-    /// How many frames from the innermost one are searched.
+    /// The number of frames to search, from the innermost one.
     private static let depth = 12
     static let polling: Set<String> = [
         "epoll_wait", "epoll_pwait", "epoll_pwait2", "poll", "ppoll", "select", "pselect6",
     ]
     private static let calls = polling.union(["rt_sigsuspend", "rt_sigtimedwait", "io_uring_enter", "futex"])
 
-    /// A loop that something runs on purpose to wait for one thing.
+    /// Loops that code runs nested, to wait for one thing.
     private static let nested = ["node::SyncProcessRunner::TryInitializeAndRunLoop"]
     private static let starts = ["__libc_start_call_main", "__libc_start_main", "__libc_start_main_impl", "_start"]
     /// Without leading underscores.
@@ -84,19 +84,19 @@ struct EventLoop {
         "sigwait", "sigwaitinfo", "sigtimedwait", "syscall", "g_poll", "WaitEventSetWait", "WaitEventSetWaitBlock",
         "runtime.futex", "runtime.futexsleep", "runtime.notesleep", "runtime.epollwait",
     ]
-    /// Go's package of raw system calls moves with its releases: `runtime/internal/syscall`, from 1.24 on
+    /// The path of Go's package for raw system calls depends on the release: `runtime/internal/syscall`, from 1.24 on
     /// `internal/runtime/syscall`, from 1.26 on `internal/runtime/syscall/linux`.
     private static let goSystemCalls = ["runtime/internal/syscall", "internal/runtime/syscall"]
-    /// Libraries that are an event loop and nothing else that waits.
+    /// Libraries that wait only in their event loop.
     private static let libraries = ["libglib-2.0", "libuv.", "libevent", "libev."]
-    /// Python reaches epoll_wait(2) only through `select.epoll`, which asyncio and selectors use; its functions are
-    /// seldom named.
+    /// Python reaches epoll_wait(2) only through `select.epoll`, which asyncio and selectors use; its functions seldom
+    /// have symbols.
     private static let interpreters = ["python", "libpython", "select.cpython"]
 
-    /// Its first thread only waits, and its code runs on threads called schedulers; it is often stripped.
+    /// Erlang's first thread only waits, and its code runs on scheduler threads; the executable is often stripped.
     private static let erlang = "beam."
 
-    /// Go parks a thread that has no goroutine to run in futex(2) or in its network poller.
+    /// Go parks a thread without a runnable goroutine in futex(2) or in its network poller.
     private static let schedulers = [
         "runtime.netpoll", "runtime.findRunnable", "runtime.findrunnable", "runtime.stopm", "runtime.mPark",
     ]

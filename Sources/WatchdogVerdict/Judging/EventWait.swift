@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A wait that explains nothing by itself: for a child, a signal, or events that other processes cause.
+/// A wait that is not a cause by itself: for a child, a signal, or events from other processes.
 ///
-/// Wrappers, masters of servers and the first processes of containers wait like that, whatever hangs below them.
+/// Wrappers, master processes of servers and the first processes of containers wait in this way, whichever process
+/// below them hangs.
 struct EventWait {
     enum Reason {
         case child
         case signals
-        /// What a child writes, or its end of a pipe or socket pair.
+        /// For output of a child, or for its end of a pipe or socket pair to close.
         case output
         case loop
-        /// Again and again for a time, between which it looks after its children.
+        /// Repeated timed sleeps, between which it checks its children.
         case pauses
-        /// For something that another thread of the process has to do.
+        /// For another thread of the process.
         case threads
     }
 
     let reason: Reason
-    /// The processes for which it waits; empty if they are not known.
+    /// The awaited processes; empty if unknown.
     let processes: [Int]
 
-    /// The calls that wait for a child's end.
+    /// The calls that wait for a child's exit.
     private static let ends: Set<String> = ["wait4", "waitid"]
-    /// The calls that wait until a child has executed a program.
+    /// The calls that wait for a child's execve(2).
     static let starts: Set<String> = ["vfork", "clone", "clone3"]
     /// The calls that wait for a child.
     static let children = ends.union(starts)
@@ -31,10 +32,10 @@ struct EventWait {
 
     /// - Parameters:
     ///   - call: the system call in which the thread is blocked.
-    ///   - wait: what is known of the wait.
+    ///   - wait: the details of the wait, if known.
     ///   - isLoop: whether the stack shows an event loop's own wait.
-    ///   - isForThreads: whether the stack shows a wait that any other thread of the process may end.
-    ///   - hasReturned: whether the thread has come back from the wait, and has entered it again.
+    ///   - isForThreads: whether the stack shows a wait that any other thread of the process could end.
+    ///   - hasReturned: whether the thread has left the wait and entered it again.
     ///   - isForChild: whether the stack shows a wait for a child, whatever the call.
     ///   - isAlone: whether the process has no other thread, which could end the wait.
     ///   - descendants: the processes below the one that waits.
@@ -57,7 +58,8 @@ struct EventWait {
         } else if isLoop {
             (reason, processes) = (.loop, [])
         } else if EventLoop.polling.contains(call), let files = PolledFiles(wait?.subject ?? ""), files.areOwn {
-            // Forked children also have the pipe by which a process wakes itself.
+            // Not if the process has the other end, too: forked children inherit the pipe by which a process wakes
+            // itself.
             let isOutput = !below.isEmpty && !ends.includeSelf
             guard isAlone || isOutput || files.tellOfProcesses else { return nil }
             (reason, processes) = (files.tellOfProcesses ? .signals : isOutput ? .output : .loop, [])
@@ -88,7 +90,7 @@ struct OtherEnds {
     let processes: [Int]
     /// Whether the text names all of them.
     let areAll: Bool
-    /// Whether the process itself has the other end, too.
+    /// Whether the process itself also has the other end.
     let includeSelf: Bool
 
     init(_ subject: String) {
@@ -110,7 +112,7 @@ struct OtherEnds {
     }
 }
 
-/// The files of a `poll`, `select` or `epoll_wait`, as the subject of a wait describes them.
+/// The files of a `poll`, `select` or `epoll_wait`, parsed from the subject of a wait.
 struct PolledFiles {
     /// `signalfd`, `Unix socket, other end in pid 912 "sudo"`.
     private let files: [String]
@@ -141,7 +143,7 @@ struct PolledFiles {
         return files
     }
 
-    /// The numbers and files of such a list, without a number for `…`; nil for another text.
+    /// The numbers and files of such a list, with nil as the number of `…`; nil for other text.
     private static func entries(in list: Substring) -> [(number: Int?, file: String?)]? {
         var entries: [(number: Int?, file: String?)] = []
         var rest = list
@@ -165,7 +167,7 @@ struct PolledFiles {
         return entries
     }
 
-    /// A subject with several files, of which it keeps those that say most, as many as fit: connections and other ends.
+    /// Shortens a subject with several files, and keeps the most informative ones: connections and other ends.
     ///
     /// - Returns: nil if it has only one file, or none that fits.
     static func abridge(_ subject: String, to length: Int) -> String? {
@@ -183,7 +185,7 @@ struct PolledFiles {
         return kept.isEmpty ? nil : head + (kept + ["…"]).joined(separator: ", ")
     }
 
-    /// Whether nobody is asked for an answer: there is no connection to somebody outside of the app.
+    /// Whether the app waits only for itself: none of the files is a connection to another party.
     var areOwn: Bool {
         files.allSatisfy { file in
             if Self.own.contains(where: file.hasPrefix) { return true }
@@ -192,6 +194,6 @@ struct PolledFiles {
         }
     }
 
-    /// Whether one of them reports signals or the end of a process.
+    /// Whether one of the files reports signals or the end of a process.
     var tellOfProcesses: Bool { files.contains { $0.hasPrefix("signalfd") || $0.hasPrefix("pidfd") } }
 }

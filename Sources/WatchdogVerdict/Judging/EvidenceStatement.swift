@@ -2,14 +2,14 @@
 
 /// One piece of evidence and its source.
 public struct EvidenceStatement: Codable, Equatable, Sendable {
-    /// What was measured.
+    /// The measured quantity.
     public var what: String
     /// The measured value.
     public var value: String
-    /// The file and field, or the clock, that it comes from.
+    /// The file and field, or the clock, of the value.
     public var source: String
 
-    /// Creates a statement.
+    /// Creates a statement; all texts are for people.
     public init(what: String, value: String, source: String) {
         self.what = what
         self.value = value

@@ -3,21 +3,21 @@
 import WatchdogBase
 
 extension Finding {
-    /// What the process failed to do.
+    /// The obligation that the process did not meet.
     public enum Awaited: Sendable {
-        /// Nothing: somebody asked for the stacks.
+        /// None: a user requested the stacks.
         case nothing
-        /// To become ready: of the other threads, only one that computes delays it.
+        /// Readiness: of the other threads, only a computing one can delay it.
         case readiness
-        /// To answer.
+        /// An answer.
         case answer
     }
 
-    /// What the stacks reveal, the most direct cause first; empty when no name reveals anything.
+    /// The findings from the stacks, the most direct cause first; empty if no name is recognized.
     ///
     /// A pure function of its arguments. Frames that were found by scanning do not count.
     ///
-    /// - Parameter tree: the main process and the app's others; nil if these are no explanation.
+    /// - Parameter tree: the main process and the app's others; nil if other processes cannot be the cause.
     public static func all(
         in capture: CapturedProcess?, main: Int, evidence: HangEvidence, samples: ProcessSamples? = nil,
         tree: Descendants? = nil, awaits: Awaited = .answer
@@ -38,11 +38,12 @@ extension Finding {
             !(isHolderKnown && $0.kind == .readWriteLock)
         }
         if let idle = EventLoop(stack, hasReturned: samples?.hasReturned(main) ?? false).finding {
-            // The script that started the loop does not run.
+            // The script that started the loop is not running now.
             findings.removeAll { $0.kind == .embeddedScript }
             findings.append(idle)
         }
-        // A library's own wait says more than the primitive it is built on. Two rules may yield the same finding.
+        // A library's own wait is more specific than the primitive it is built on. Two rules may yield the same
+        // finding.
         var seen: Set<Kind> = []
         findings = findings.filter { seen.insert($0.kind).inserted }
         findings = findings.map { finding in
@@ -63,7 +64,7 @@ extension Finding {
         if let full = cooperativePool(capture, evidence) { findings.append(full) }
         guard awaits != .nothing else { return findings }
         guard let tail = WaitTail(evidence, in: capture, main: main, findings) else { return findings }
-        // A thread that gets no CPU has been named.
+        // Not if a starved thread was already found.
         let other =
             starved == nil
             ? OtherThread.finding(
@@ -71,7 +72,7 @@ extension Finding {
         let process = tree?.finding(
             tail, isAlone: capture.threads.count == 1, hasReturned: samples?.hasReturned(main) ?? false, evidence)
         if process == nil, other.map(\.isAsleep) ?? true, let idle = Goroutines.finding(in: capture) {
-            // The thread that sleeps is one of the scheduler's own.
+            // The sleeping thread belongs to the scheduler.
             return [idle] + findings
         }
         if other == nil, process == nil,
@@ -96,7 +97,7 @@ extension Finding {
         return finding
     }
 
-    /// Names the thread that the interpreter says holds its lock, and the Python function that it runs.
+    /// Adds the thread that holds the interpreter's lock, according to the interpreter, and its Python function.
     private func naming(interpreterLockHolder capture: CapturedProcess, except main: Int) -> Finding? {
         guard let holder = capture.interpreterLockHolder, holder != main,
             let thread = capture.threads.first(where: { $0.id == holder })
@@ -165,7 +166,7 @@ extension Finding {
         }
     }
 
-    /// How many other threads queue for the interpreter's lock.
+    /// The number of other threads that wait for the interpreter's lock.
     private static func interpreterQueue(_ capture: CapturedProcess, except main: Int) -> Int {
         capture.threads.count { $0.id != main && NamedStack($0, in: capture).isWaitingForInterpreter }
     }
@@ -204,13 +205,13 @@ extension String {
 
 /// The names on a thread's stack, innermost first.
 struct NamedStack {
-    /// Names of machine functions without offsets, but with the decorations that the demangler or the linker added.
+    /// Names of machine functions without offsets, but with decorations of the demangler or the linker.
     let names: [String]
     /// The function of a language with a runtime, such as Python, that is nearest to the innermost frame, the app's own
     /// first; nil if there is none.
     let script: String?
     let images: [String]
-    /// The files that the functions were written in; nil if they are not known.
+    /// The source files of the functions; nil if unknown.
     let files: [String?]
     let syscall: String?
     let state: String
@@ -244,8 +245,8 @@ struct NamedStack {
 
     /// Whether the thread waits for Python's interpreter lock.
     ///
-    /// In a stripped interpreter `take_gil` has no name, but nothing else below a frame of Python code waits for a
-    /// condition with a time limit: locks use semaphores.
+    /// In a stripped interpreter, `take_gil` has no symbol. But of the calls below a frame of Python code, only it
+    /// waits for a condition with a timeout: locks use semaphores.
     var isWaitingForInterpreter: Bool {
         if first(Self.interpreterLock, within: 12) != nil { return true }
         guard syscall == "futex", let wait = first(Self.timedWait, within: 4) else { return false }
@@ -260,7 +261,7 @@ struct NamedStack {
         "__pthread_cond_wait_common",
     ]
 
-    /// Whether the interpreter releases its lock for the call that it is in.
+    /// Whether the interpreter releases its lock during the current call.
     var isInPythonCallThatReleases: Bool {
         contains([
             "select_select_impl", "time_sleep", "sock_recv_guts", "sock_call_ex", "_io_FileIO_read_impl",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the names on the stacks reveal about a hang beyond the kernel's view, with the frames that show it.
+/// A fact about a hang that symbol names reveal and the kernel's view does not, with the frames that show it.
 public struct Finding: Codable, Hashable, Sendable {
     /// Kinds of findings.
     public enum Kind: String, Codable, Sendable, CaseIterable {
@@ -76,13 +76,13 @@ public struct Finding: Codable, Hashable, Sendable {
         case embeddedScript = "embedded-script"
         /// A runtime collects garbage.
         case garbageCollection = "garbage-collection"
-        /// Another thread, where the main thread itself is not the cause.
+        /// Another thread, if the main thread itself is not the cause.
         case otherThread = "other-thread"
-        /// Another process of the app, where the main thread only waits for it or for events.
+        /// Another process of the app, if the main thread only waits for it or for events.
         case otherProcess = "other-process"
     }
 
-    /// What was found.
+    /// The kind of the finding.
     public var kind: Kind
     /// One line for the reader, without a trailing period.
     public var text: String
@@ -92,7 +92,7 @@ public struct Finding: Codable, Hashable, Sendable {
     public var thread: Int?
     /// The IDs of the other processes that are involved; nil without any.
     public var processes: [Int]?
-    /// Whether the other thread that it names only sleeps, which may be all that it has to do; it is not in reports.
+    /// Whether the named other thread only sleeps, which may be normal; not included in reports.
     package var isAsleep = false
 
     private enum CodingKeys: String, CodingKey {

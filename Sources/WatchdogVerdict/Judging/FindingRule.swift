@@ -2,21 +2,21 @@
 
 import WatchdogBase
 
-/// A pattern on the main thread's stack, and what it means.
+/// A pattern on the main thread's stack, and its meaning.
 struct FindingRule {
     let kind: Finding.Kind
     let text: String
     /// At least one of these must be on the stack.
     let functions: [String]
-    /// How many frames from the innermost one are searched.
+    /// The number of frames to search, from the innermost one.
     var depth = Int.max
-    /// The system call must be one of these, if there are any.
+    /// The system call must be one of these, unless the set is empty.
     var calls: Set<String> = []
-    /// The image of the frame, for images whose name alone is enough; `functions` is then empty.
+    /// The image of the frame, if the image's name alone is enough; `functions` is then empty.
     var image: String?
     /// None of these may be on the stack.
     var unless: [String] = []
-    /// What else must be true of the stack; `functions` only has to be there for the source.
+    /// An additional condition on the stack; `functions` then only provides the source.
     var condition: (@Sendable (NamedStack) -> Bool)?
 
     func finding(in stack: NamedStack, _ evidence: HangEvidence) -> Finding? {
@@ -53,7 +53,7 @@ struct FindingRule {
     private static let waiting: Set<String> = ["futex", "futex_wait", "futex_waitv"]
     private static let polling = EventLoop.polling
 
-    /// Ordered by how causes are reported: a library's own wait before the primitive it is built on.
+    /// In the order in which causes are reported: a library's own wait before the primitive it is built on.
     static let all: [FindingRule] = [
         FindingRule(
             kind: .nameLookup, text: "A host name is being looked up (getaddrinfo)", functions: lookups),

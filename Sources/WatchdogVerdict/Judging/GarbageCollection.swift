@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What shows that a runtime collects garbage.
+/// Recognizes garbage collection of a runtime.
 enum GarbageCollection {
     static let rule = FindingRule(
         kind: .garbageCollection, text: "The runtime collects garbage",
         functions: functions + interpreters.flatMap(\.functions), condition: { isOn($0) })
 
-    /// Functions within which a runtime does nothing else, by the image they are in: other programs may use their names.
+    /// Functions within which a runtime does nothing else, by image, because other programs may use the same names.
     private static let interpreters: [(images: [String], functions: [String])] = [
         (
             ["python", "libpython"],
@@ -25,7 +25,7 @@ enum GarbageCollection {
         ),
     ]
 
-    /// The same with names that nobody else uses.
+    /// Such functions with unique names, in any image.
     private static let functions = [
         // V8.
         "v8::internal::Heap::CollectGarbage", "v8::internal::Heap::PerformGarbageCollection",
@@ -39,7 +39,7 @@ enum GarbageCollection {
         "zend_gc_collect_cycles",
     ]
 
-    /// The names of threads that do nothing else: the Java virtual machine's, of which the kernel keeps 15 bytes.
+    /// The names of dedicated threads of the Java virtual machine, cut to the kernel's 15 bytes.
     private static let threads = [
         "GC Thread#", "G1 Main Marker", "G1 Conc#", "G1 Refine#", "ParGC Thread#", "Parallel GC", "ZWorker",
         "ZWorkerYoung",

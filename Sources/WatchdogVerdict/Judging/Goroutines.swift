@@ -4,13 +4,13 @@ import WatchdogBase
 
 /// A Go program in which no goroutine runs.
 ///
-/// A goroutine that waits is on no thread's stack, so that the threads show only that none has one to run. Go's own check
-/// for a deadlock does not see one as long as a connection or a timer exists.
+/// A waiting goroutine is on no thread's stack, so the threads show only that none is runnable. Go's own deadlock check
+/// does not fire while a connection or a timer exists.
 struct Goroutines {
-    /// The finding that all goroutines wait; nil if a thread may run one.
+    /// The finding that all goroutines wait; nil if a thread may be running one.
     static func finding(in capture: CapturedProcess) -> Finding? {
         let stacks = capture.threads.map { NamedStack($0, in: capture) }
-        // A Go program has two threads at least: that of its monitor, too.
+        // A Go program has at least two threads, because sysmon has its own.
         guard stacks.count > 1, stacks.contains(where: { $0.contains(scheduler) }), stacks.allSatisfy(isIdle) else {
             return nil
         }
@@ -25,10 +25,10 @@ struct Goroutines {
         stack.syscall != nil && (stack.contains(scheduler) || stack.contains(attendants))
     }
 
-    /// Threads without a goroutine to run.
+    /// Functions of threads without a runnable goroutine.
     private static let scheduler = [
         "runtime.findRunnable", "runtime.findrunnable", "runtime.stopm", "runtime.stoplockedm", "runtime.netpoll",
     ]
-    /// Threads that never run one.
+    /// Functions of threads that never run goroutines.
     private static let attendants = ["runtime.sysmon", "runtime.templateThread", "os/signal.signal_recv"]
 }

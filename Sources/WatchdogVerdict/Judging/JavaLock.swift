@@ -2,10 +2,10 @@
 
 import WatchdogBase
 
-/// What the threads of a Java virtual machine (HotSpot, JDK 8 to 25) wait for, from the machine's own functions.
+/// The waits of the threads of a Java virtual machine (HotSpot, JDK 8 to 25), by the machine's own functions.
 ///
-/// Its locks do not name their owners to anyone outside. But if each thread that runs Java code waits for a lock or for
-/// another thread, none of them can let go of what another waits for.
+/// The owners of its locks are not visible from outside. But if each thread that runs Java code waits for a lock or for
+/// another thread, none of them can release a lock.
 struct JavaLock {
     private enum Wait {
         /// To enter a `synchronized` block or method.
@@ -14,13 +14,13 @@ struct JavaLock {
         case parked
         /// In `Object.wait` without a limit.
         case notified
-        /// For a connection or an event of one: between two requests.
+        /// For a connection or its next event: idle between requests.
         case client
     }
 
     private let capture: CapturedProcess
     private let main: Int
-    /// What other threads wait for.
+    /// The waits of other threads.
     private let besides: [WaitDetails]
 
     /// Nil for a process without a Java virtual machine.
@@ -31,7 +31,7 @@ struct JavaLock {
         self.besides = besides
     }
 
-    /// A probable deadlock, or what the thread of Java's `main` waits for; nil if it may go on by itself.
+    /// A probable deadlock, or the wait of the thread of Java's `main`; nil if that may end by itself.
     var finding: Finding? { deadlock ?? wait }
 
     private var deadlock: Finding? {
@@ -77,7 +77,8 @@ struct JavaLock {
         return finding
     }
 
-    /// The child for whose end the virtual machine waits on behalf of the program; nil if there is none, or more than one.
+    /// The child for whose exit the program waits, through a thread of the virtual machine; nil unless there is exactly
+    /// one.
     private var awaitedChild: WaitDetails.Holder? {
         let reapers = Set(capture.threads.filter { $0.name.hasPrefix("process reaper") }.map(\.id))
         let children = besides.filter { reapers.contains($0.thread) }.compactMap(\.holder)
@@ -94,14 +95,14 @@ struct JavaLock {
         }
     }
 
-    /// What a thread waits for; nil if it may go on without another thread.
+    /// The wait of a thread; nil if it can end without another thread.
     private static func wait(_ stack: NamedStack) -> Wait? {
         guard stack.syscall != nil else { return nil }
         if ["epoll_wait", "epoll_pwait", "epoll_pwait2", "accept", "accept4"].contains(stack.syscall) {
             return .client
         }
         guard stack.syscall == "futex" else { return nil }
-        // A contended monitor is polled again from time to time; its owner still has to let go of it.
+        // HotSpot waits for a contended monitor with a timeout, and repeats that; only its owner can end the wait.
         if stack.contains(monitor) { return .monitor }
         guard stack.first(timed, within: 6) == nil else { return nil }
         return stack.contains(park) ? .parked : stack.contains(notify) ? .notified : nil
@@ -131,16 +132,16 @@ struct JavaLock {
         "pthread_cond_timedwait", "___pthread_cond_timedwait64", "pthread_cond_clockwait",
         "___pthread_cond_clockwait64",
     ]
-    /// The launcher's first thread only waits for the one that runs `main`.
+    /// Functions of the launcher's first thread, which only waits for the one that runs `main`.
     private static let launcher = ["CallJavaMainInNewThread", "ContinueInNewThread", "ContinueInNewThread0"]
-    /// After `main`, its thread waits for the other threads of the program.
+    /// Functions of the main thread after `main`, when it waits for the program's other threads.
     private static let ending = ["jni_DestroyJavaVM", "Threads::destroy_vm", "DestroyJavaVM"]
     /// Functions of threads that never run Java code of the app.
     private static let own = [
         "GangWorker::run", "GangWorker::loop", "WorkerThread::run", "ConcurrentGCThread::run", "VMThread::run",
         "WatcherThread::run", "CompileBroker::compiler_thread_loop", "AsyncLogWriter::run",
     ]
-    /// Names of such threads that run Java code of the library, of which the kernel keeps 15 bytes.
+    /// Names of such threads that run Java code of the library, cut to the kernel's 15 bytes.
     private static let threads = [
         "Reference Handl", "Finalizer", "Signal Dispatch", "Service Thread", "Monitor Deflati", "C1 CompilerThre",
         "C2 CompilerThre", "Sweeper thread", "Notification Th", "Common-Cleaner", "Attach Listener", "VM Thread",

@@ -2,7 +2,7 @@
 
 import WatchdogBase
 
-/// The thread to look at when the main thread itself is not the cause, because it waits in its loop, for another thread's
+/// The thread that may be the cause if the main thread is not, because that waits in its loop, for another thread's
 /// end, or for the process's memory map.
 struct OtherThread {
     private enum Deed: Int, Comparable {
@@ -16,7 +16,7 @@ struct OtherThread {
         static func < (one: Deed, other: Deed) -> Bool { one.rawValue < other.rawValue }
     }
 
-    /// Calls in which a thread serves nobody; sleeps and reads, which idle helper threads also do, come last.
+    /// Calls in which a thread is not serving requests; sleeps and reads, which idle helper threads also do, come last.
     private static let waits: [String] = [
         "clock_nanosleep", "nanosleep", "read", "poll", "wait4", "waitid", "msgrcv", "semop", "semtimedop", "write",
         "writev", "recvmsg", "recvfrom", "sendmsg", "sendto", "connect", "pread64", "pwrite64", "fdatasync", "fsync",
@@ -28,9 +28,10 @@ struct OtherThread {
         "___pthread_mutex_lock", "__pthread_mutex_lock_full", "pthread_rwlock_rdlock", "___pthread_rwlock_rdlock",
         "pthread_rwlock_wrlock", "___pthread_rwlock_wrlock",
     ]
-    /// The share of the time, in percent, for which a thread that computes wanted a CPU.
+    /// The minimum share of the time, in percent, for which a computing thread ran or wanted a CPU.
     static let computing = 50
-    /// Without samples, a runnable thread computes if it has run for at least this long since its start.
+    /// Without samples, the minimum CPU time, in nanoseconds since its start, of a runnable thread that counts as
+    /// computing.
     static let leastRun: UInt64 = 100_000_000
 
     private let thread: CapturedThread
@@ -38,12 +39,12 @@ struct OtherThread {
     private let weight: Int64
     private let words: String
 
-    /// - Returns: nil when the thread does nothing remarkable.
+    /// - Returns: nil if the thread does nothing unusual.
     private init?(
         _ thread: CapturedThread, in capture: CapturedProcess, _ samples: ProcessSamples?, _ waits: [WaitDetails]
     ) {
         let stack = NamedStack(thread, in: capture)
-        // A thread that is elsewhere at the second look waits for something else.
+        // Ignore the wait of a thread that has moved between the two samples.
         let wait = waits.first { wait in
             wait.thread == thread.id && SystemCall.blocking(wait.syscall)?.name == stack.syscall
         }
@@ -90,17 +91,17 @@ struct OtherThread {
             && MemoryMapWait.isChange(NamedStack(thread, in: capture))
     }
 
-    /// A function without the types of its parameters, which take up a line in C++.
+    /// A function without the types of its parameters, which fill a line in C++.
     static func short(_ function: String) -> String {
         let name = function.count > 40 ? String(function.prefix { $0 != "(" }) : function
         return name.singleLine(limit: 96)
     }
 
-    /// The finding that names the thread to look at; nil when there is none.
+    /// The finding about the thread that may be the cause; nil without one.
     ///
     /// - Parameters:
-    ///   - tail: where the main thread's wait leads within its process.
-    ///   - computingOnly: whether only threads that compute are an explanation.
+    ///   - tail: the end of the main thread's wait chain within its process.
+    ///   - computingOnly: whether only computing threads can be the cause.
     static func finding(
         in capture: CapturedProcess, main: Int, _ evidence: HangEvidence, _ samples: ProcessSamples?,
         _ tail: WaitTail, computingOnly: Bool
@@ -124,7 +125,7 @@ struct OtherThread {
             if !tail.isMain { candidates = others.filter { $0.deed > .sleeps && $0.thread.id != tail.thread.id } }
         } else if let unowned = tail.unowned {
             meanwhile = tail.meanwhile("waits for \(unowned)")
-            // Whoever sleeps may be waiting for the main thread as well.
+            // Exclude threads that sleep: they may themselves wait for the main thread.
             candidates = others.filter {
                 [.computes, .looksUpHost].contains($0.deed) && $0.thread.id != tail.thread.id
             }
@@ -147,8 +148,8 @@ struct OtherThread {
 }
 
 extension OtherThread {
-    /// The inversion when the main thread waits for what nobody owns, and the only other thread that does not sleep
-    /// gets hardly any CPU: at most a fifth of the time, of which it wanted four fifths.
+    /// The priority inversion if the main thread's wait has no owner, and the only other thread that does not sleep is
+    /// starved: it wanted a CPU for four fifths of the time, and had one for at most a fifth.
     static func starvedSignaller(
         in capture: CapturedProcess, main: Int, _ evidence: HangEvidence, _ samples: ProcessSamples?,
         of findings: [Finding]
@@ -173,7 +174,7 @@ extension OtherThread {
 }
 
 extension NamedStack {
-    /// `, from crunch`: the function that leads to where the thread is; empty without one.
+    /// `, from crunch`: the innermost function of interest; empty without one.
     var origin: String {
         if script == nil, names.first == "", images.first == BinaryImage.unknown.name {
             return ", in code that its runtime generated"

@@ -2,16 +2,16 @@
 
 import WatchdogBase
 
-/// What a process of the app other than its main process does, as far as two samples of its first thread show.
+/// The activity of a process of the app other than its main process, according to two samples of its first thread.
 struct ProcessDeed {
     enum Strength: Int, Comparable {
-        /// It has nothing to do, or waits for its children.
+        /// It is idle, or waits for its children.
         case waits
-        /// It sleeps for a time, as a healthy process between two rounds also does.
+        /// It is in a timed sleep, which is normal for a process between two rounds.
         case pauses
-        /// It is in a call of its own code, in which a healthy process with nothing to do may also be.
+        /// It is in a call of its own code, which an idle process may also make.
         case sleeps
-        /// It is stopped, computes, or is in a call that a process with nothing to do does not make.
+        /// It is stopped, computes, or is in a call that an idle process does not make.
         case isStuck
 
         static func < (one: Strength, other: Strength) -> Bool { one.rawValue < other.rawValue }
@@ -20,27 +20,27 @@ struct ProcessDeed {
     let strength: Strength
     /// `is blocked in flock (fd 3: /var/lock/cache), from open_cache (app.py:5)`.
     let words: String
-    /// The processes of the app that have to do something before this one can go on.
+    /// The processes of the app for which this one waits.
     let leadsTo: [Int]
-    /// Whether it is in order as long as those are: it waits for a lock, or for what they write.
+    /// Whether it is healthy if those are: it waits for a lock, or for their output.
     let yields: Bool
 
-    /// Calls in which a process is that has something to do.
+    /// Calls that only a busy process makes.
     private static let stuck: Set<String> = [
         "open", "openat", "openat2", "creat", "write", "writev", "pwrite64", "pwritev", "sendto", "sendmsg", "connect",
         "flock", "fcntl", "fsync", "fdatasync", "msync", "sync", "syncfs", "pread64", "stat", "lstat", "fstat",
         "newfstatat", "statx", "access", "faccessat", "faccessat2", "unlink", "unlinkat", "rename", "renameat",
         "renameat2", "mkdir", "mkdirat", "rmdir", "getdents64", "readlink", "readlinkat", "execve", "close",
     ]
-    /// Calls in which a process may also have nothing to do.
+    /// Calls that an idle process may also make.
     private static let sleeping: Set<String> = [
         "read", "readv", "recvfrom", "recvmsg", "recvmmsg", "msgrcv", "mq_timedreceive", "clock_nanosleep", "nanosleep",
         "splice", "sendfile",
     ]
     private static let locking: Set<String> = ["flock", "fcntl", "futex"]
-    /// Files from which a process reads its next order.
+    /// Files from which an idle process reads its next command.
     private static let orders = ["terminal ", "eventfd", "timerfd", "inotify"]
-    /// Libraries' waits in which a process has something to do, whatever the call.
+    /// Waits in libraries that only a busy process makes, in any call.
     private static let work: Set<Finding.Kind> = [
         .nameLookup, .sqliteBusy, .sqliteWrite, .dispatchSync, .oneTimeInitialiser, .allocatorLock, .databaseLock,
         .databaseAnswer,
@@ -48,7 +48,7 @@ struct ProcessDeed {
 
     /// - Parameters:
     ///   - tree: the app's processes.
-    ///   - evidence: who used the CPUs, if that was observed.
+    ///   - evidence: the use of the CPUs, if it was observed.
     init(_ process: OtherProcess, in tree: Descendants, _ evidence: HangEvidence) {
         let capture = process.capture
         let thread = capture?.threads.first { $0.id == process.pid }
@@ -57,7 +57,7 @@ struct ProcessDeed {
         let states = [String(process.state)] + (thread.map { [$0.state] } ?? [])
         let wait = process.waits.first { $0.process == process.pid }
         let calls = [wait?.syscall, thread?.syscall].compactMap(\.self).map { SystemCall.blocking($0)?.name }
-        // A process that is elsewhere at the second look is not stuck.
+        // A process that has moved between the two samples is not stuck.
         let call = calls.first.flatMap { first in calls.allSatisfy { $0 == first } ? first : nil }
         let subject = WaitText(process.waits).subject.map { " (\($0))" } ?? ""
         let place = call.map { " in \($0)\(subject)" } ?? ""
@@ -116,17 +116,17 @@ struct ProcessDeed {
         in call: String, _ wait: WaitDetails?, _ ends: OtherEnds, below masters: [Int]
     ) -> Bool {
         let subject = wait?.subject ?? ""
-        // It waits for somebody's answer.
+        // It waits for another party's answer.
         if EventLoop.polling.contains(call), !call.hasPrefix("epoll_"), subject.hasPrefix("fd ") {
             return subject.contains(" → ")
         }
         let file = subject.firstRange(of: ": ").map { subject[$0.upperBound...] } ?? ""
-        // What the main process or the parent would write is an order.
+        // A write by the main process or the parent would be a command.
         return sleeping.contains(call) && !orders.contains(where: file.hasPrefix)
             && !ends.processes.contains(where: masters.contains)
     }
 
-    /// What a process that computes does; nil if it does not, or not for long.
+    /// The description of a computing process; nil if it does not compute, or has only just started.
     private static func computing(
         _ process: OtherProcess, _ states: [String], _ evidence: HangEvidence
     ) -> String? {
@@ -138,7 +138,7 @@ struct ProcessDeed {
         let time = strain.consumers.first { $0.process == process.pid }?.time ?? .zero
         let had = "\(time.seconds(fractionDigits: 2)) s of \(strain.processorWindow.seconds(fractionDigits: 2)) s"
         if time * 100 >= strain.processorWindow * OtherThread.computing { return "computes (\(had) on a CPU)" }
-        // Where the CPUs are full, a process that wants one may get none.
+        // On a machine without idle CPU time, a runnable process may be starved.
         return isRunnable && strain.isFull(evidence.processorCount) ? "could run, but had a CPU for only \(had)" : nil
     }
 }

@@ -2,15 +2,15 @@
 
 import WatchdogBase
 
-/// What a thread of Python waits for in a lock of its threading module, from its functions.
+/// The wait of a Python thread for a lock of the threading module, by the functions on its stack.
 ///
-/// The interpreter does not record who holds a lock. But if every thread that runs Python code is inside `acquire`, none
-/// of them can release what another waits for.
+/// The interpreter does not record the owner of a lock. But if every thread that runs Python code is inside `acquire`,
+/// none of them can release a lock.
 struct PythonLock {
     /// A thread that waits in its own call of `acquire`, or in a `with` statement.
     private struct Waiter {
         let thread: Int
-        /// As in `transfer (bank.py:12)`.
+        /// The function and line, such as `transfer (bank.py:12)`.
         let place: String
     }
 
@@ -22,7 +22,7 @@ struct PythonLock {
         self.main = main
     }
 
-    /// The finding in more words.
+    /// Adds details to a finding.
     func refined(_ finding: Finding) -> Finding {
         guard let thread = capture.threads.first(where: { $0.id == main }) else { return finding }
         var finding = finding
@@ -41,13 +41,13 @@ struct PythonLock {
         return finding
     }
 
-    /// The threads of a deadlock, the main thread first; nil if another thread may yet release a lock.
+    /// The threads of a deadlock, the main thread first; nil if another thread may release a lock.
     private var circle: [Waiter]? {
         let threads = capture.threads.filter { !Self.calls($0).isEmpty }
         guard threads.allSatisfy(isStuck) else { return nil }
         let waiters = threads.compactMap(Self.waiter)
         guard waiters.count > 1, waiters.contains(where: { $0.thread == main }) else { return nil }
-        // A thread between two calls of Python has no frame of it: it might go on.
+        // A thread that is between two Python calls has no Python frame, but it could release a lock.
         let strangers = capture.threads.filter { thread in
             Self.calls(thread).isEmpty && (thread.frames.isEmpty || thread.state == "R")
         }
@@ -64,7 +64,7 @@ struct PythonLock {
             && SystemCall.blocking(thread.syscall).map { $0.name == "futex" && $0.arguments[3] == 0 } ?? false
     }
 
-    /// Nil for a thread of a pool, say, that waits for work in the library's own code.
+    /// Nil for a thread that waits in the library's own code, such as an idle one of a pool.
     private static func waiter(_ thread: CapturedThread) -> Waiter? {
         guard let call = calls(thread).first,
             CodeOwner(.python, symbol: call.symbol, file: call.sourceFile) != .runtime
@@ -77,7 +77,7 @@ struct PythonLock {
         thread.frames.filter { $0.language == .python && $0.trust != .scan }
     }
 
-    /// What the standard library's own function waits for; nil if the app's code calls `acquire` itself.
+    /// The object for which a function of the standard library waits; nil if the app's code calls `acquire` itself.
     private static func what(_ calls: [Frame]) -> String? {
         for call in calls {
             guard CodeOwner(.python, symbol: call.symbol, file: call.sourceFile) == .runtime else { break }

@@ -17,9 +17,9 @@ public struct StackStages: Codable, Hashable, Sendable {
     public var lastFrames: Int
     /// The number of samples of the main thread before the capture.
     public var looks: Int
-    /// How many of these samples showed the first stack.
+    /// The number of these samples that showed the first stack.
     public var sameLooks: Int
-    /// Whether the thread did not run at all between the two moments, so that it never left the first stack.
+    /// Whether the thread did not run between the two moments, so that it cannot have left the first stack.
     public var sleptThroughout: Bool
 
     /// Every sample copies a stack of fewer calls than this in full; such a stack is never truncated.
@@ -29,11 +29,11 @@ public struct StackStages: Codable, Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - samples: samples that did not stop the process, the first taken after at most half of the allowance.
-    ///   - frames: the captured stack, innermost first; empty when there is none.
+    ///   - frames: the captured stack, innermost first; empty if there is none.
     ///   - main: the thread that runs the main loop.
     ///   - first: the time from the start of the allowance to the first sample.
     ///   - last: the time from the start of the allowance to the capture.
-    /// - Returns: nil when one of the two stacks is missing.
+    /// - Returns: nil if one of the two stacks is missing.
     public init?(samples: ProcessSamples, frames: [Frame], main: Int, first: Duration, last: Duration) {
         guard let thread = samples.threads.first(where: { $0.id == main }), let start = thread.runs.first else {
             return nil
@@ -41,7 +41,8 @@ public struct StackStages: Codable, Hashable, Sendable {
         var before = samples.stacks[start.stack].frames
         var frames = frames
         guard !before.isEmpty, !frames.isEmpty else { return nil }
-        // Deep stacks are truncated, in samples at fewer frames than in captures: compare only as many as both have.
+        // Deep stacks are truncated, and in samples earlier than in captures, so compare only the frames that both
+        // have.
         let common = min(before.count, frames.count)
         let isCut = common >= Self.deep && before.count != frames.count
         let isSameAsFarAsKnown = isCut && zip(before, frames).allSatisfy { $0.isSameCall(as: $1) }

@@ -2,13 +2,13 @@
 
 import WatchdogBase
 
-/// Which resources were short while the main thread did not answer, observed from about half of its allowance on.
+/// The resources that were short while the main thread did not answer, observed from about half of its allowance on.
 public struct Strain: Hashable, Sendable {
     /// A process that used the CPUs during that time.
     public struct Consumer: Hashable, Sendable {
         /// The process ID.
         public var process: Int
-        /// The name that the process gave itself.
+        /// The name of the process (`comm`), which it can set.
         public var name: String
         /// Its CPU time.
         public var time: Duration
@@ -28,38 +28,38 @@ public struct Strain: Hashable, Sendable {
         /// The CPU time of the app's main process and its descendants.
         public var own: Duration
 
-        /// Creates a part of a whole.
+        /// Creates a value; `own` is a part of `total`.
         public init(total: Duration, own: Duration) {
             self.total = total
             self.own = own
         }
     }
 
-    /// How long the resources were observed.
+    /// The time for which the resources were observed.
     public var window: Duration
-    /// How long CPU quotas kept the process's cgroups from running, in total over all CPUs.
+    /// The time for which CPU quotas kept the process's cgroups from running, in total over all CPUs.
     public var throttled: Duration = .zero
-    /// How many quota periods were throttled.
+    /// The number of throttled quota periods.
     public var throttledPeriods: UInt64 = 0
-    /// How long the hypervisor took CPUs that had work to do, in total over all CPUs.
+    /// The time for which the hypervisor withheld CPUs that had work, in total over all CPUs.
     public var stolen: Duration = .zero
-    /// How long the CPUs ran processes, in total over all CPUs; nil when unknown.
+    /// The time for which the CPUs ran processes, in total over all CPUs; nil if unknown.
     public var busy: Duration?
-    /// How long some task waited for memory.
+    /// The time in which some task waited for memory.
     public var memoryStalled: Duration = .zero
-    /// The file that this was read from.
+    /// The source of ``memoryStalled``.
     public var memorySource = "/proc/pressure/memory"
-    /// How long some task waited for a disk.
+    /// The time in which some task waited for a disk.
     public var diskStalled: Duration = .zero
-    /// The file that this was read from.
+    /// The source of ``diskStalled``.
     public var diskSource = "/proc/pressure/io"
-    /// How many pages the main thread had to wait for until they were read from disk; nil when unknown.
+    /// The number of pages that were read from disk for the main thread; nil if unknown.
     public var majorFaults: UInt64?
-    /// How long the CPU time of processes was observed.
+    /// The time for which the CPU time of processes was observed.
     public var processorWindow: Duration
     /// The processes that used the most CPU time, highest first.
     public var consumers: [Consumer] = []
-    /// Nil when unknown.
+    /// The CPU time of processes; nil if unknown.
     public var processorTime: ProcessorTime?
 
     /// Creates a strain without any shortage.
@@ -71,7 +71,7 @@ public struct Strain: Hashable, Sendable {
     /// Whether the CPUs had hardly any idle time.
     func isFull(_ processorCount: Int) -> Bool {
         guard window > .zero else { return false }
-        // Processes that ended meanwhile, such as a build's, are missing from the sum over processes.
+        // The sum over processes lacks those that ended meanwhile, such as a build's.
         let bySum = processorWindow > .zero ? processorTime.map { $0.total / processorWindow } : nil
         guard let used = [bySum, busy.map { $0 / window }].compactMap(\.self).max() else { return false }
         let share = used + stolen / window
@@ -85,21 +85,21 @@ public struct Strain: Hashable, Sendable {
         window > .zero && part > .zero && part * 1_000 >= window * tenths
     }
 
-    /// ``throttled`` as a percentage of one CPU: the kernel adds up the time of all CPUs, so that two of them can be kept
-    /// from running for 200 % of the time.
+    /// ``throttled`` as a percentage of one CPU: the kernel sums over all CPUs, so two throttled CPUs can add up to 200
+    /// %.
     var throttledPercent: Int64 {
         guard window > .zero else { return 0 }
         return Int64(min((Double(throttled.nanoseconds) / Double(window.nanoseconds) * 100).rounded(), 1e9))
     }
 
-    /// `the hypervisor took 0.90 s of CPU time`; nil when it took less than a tenth of the time.
+    /// `the hypervisor took 0.90 s of CPU time`; nil if it took less than a tenth of the time.
     var theftText: String? {
         guard window > .zero, stolen * 10 >= window else { return nil }
         let taken = stolen.seconds(fractionDigits: 2)
         return "the hypervisor took \(taken) s of CPU time in \(window.seconds(fractionDigits: 2)) s"
     }
 
-    /// `pid 7 "make" (1.80 s) and pid 9 "cc1" (0.70 s)`; nil when no consumer is known.
+    /// `pid 7 "make" (1.80 s) and pid 9 "cc1" (0.70 s)`; nil if no consumer is known.
     var consumersText: String? {
         let words = consumers.prefix(2).map {
             "pid \($0.process) \"\($0.name.singleLine(limit: 32))\" (\($0.time.seconds(fractionDigits: 2)) s)"
@@ -107,7 +107,7 @@ public struct Strain: Hashable, Sendable {
         return words.isEmpty ? nil : words.joined(separator: " and ")
     }
 
-    /// What the statement about ``processorTime`` says.
+    /// The label of the statement about ``processorTime``.
     package static let ownTime = "CPU time of the app's own processes, of that of all"
 
     /// The shortages, each with its source.

@@ -2,7 +2,7 @@
 
 public import WatchdogBase
 
-/// The processes to which the main thread's wait leads, one after the other, and which of them is the root.
+/// The chain of processes to which the main thread's wait leads, and its root.
 ///
 /// Text from processes is made safe for terminals and truncated when the value is created.
 public struct TrailDetails: Codable, Hashable, Sendable {
@@ -12,7 +12,7 @@ public struct TrailDetails: Codable, Hashable, Sendable {
         public var link: TrailLink
         /// The process ID.
         public var process: Int
-        /// The name that the process gave itself.
+        /// The name of the process (`comm`), which it can set.
         public var name: String
         /// How much may be revealed about it.
         public var sight: TrailSight
@@ -20,11 +20,11 @@ public struct TrailDetails: Codable, Hashable, Sendable {
         public var thread: Int
         /// The letter of that thread's state.
         public var state: String
-        /// What that thread is blocked in; nil unless it is blocked in a system call that may be revealed.
+        /// The wait of that thread; nil unless it is blocked in a system call that may be shown.
         public var wait: WaitDetails?
-        /// Whether it waits for a request, as a server does that has nothing to do.
+        /// Whether it waits for a request, like an idle server.
         public var isIdle: Bool
-        /// What it does: `sleeps, from refresh (cache.py:12)`; empty until ``TrailDetails/judged(by:pid:processes:)``.
+        /// The activity: `sleeps, from refresh (cache.py:12)`; empty before ``TrailDetails/judged(by:pid:processes:)``.
         public var deed = ""
 
         /// Creates a hop that is not judged yet.
@@ -44,12 +44,12 @@ public struct TrailDetails: Codable, Hashable, Sendable {
         }
     }
 
-    /// How many processes are followed.
+    /// The maximum number of processes to follow.
     public static let longest = 5
 
     /// The processes, nearest first.
     public var hops: [Hop]
-    /// Where the last process leads back to: 0 for the main process, 1 for the first hop, and so on; nil if it does not.
+    /// The target of a cycle's last link: 0 for the main process, 1 for the first hop, and so on; nil without a cycle.
     public var cycleStart: Int?
     /// How the last process leads back; nil if it does not.
     public var closing: TrailLink?
@@ -57,7 +57,8 @@ public struct TrailDetails: Codable, Hashable, Sendable {
     public var isCut: Bool
     /// The ID of the process that does not itself wait for another one; nil in a cycle, and if the trail is cut.
     public var root: Int?
-    /// The whole in one line: `web waits for a reply of redis (pid 12), which runs a Lua script`; empty until it is judged.
+    /// The trail in one line: `web waits for a reply of redis (pid 12), which runs a Lua script`; empty until it is
+    /// judged.
     public var line = ""
 
     /// Creates a trail that is not judged yet; nil if it leads nowhere.
@@ -70,7 +71,7 @@ public struct TrailDetails: Codable, Hashable, Sendable {
         self.isCut = isCut
     }
 
-    /// The same trail if its first process is itself waited for by somebody, who is where it begins.
+    /// The same trail with a process in front, which waits for the first one.
     public func beginning(with hop: Hop) -> TrailDetails? {
         let all = [hop] + hops
         let isCut = isCut || all.count > Self.longest
@@ -79,17 +80,17 @@ public struct TrailDetails: Codable, Hashable, Sendable {
         )
     }
 
-    /// The trail with what each process does, the root, and the line.
+    /// Adds each process's activity, the root, and the line.
     ///
     /// - Parameters:
     ///   - app: the name of the app.
     ///   - pid: the ID of its main process.
-    ///   - processes: what was captured of the processes, also of those of the app.
+    ///   - processes: the captured processes, including those of the app.
     public func judged(by app: String, pid: Int, processes: [OtherProcess]) -> TrailDetails {
         var trail = self
         for index in hops.indices {
             let capture = processes.first { $0.pid == hops[index].process }?.capture
-            // Whoever runs the app's processes, the report has their stacks.
+            // A process of the app is shown completely, because the report has its stacks anyway.
             if capture != nil, hops[index].sight == .outside { trail.hops[index].sight = .whole }
             let deed = HopDeed(trail.hops[index], capture)
             trail.hops[index].isIdle = deed.isIdle
@@ -127,7 +128,7 @@ public struct TrailDetails: Codable, Hashable, Sendable {
     }
 }
 
-/// What a process on a trail does, as far as may be revealed.
+/// The activity of a process on a trail, as far as it may be shown.
 private struct HopDeed {
     let words: String
     let isIdle: Bool
@@ -142,7 +143,7 @@ private struct HopDeed {
     init(_ hop: TrailDetails.Hop, _ capture: CapturedProcess?) {
         let thread = capture?.threads.first { $0.id == hop.thread }
         let call = hop.wait.flatMap { SystemCall.blocking($0.syscall) }
-        // A thread that is elsewhere at the second look has moved.
+        // Ignore the stack of a thread that has moved between the two samples.
         let stack = thread.flatMap { thread -> NamedStack? in
             guard thread.state == hop.state, SystemCall.blocking(thread.syscall)?.name == call?.name else { return nil }
             return capture.map { NamedStack(thread, in: $0) }

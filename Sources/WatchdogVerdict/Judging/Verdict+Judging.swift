@@ -5,8 +5,8 @@ import WatchdogBase
 extension Verdict {
     /// Judges the evidence, and never claims more than it shows.
     ///
-    /// A process that is held from outside (frozen, traced, stopped) comes first, because the shares then say nothing
-    /// about the app. Next come the shares of the window, and, if there are none, the state as read once.
+    /// A process that is held from outside (frozen, traced, stopped) comes first, because the shares are then
+    /// meaningless. Next come the shares of the window, and without them the state as read once.
     public init(judging evidence: HangEvidence) {
         let shares = CPUShares(evidence)
         let finding = Judgement(evidence, shares)

@@ -1,51 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the main thread did while it did not answer, or how the process ended, in one word and in one line.
+/// The cause of a missing answer or of the process's end, in one word and in one line.
 public struct Verdict: Codable, Hashable, Sendable {
-    /// What happened.
+    /// The kind of a verdict.
     public enum Kind: String, Codable, Sendable, CaseIterable {
-        /// It slept.
+        /// The main thread slept.
         case blocked
-        /// It computed.
+        /// The main thread computed.
         case spinning
-        /// It was runnable but got no CPU: the machine's fault.
+        /// The main thread was runnable but got no CPU: the machine's fault.
         case starved
-        /// Its cgroup's CPU quota was used up.
+        /// The process's cgroup had used up its CPU quota.
         case throttled
-        /// It waited for memory to be freed or read back.
+        /// The main thread waited for memory to be freed or read back.
         case memoryStalled = "memory-stalled"
-        /// It neither slept nor had a CPU to itself: it alternated between running and waiting for a CPU.
+        /// The main thread alternated between running and waiting for a CPU, and hardly slept.
         case busy
-        /// It ran for part of the window and slept for another part.
+        /// The main thread ran for a part of the window and slept for another part.
         case partlyRunning = "partly running"
-        /// It was in uninterruptible sleep, usually because of a device.
+        /// The main thread was in uninterruptible sleep, usually because of a device.
         case uninterruptible
-        /// A signal had stopped it.
+        /// A signal had stopped the process.
         case stopped
         /// A debugger held the process.
         case traced
         /// The cgroup was frozen.
         case frozen
-        /// It had exited, but other threads kept the process alive.
+        /// The main thread had exited, but other threads kept the process alive.
         case exited
-        /// There is no evidence.
+        /// The evidence is missing or ambiguous.
         case unknown
         /// A signal caused by its own code killed the process.
         case crashed
-        /// Another process killed it, or the kernel did because memory ran out.
+        /// Another process killed the process, or the kernel did because memory ran out.
         case killed
-        /// It exited with a nonzero code.
+        /// The process exited with a nonzero code.
         case failed
     }
 
-    /// How ``brief`` begins when locks that wait for each other keep the main thread blocked.
+    /// The beginning of ``brief`` if a deadlock blocks the main thread.
     package static let deadlock = "deadlock"
 
-    /// What happened.
+    /// The kind of the verdict.
     public var kind: Kind
-    /// The share of the window on a CPU, in tenths of a percent; nil when unknown.
+    /// The share of the window on a CPU, in tenths of a percent; nil if unknown.
     public var runningTenths: Int?
-    /// The share of the window runnable without a CPU, in tenths of a percent; nil when unknown.
+    /// The share of the window runnable without a CPU, in tenths of a percent; nil if unknown.
     public var waitingTenths: Int?
     /// One line for the reader, without a trailing period.
     public var line: String

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Where one verdict ends and the next begins, in tenths of a percent of the window.
+/// The boundaries between verdicts, in tenths of a percent of the window.
 public enum VerdictThresholds {
     /// On a CPU for at least this share: spinning.
     ///
@@ -24,22 +24,22 @@ public enum VerdictThresholds {
     /// On a CPU or waiting for one for at least this share: busy, because it slept for less than a tenth.
     public static let busy = 900
 
-    /// The CPUs together worked for at least this share: a process that wants one may wait for it.
+    /// All CPUs together were busy for at least this share: a runnable process may have to wait.
     public static let full = 900
 
     /// On a CPU for at most this share, and asleep for at least ``asleep``: blocked.
     ///
     /// Of the shortest allowance that kills, 5 s, these 5 % are 250 ms, the shortest silence of a main loop that counts
-    /// as a hang: what ran for less cannot have been the cause.
+    /// as a hang: a shorter computation cannot have been the cause.
     public static let blocked = 50
 
     /// On a CPU for at most this share is blocked as well, if every sample, from about half of the allowance on, and
-    /// the last look show the same sleep: whatever ran before has not made the thread late.
+    /// the last examination show the same sleep: an earlier computation did not make the thread late.
     public static let blockedThroughout = 100
 
     /// A blocked thread slept for at least this share.
     ///
-    /// Waiting for a CPU is not running, so up to a fifth of the window may have gone to it; beyond that, the machine
-    /// has a part in it.
+    /// Waiting for a CPU is not running, so it may take up to a fifth of the window; beyond that, the machine is partly
+    /// at fault.
     public static let asleep = 800
 }

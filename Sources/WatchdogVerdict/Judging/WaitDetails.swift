@@ -2,11 +2,11 @@
 
 import WatchdogBase
 
-/// What one blocked thread waits for, and who holds it.
+/// The wait of one blocked thread, and the holder of what it waits for.
 ///
 /// Text from processes is made safe for terminals and truncated when the value is created.
 public struct WaitDetails: Codable, Hashable, Sendable {
-    /// The process or thread that holds what another one waits for, or whose end it waits for.
+    /// A process or thread that holds an awaited lock, or whose end is awaited.
     public struct Holder: Codable, Hashable, Sendable {
         /// The holder's role in the wait.
         public enum Relation: String, Codable, Sendable, CaseIterable {
@@ -14,11 +14,11 @@ public struct WaitDetails: Codable, Hashable, Sendable {
             case holds
             /// It holds the file lock.
             case locks
-            /// It is the child being waited for.
+            /// It is the awaited child.
             case child
             /// It is one of several children, any of which would end the wait.
             case anyChild = "any-child"
-            /// It is the thread being joined.
+            /// It is the joined thread.
             case ends
         }
 
@@ -26,9 +26,9 @@ public struct WaitDetails: Codable, Hashable, Sendable {
         public var relation: Relation
         /// The process ID.
         public var process: Int
-        /// The thread ID; nil when the process as a whole holds it.
+        /// The thread ID; nil if the process as a whole is the holder.
         public var thread: Int?
-        /// The name that the thread or process gave itself.
+        /// The name of the thread or process (`comm`), which it can set.
         public var name: String
         /// The letter of its state, if it was read.
         public var state: String?
@@ -55,19 +55,19 @@ public struct WaitDetails: Codable, Hashable, Sendable {
     public var process: Int
     /// The ID of the waiting thread.
     public var thread: Int
-    /// The name that the thread gave itself.
+    /// The name of the thread (`comm`), which it can set.
     public var name: String
-    /// The system call, as the kernel writes it.
+    /// The system call, by the kernel's name.
     public var syscall: String
-    /// What the call works on; nil when nothing is known about it.
+    /// The object of the call; nil if unknown.
     public var subject: String?
-    /// Who holds it.
+    /// The holder; nil if unknown.
     public var holder: Holder?
     /// The waiting thread's kernel priority, if it was read.
     public var priority: Int?
     /// Whether the wait is part of a cycle.
     public var isDeadlocked: Bool
-    /// The files and calls that this was read from.
+    /// The files and calls from which this was read.
     public var sources: [String]
 
     /// Creates a wait; an empty subject becomes nil.

@@ -2,23 +2,23 @@
 
 import WatchdogBase
 
-/// The thread of the main process to which the main thread's wait leads: the main thread itself, or the last of those that
-/// wait for each other's locks and ends.
+/// The thread of the main process to which the main thread's wait leads: the main thread itself, or the last one in a
+/// chain of threads that wait for each other's locks and ends.
 struct WaitTail {
-    /// The thread that was captured.
+    /// The captured thread.
     let thread: CapturedThread
-    /// What it waits for; nil if that is not known.
+    /// The wait of the thread; nil if unknown.
     let wait: WaitDetails?
     let stack: NamedStack
     /// Whether it is the main thread.
     let isMain: Bool
-    /// What the stack says.
+    /// The findings from its stack.
     let findings: [Finding]
     /// `waits for the end of thread 12 "worker"`; nil for the main thread.
     private let words: String?
 
     /// - Parameters:
-    ///   - main: the ID of the main thread, whose stack says what `findings` are.
+    ///   - main: the ID of the main thread, whose stack `findings` are from.
     init?(_ evidence: HangEvidence, in capture: CapturedProcess, main: Int, _ findings: [Finding]) {
         let own = evidence.waits.prefix { $0.process == evidence.waits.first?.process }
         let last = own.last
@@ -28,7 +28,7 @@ struct WaitTail {
         guard let thread = capture.threads.first(where: { $0.id == id }) else { return nil }
         self.thread = thread
         isMain = id == main
-        // Of the last one's holder nothing is known, neither what it waits for.
+        // If the last wait has a holder, that is the tail, whose own wait is unknown.
         wait = isDeadlocked ? own.first : holder == nil ? last : nil
         let stack = NamedStack(thread, in: capture)
         self.stack = stack
@@ -44,16 +44,16 @@ struct WaitTail {
 
     var isIdle: Bool { findings.contains { $0.kind == .idleEventLoop } }
 
-    /// What the main thread does, of which the tail does the last part.
+    /// Describes the main thread's wait that ends with this activity of the tail.
     func meanwhile(_ deed: String) -> String { words.map { "\($0), which \(deed)" } ?? deed }
 
-    /// A wait that nobody owns, because any other thread could end it; nil for any other one.
+    /// The wait, if it has no owner, so that any other thread could end it; otherwise nil.
     var unowned: String? {
         guard wait?.holder == nil else { return nil }
         return findings.lazy.compactMap { Self.unowned[$0.kind] }.first
     }
 
-    /// Waits that nobody owns: any thread could end them.
+    /// Waits without an owner, which any thread could end.
     static let unowned: [Finding.Kind: String] = [
         .dispatchSemaphore: "a semaphore", .posixSemaphore: "a semaphore", .dispatchGroup: "a group",
         .conditionVariable: "a condition", .barrier: "a barrier", .pythonLock: "a lock or an event of Python's",

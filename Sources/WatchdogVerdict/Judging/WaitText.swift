@@ -4,7 +4,8 @@ import WatchdogBase
 
 /// A chain of waits in words; the first wait is the main thread's.
 package struct WaitText {
-    /// Longer text is left to ``lines(threadIndex:)``, so that the verdict fits into 160 columns.
+    /// The maximum length in the verdict, so that it fits into 160 columns; a longer text appears only in
+    /// ``lines(threadIndex:)``.
     static let longestSubject = 100
 
     private let waits: [WaitDetails]
@@ -13,7 +14,7 @@ package struct WaitText {
         self.waits = waits
     }
 
-    /// The text that replaces `fd 7` in the verdict; nil when nothing more is known.
+    /// The text that replaces `fd 7` in the verdict; nil if nothing more is known.
     var subject: String? {
         guard !parts.isEmpty else { return nil }
         let length = parts.indices.reversed().first { sentence($0 + 1).count <= Self.longestSubject }
@@ -25,9 +26,9 @@ package struct WaitText {
     /// The chain as one sentence.
     package var whole: String? { parts.isEmpty ? nil : sentence(parts.count) }
 
-    /// The wait of the main thread, and what its holder does, and so on; empty when nothing is known of the first.
+    /// The wait of the main thread, the activity of its holder, and so on; empty if the first one is unknown.
     ///
-    /// What a stopped thread was about to do does not matter.
+    /// The chain ends at a stopped thread, because its own wait is irrelevant.
     private var parts: [String] {
         guard let first else { return [] }
         var parts = [first]
@@ -40,7 +41,7 @@ package struct WaitText {
 
     private func sentence(_ length: Int) -> String { parts.prefix(length).joined(separator: ", ") + deadlock }
 
-    /// One line per wait and one for a deadlock; empty when the verdict says it all.
+    /// One line per wait and one for a deadlock; empty if the verdict contains all of it.
     ///
     /// - Parameter threadIndex: the index under which the report lists a thread.
     package func lines(threadIndex: (Int) -> Int?) -> [String] {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Where in the kernel a thread was, in words that continue `blocked 3.00 s …`.
+/// A thread's position in the kernel, in words that continue `blocked 3.00 s …`.
 struct WaitingPlace {
     /// `in recvfrom (fd 7)`.
     let text: String
     /// ` in recvfrom`, or empty.
     let brief: String
-    /// Whether anything names the place.
+    /// Whether the position is known.
     let isKnown: Bool
 
     init(_ evidence: HangEvidence) {
@@ -44,7 +44,7 @@ struct WaitingPlace {
         }
     }
 
-    /// Parses the text of `wchan`: a kernel function's name, or `0` when the thread runs or the name is hidden.
+    /// Parses the text of `wchan`: a kernel function's name, or `0` if the thread runs or the name is hidden.
     private static func kernelFunction(_ text: String) -> String? {
         let name = text.prefix(64)
         guard !name.isEmpty, name != "0",
