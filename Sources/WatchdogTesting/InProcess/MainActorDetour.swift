@@ -4,11 +4,11 @@ internal import Dispatch
 internal import Glibc
 internal import Synchronization
 
-/// Keeps on the main actor what it would send to Swift's thread pool, while a test turns a virtual clock.
+/// Redirects jobs from Swift's global executor to the main actor, while a test advances a virtual clock.
 ///
-/// A function that is bound to no actor, as `Clock.sleep(for:)`, runs on another thread. A busy machine delays it there,
-/// and nobody can know for how long: the clock would go on without it. Here it waits in the main actor's own queue.
-/// What other threads start is not touched.
+/// A nonisolated function, such as `Clock.sleep(for:)`, runs on another thread. A busy machine can delay it there for
+/// an unknown time, and the clock would advance without it. With the detour, it runs in the main actor's own queue.
+/// Jobs that other threads start are not redirected.
 ///
 /// Isolation: any thread.
 enum MainActorDetour {
@@ -18,12 +18,12 @@ enum MainActorDetour {
     private static let users = Atomic(0)
     private static let mark = DispatchSpecificKey<Bool>()
 
-    /// Whether the Swift runtime has a hook for it: a pointer that it calls instead of its own function
+    /// Whether the Swift runtime has the hook: a function pointer that it calls instead of its own function
     /// (`swift_task_enqueueGlobal_hook` in the runtime's Concurrency.h, since Swift 5.5).
     static let isPossible: Bool = {
         guard let symbol = dlsym(nil, "swift_task_enqueueGlobal_hook") else { return false }
         let hook = symbol.assumingMemoryBound(to: Hook?.self)
-        // Somebody else's goes first.
+        // Another library's hook takes precedence.
         guard hook.pointee == nil else { return false }
         DispatchQueue.main.setSpecific(key: mark, value: true)
         hook.pointee = { job, original in

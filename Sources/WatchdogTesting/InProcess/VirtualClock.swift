@@ -2,8 +2,8 @@
 
 /// A clock that a test advances.
 ///
-/// Give it to the app's code instead of `ContinuousClock`. It stands still until
-/// ``VirtualSupervisor/advance(by:)`` or ``block(for:)``.
+/// Give it to the app's code instead of `ContinuousClock`. It advances only in ``VirtualSupervisor/advance(by:)`` and
+/// ``block(for:)``.
 ///
 /// Isolation: any thread.
 public final class VirtualClock: Clock, Sendable {
@@ -16,7 +16,7 @@ public final class VirtualClock: Clock, Sendable {
 
         /// A later instant.
         public func advanced(by duration: Swift.Duration) -> Instant { Instant(offset: offset + duration) }
-        /// The time from this instant to another.
+        /// The time from this instant to another; negative if that is earlier.
         public func duration(to other: Instant) -> Swift.Duration { other.offset - offset }
         /// Whether one instant is before another.
         public static func < (one: Instant, other: Instant) -> Bool { one.offset < other.offset }
@@ -26,9 +26,9 @@ public final class VirtualClock: Clock, Sendable {
 
     init(_ world: VirtualWorld) { self.world = world }
 
-    /// The virtual time.
+    /// The virtual time, which starts at zero.
     public var now: Instant { Instant(offset: world.now) }
-    /// One nanosecond.
+    /// The resolution of the clock: one nanosecond.
     public var minimumResolution: Swift.Duration { .nanoseconds(1) }
 
     /// Waits until the test has advanced the clock to the deadline.
@@ -40,7 +40,7 @@ public final class VirtualClock: Clock, Sendable {
 
     /// Lets time pass while the caller occupies its thread, like a long computation or a blocking call.
     ///
-    /// Called on the main actor, it hangs the app's main loop: pings that come meanwhile are answered afterwards, if the
-    /// watchdog has not killed the app by then.
+    /// On the main actor, it hangs the app's main loop: pings of that time are answered afterwards, unless the watchdog
+    /// has killed the app by then.
     public func block(for duration: Swift.Duration) { world.pass(to: world.now + duration) }
 }

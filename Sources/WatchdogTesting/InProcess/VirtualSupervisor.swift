@@ -8,8 +8,8 @@ internal import WatchdogWire
 
 /// Runs the app's own delegate in the test process, under the real policy and on virtual time.
 ///
-/// The policy is the one that watchdogd executes: it asks, waits and decides to kill as it would, but a minute passes in
-/// milliseconds, and nothing is killed.
+/// The policy is the code that watchdogd runs: it pings, waits and decides to kill in the same way, but a minute passes
+/// in milliseconds, and no process is killed.
 ///
 /// ```swift
 /// @Test @MainActor func savesInTime() async {
@@ -22,9 +22,9 @@ internal import WatchdogWire
 /// ```
 ///
 /// Code under test that runs on the main actor is deterministic: a task that the clock has woken runs until it waits
-/// again before the clock advances. That includes what it awaits from functions that are bound to no actor, such as
-/// `Clock.sleep(for:)`: meanwhile, these run on the main actor, too. Work that other threads start, such as Dispatch
-/// queues, takes real time, which the clock does not see.
+/// again before the clock advances. That includes nonisolated functions that it awaits, such as `Clock.sleep(for:)`:
+/// meanwhile, these run on the main actor, too. Work on other threads, such as Dispatch queues, takes real time, which
+/// the clock does not include.
 ///
 /// Isolation: the main actor.
 @MainActor
@@ -33,7 +33,7 @@ public final class VirtualSupervisor {
     public struct Kill: Hashable, Sendable {
         /// The termination code.
         public let code: TerminationCode
-        /// What the app was being watched for.
+        /// The watched event.
         public let event: WatchdogEvent
         /// The time since the beginning of the test.
         public let time: Duration
@@ -99,11 +99,11 @@ public final class VirtualSupervisor {
     public func suspend() async { await request(.suspend) }
     /// Lets a suspended app continue.
     public func resume() async { await request(.resume) }
-    /// Has the main loop handle an event.
+    /// Delivers an event, and waits until the main loop has handled it.
     public func send(event kind: String, payload: String = "") async {
         await request(.event(kind: kind, payload: payload))
     }
-    /// Asks the app to end.
+    /// Requests the app's exit.
     public func terminate() async {
         world.receive(.terminateRequested)
         await settle()
@@ -116,14 +116,14 @@ public final class VirtualSupervisor {
 
     // MARK: - Time
 
-    /// Advances the clock, and runs whatever becomes due on the way: the app's own sleeps, pings, deadlines.
+    /// Advances the clock, and executes what becomes due in that time: the app's own sleeps, pings and deadlines.
     public func advance(by duration: Duration) async {
         let end = world.now + duration
         MainActorDetour.begin()
         defer { MainActorDetour.end() }
         await settle()
         while kill == nil, let next = world.next, next <= end {
-            // What the app does at an instant comes before what the policy decides at it.
+            // At each instant, the app runs before the policy decides.
             world.set(next)
             if world.wake() { await settle() }
             world.pass(to: world.now)
@@ -133,7 +133,7 @@ public final class VirtualSupervisor {
         await settle()
     }
 
-    /// Lets the app do all that it can do at this instant.
+    /// Runs the app until it has nothing more to do at this instant.
     private func settle() async {
         MainActorDetour.begin()
         defer { MainActorDetour.end() }
@@ -143,18 +143,20 @@ public final class VirtualSupervisor {
         note()
     }
 
-    /// Each turn runs what waits for the main actor, in order; what that leads to waits for the next turn.
+    /// Each turn runs the jobs that are queued on the main actor, in order; new jobs run in the next turn.
     ///
     /// `Task.yield()` does the same, but takes a hundred times as long: it wakes two threads.
     private nonisolated func run(turns: Int, then finish: @escaping @Sendable () -> Void) {
         guard turns > 0 else { return finish() }
         let next: @Sendable () -> Void = { [self] in run(turns: turns - 1, then: finish) }
         if MainActorDetour.isPossible { return DispatchQueue.main.async(execute: next) }
-        // Behind what the app has sent to the thread pool.
+        // Run after the jobs that the app has sent to the thread pool.
         DispatchQueue.global().async { DispatchQueue.main.async(execute: next) }
     }
 
-    /// Delivers the app's messages; the app does nothing after a ping, of which an hour has thousands.
+    /// Delivers the app's messages.
+    ///
+    /// After a ping, there is nothing to run, which matters: an hour has thousands of pings.
     private func respond() async {
         while let message = deliver() {
             if message != SupervisorMessage(ping: message.ping ?? 0) { await settle() }
@@ -183,18 +185,18 @@ public final class VirtualSupervisor {
 
     // MARK: - What is known
 
-    /// The lifecycle state as watchdogd sees it.
+    /// The lifecycle state in watchdogd's model.
     public var state: LifecycleState { world.machine.lifecycleState }
-    /// How long the launch took; nil before it is complete.
+    /// The duration of the launch; nil before it is complete.
     public var launchDuration: Duration? { world.machine.launchDuration }
     /// The longest time that the main actor took to answer a ping.
     public var longestHang: Duration { max(world.machine.pings.maximum, world.machine.hangs.maximum) }
-    /// The exhausted allowances, including those that did not lead to a kill.
+    /// The number of exhausted allowances, including those that did not lead to a kill.
     public var incidents: Int { world.incidents.count }
 }
 
 extension LaunchSettings {
-    /// What the policy needs to know.
+    /// The settings in the form of the policy.
     fileprivate var spec: AppSpec {
         var spec = AppSpec(
             name: "app",

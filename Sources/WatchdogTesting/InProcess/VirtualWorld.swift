@@ -38,7 +38,7 @@ final class VirtualWorld: Sendable {
 
     var now: Duration { state.withLock { $0.now } }
 
-    /// When something happens next: a sleeper wakes, or the policy acts.
+    /// The time of the next wake-up or policy deadline; nil without one.
     var next: Duration? {
         state.withLock { state in
             let wakes = state.isFrozen ? nil : state.sleepers.values.map(\.deadline).min()
@@ -48,7 +48,7 @@ final class VirtualWorld: Sendable {
 
     func set(_ now: Duration) { state.withLock { $0.now = max($0.now, now) } }
 
-    /// Lets the policy see every instant up to another one.
+    /// Advances the policy through all its deadlines up to a time.
     func pass(to end: Duration) {
         state.withLock { state in
             while let due = state.due, due - Self.origin <= end {
@@ -85,9 +85,9 @@ final class VirtualWorld: Sendable {
         }
     }
 
-    /// Wakes those whose time has come, in the order of their deadlines.
+    /// Wakes the sleepers that are due, in the order of their deadlines.
     ///
-    /// - Returns: whether there were any.
+    /// - Returns: whether any was due.
     func wake() -> Bool {
         state.withLock { state in
             guard !state.isFrozen else { return false }
@@ -104,7 +104,7 @@ final class VirtualWorld: Sendable {
 
     // MARK: - The policy
 
-    /// What the app must handle next; nil if there is nothing, or while it is suspended.
+    /// The next message for the app; nil without one, or while the app is suspended.
     func nextMessage() -> SupervisorMessage? {
         state.withLock { state in
             guard !state.isFrozen, state.outcome == nil, !state.inbox.isEmpty else { return nil }

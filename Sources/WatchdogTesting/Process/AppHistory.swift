@@ -2,9 +2,9 @@
 
 internal import WatchdogRemote
 
-/// What has happened to an app so far.
+/// The events of an app so far.
 struct AppHistory: Sendable {
-    /// An entry's place, counted from 1.
+    /// The position of an entry, counted from 1.
     typealias Position = Int
 
     private(set) var events: [RemoteEvent] = []
@@ -37,7 +37,7 @@ struct AppHistory: Sendable {
 
     mutating func finish() { isOver = true }
 
-    /// Why a request that was sent after a position was refused; nil if it was not.
+    /// The reason why a request sent after a position was refused; nil if it was not.
     func refusal(after position: Position) -> String? {
         for case .refused(let request, let reason) in events[position...] { return "\(request) was refused: \(reason)" }
         return nil

@@ -6,17 +6,17 @@ internal import Synchronization
 internal import WatchdogBase
 internal import WatchdogRemote
 
-/// Collects what happens to an app, and wakes the tasks that wait for it.
+/// Collects the events of an app, and resumes the tasks that wait for them.
 ///
 /// Isolation: any thread.
 final class AppJournal: Sendable {
     private struct Waiter: Sendable {
-        /// What resumes the waiter, when the time has come.
+        /// Returns the closure that resumes the waiter, once its condition is met.
         let look: @Sendable (AppHistory) -> (@Sendable () -> Void)?
         let fail: @Sendable (any Error) -> Void
-        /// The error when it has not come in time.
+        /// Creates the error of a wait that has timed out.
         ///
-        /// It may hold the app, so it must go with the waiter.
+        /// It may retain the app, so it must be released with the waiter.
         let late: @Sendable (AppHistory) -> any Error
     }
 
@@ -47,7 +47,7 @@ final class AppJournal: Sendable {
         for (id, waiter) in waiters { look(id, waiter, history) }
     }
 
-    /// Outside the lock: the message of a failure may read the history.
+    /// Called without the lock, because the message of a failure may read the history.
     private func look(_ id: Int, _ waiter: Waiter, _ history: AppHistory) {
         guard let resume = waiter.look(history), remove(id) != nil else { return }
         resume()
@@ -55,13 +55,13 @@ final class AppJournal: Sendable {
 
     private func remove(_ id: Int) -> Waiter? { state.withLock { $0.waiters.removeValue(forKey: id) } }
 
-    /// Waits until something can be said of the app.
+    /// Waits for a condition on the app's history.
     ///
     /// - Parameters:
-    ///   - what: What the test waits for, for messages.
-    ///   - limit: How long to wait.
-    ///   - late: The error when it has not come in time.
-    ///   - look: Finds it in the history; nil to keep waiting.
+    ///   - what: A description of the wait, for messages.
+    ///   - limit: The time limit.
+    ///   - late: Creates the error after the time limit.
+    ///   - look: Returns the value from the history; nil to keep waiting.
     func wait<Value: Sendable>(
         for what: String, within limit: Duration, else late: @escaping @Sendable (AppHistory) -> any Error,
         for look: @escaping @Sendable (AppHistory) throws -> Value?

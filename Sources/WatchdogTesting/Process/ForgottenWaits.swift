@@ -4,7 +4,7 @@ internal import Glibc
 internal import Synchronization
 internal import Testing
 
-/// What tests wait for, so that a test that forgets to await fails instead of passing.
+/// Tracks the waits of tests, so that a test that forgets to await one fails instead of passing.
 ///
 /// Isolation: any thread.
 enum ForgottenWaits {
@@ -19,9 +19,9 @@ enum ForgottenWaits {
     /// The test that is running, by name.
     static var test: String { Test.current.map { "test \($0.name)" } ?? "a test" }
 
-    /// Notes that a test waits.
+    /// Records the start of a wait.
     ///
-    /// - Returns: what ``end(_:)`` takes.
+    /// - Returns: the argument of ``end(_:)``.
     static func begin(_ what: String) -> Int {
         let test = test
         return state.withLock { state in
@@ -35,24 +35,22 @@ enum ForgottenWaits {
         }
     }
 
-    /// Notes that a wait is over.
     static func end(_ id: Int) { state.withLock { _ = $0.pending.removeValue(forKey: id) } }
 
-    /// Whether anything waits.
     static var isPending: Bool { state.withLock { !$0.pending.isEmpty } }
 
-    /// Fails the runner if a test has ended while it still waits: nobody has seen the result.
+    /// Fails the runner if a test has ended with a pending wait, because its result was never checked.
     private static func report() {
         let pending = state.withLock { $0.pending.values.sorted() }
         guard !pending.isEmpty else { return }
         let lines = pending.map { "watchdogd: \($0), but the tests are over; write 'try await', or await the task\n" }
         complain(lines.joined())
         fflush(nil)
-        // exit(3) must not be called again from a handler of its own.
+        // _exit(2), because exit(3) must not be called again in an atexit(3) handler.
         _exit(70)
     }
 
-    /// Warns of an app that nobody has awaited.
+    /// Warns about an app whose end was never awaited.
     static func warn(_ name: String) {
         let words =
             "\(test) launched \(name) but never awaited it; await ready(), an expectation or terminate(), and keep"

@@ -3,14 +3,14 @@
 internal import FoundationEssentials
 internal import Glibc
 
-/// Where executables are.
+/// Finds the executables.
 enum Installation {
-    /// Names the watchdogd that tests use.
+    /// The environment variable with the path of the watchdogd to use.
     static let variable = "WATCHDOGD"
 
-    /// The directories where SwiftPM may have put this package's executables: that of the test runner.
+    /// The directories in which SwiftPM may have built this package's executables: that of the test runner.
     static var buildDirectories: [String] {
-        // Swift Testing's helper loads the test bundle; XCTest executes it. Both name it in the command line.
+        // Swift Testing's helper loads the test bundle; XCTest executes it. Both have its path in the command line.
         let bundles = CommandLine.arguments.filter { $0.hasSuffix(".xctest") }
         let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
         var directories: [String] = []

@@ -4,7 +4,7 @@ internal import Glibc
 
 /// Limits how many supervisors start at the same time.
 ///
-/// Hundreds of tests in parallel would otherwise keep each other from a CPU for longer than a launch may take.
+/// Hundreds of parallel tests would otherwise starve each other of CPU for longer than a launch allowance.
 actor LaunchGate {
     static let shared = LaunchGate(limit: max(2, 2 * sysconf(Int32(_SC_NPROCESSORS_ONLN))))
 
@@ -13,7 +13,7 @@ actor LaunchGate {
 
     init(limit: Int) { free = limit }
 
-    /// Calls a function when it is its turn.
+    /// Waits for a free place, and calls a function.
     func pass<Value: Sendable>(_ body: @Sendable () async throws -> Value) async throws -> Value {
         if free > 0 {
             free -= 1

@@ -2,30 +2,31 @@
 
 internal import WatchdogBase
 
-/// How an app is launched, and what it is allowed.
+/// The launch options and the allowances of an app.
 public struct LaunchSettings: Sendable {
-    /// The time to become ready; watchdogd's default is 20 s.
+    /// The launch allowance; watchdogd's default is 20 s.
     public var launch: Duration?
-    /// The time for an answer of the main loop; watchdogd's default is 10 s.
+    /// The allowance of an answer of the main loop; watchdogd's default is 10 s.
     public var update: Duration?
-    /// The time to end after the request; watchdogd's default is 5 s.
+    /// The allowance of an exit after the request; watchdogd's default is 5 s.
     public var terminate: Duration?
-    /// The time in the background for open tasks; watchdogd's default is 30 s.
+    /// The allowance of open tasks in the background; watchdogd's default is 30 s.
     public var backgroundTime: Duration?
     /// The time from one ping to the next, which is also the error in the measured length of a hang.
     public var pingInterval: Duration = .milliseconds(100)
-    /// The shortest hang with a crash log even if it ends by itself; watchdogd's default is 1 s, the minimum 250 ms.
+    /// The shortest hang that gets a crash log although it ends by itself; watchdogd's default is 1 s, the minimum 250
+    /// ms.
     ///
-    /// The time is not scaled. The app's threads stop briefly while the hang is examined, and a crash log delays the end
-    /// of an app whose hang has just ended.
+    /// The time is not scaled. The app's threads stop briefly while the hang is examined, and a crash log delays the
+    /// end of an app whose hang has just ended.
     public var hangReports: Duration?
     /// The factor that multiplies all allowances, so that a test of a 20 s allowance need not take 20 s.
     public var timeScale: Double = 1
-    /// How the program reports that it is ready, as for `watchdogd run --readiness`.
+    /// The readiness source of the program, as for `watchdogd run --readiness`.
     public var readiness: String?
-    /// Whether an exhausted allowance only writes a report, and the app keeps running.
+    /// Whether an exhausted allowance only causes a report, and the app continues.
     public var reportsOnly = false
-    /// What goes wrong, and when, as for `watchdogd run --fault`.
+    /// The faults to inject and their times, as for `watchdogd run --fault`.
     ///
     /// For example `stop 2s at ready+1s`; the times are not scaled.
     public var faults: [String] = []
@@ -34,10 +35,10 @@ public struct LaunchSettings: Sendable {
     /// The directory to run in; nil for the test's own.
     public var workingDirectory: String?
 
-    /// Settings with the defaults.
+    /// Creates settings with the defaults.
     public init() {}
 
-    /// Settings that differ from the defaults only in the allowances.
+    /// Creates settings with the given allowances, and defaults for everything else.
     public init(
         launch: Duration? = nil, update: Duration? = nil, terminate: Duration? = nil, backgroundTime: Duration? = nil,
         timeScale: Double = 1, environment: [String: String] = [:]
@@ -46,12 +47,12 @@ public struct LaunchSettings: Sendable {
         (self.backgroundTime, self.timeScale, self.environment) = (backgroundTime, timeScale, environment)
     }
 
-    /// Settings that a trait has set for the test that is running.
+    /// The settings that a trait has set for the current test.
     @TaskLocal static var inherited = LaunchSettings()
 
     /// The options of `watchdogd run`.
     var options: [String] {
-        // The interval is a matter of precision, not an allowance.
+        // The interval is for precision and not an allowance, so it is not scaled.
         var options: [String] = ["--ping", (pingInterval / timeScale).text, "--time-scale", "\(timeScale)"]
         for (option, value) in [
             ("--launch", launch), ("--update", update), ("--terminate", terminate),

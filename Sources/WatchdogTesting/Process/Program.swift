@@ -14,14 +14,14 @@ public struct Program: Sendable, ExpressibleByStringLiteral {
     let place: Place
     let arguments: [String]
 
-    /// An executable target of the package under test, which the test target depends on.
+    /// An executable target of the package under test, on which the test target must depend.
     ///
     /// It is found beside the test runner, where SwiftPM builds it.
     public static func product(_ name: String, _ arguments: String...) -> Program {
         Program(place: .product(name), arguments: arguments)
     }
 
-    /// Any program: a path, or a name that is looked up in `PATH`.
+    /// Any program: a path, or a name to search in `PATH`.
     public static func command(_ path: String, _ arguments: String...) -> Program {
         Program(place: .path(path), arguments: arguments)
     }
@@ -31,7 +31,7 @@ public struct Program: Sendable, ExpressibleByStringLiteral {
         Program(place: .path(path), arguments: arguments)
     }
 
-    /// A text with a slash is a path; any other is the name of an executable target.
+    /// Creates a program: a text with a slash is a path, any other is the name of an executable target.
     public init(stringLiteral text: String) {
         self.init(place: text.contains("/") ? .path(text) : .product(text), arguments: [])
     }
@@ -41,7 +41,6 @@ public struct Program: Sendable, ExpressibleByStringLiteral {
         self.arguments = arguments
     }
 
-    /// The last part of the path.
     var name: String {
         switch place {
         case .product(let name): name
@@ -51,7 +50,7 @@ public struct Program: Sendable, ExpressibleByStringLiteral {
 
     /// The path to execute.
     ///
-    /// - Throws: ``TestSetupError`` that says where the program was looked for.
+    /// - Throws: ``TestSetupError`` with the places that were searched.
     func path() throws(TestSetupError) -> String {
         switch place {
         case .path(let path):

@@ -6,10 +6,10 @@ internal import Synchronization
 
 /// A directory for one app's output and reports, removed with its last reference unless it is kept.
 ///
-/// A runner that is killed leaves its directories behind; the next one removes them. The lock on a file in a directory
+/// A killed runner leaves its directories behind, and the next one removes them. A lock on a file in the directory
 /// shows whether its runner still exists.
 final class ScratchDirectory: Sendable {
-    /// The most text of a file that is shown.
+    /// The maximum number of bytes to show of a file.
     private static let longest = 1 << 20
 
     /// The locked file.
@@ -23,14 +23,14 @@ final class ScratchDirectory: Sendable {
 
     init() throws(TestSetupError) {
         let base = getenv("TMPDIR").map { String(cString: $0) }.flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "/tmp"
-        // Once for each runner and place.
+        // Sweep once for each runner and base directory.
         if Self.sweeping.withLock({ $0.insert(base).inserted }) { Self.sweep(base) }
         var template = Array("\(base)/\(Self.prefix)XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else {
             throw TestSetupError("cannot create a directory in \(base): \(String(cString: strerror(errno)))")
         }
         path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        // Locked before it has its name: nobody may find it free.
+        // Locked before it has its name, so that no other runner finds it unlocked.
         lock = open("\(path)/\(Self.lockName)-new", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         if lock >= 0, flock(lock, LOCK_EX | LOCK_NB) == 0 {
             rename("\(path)/\(Self.lockName)-new", "\(path)/\(Self.lockName)")
@@ -49,7 +49,7 @@ final class ScratchDirectory: Sendable {
         unlink("\(path)/\(Self.lockName)")
     }
 
-    /// Removes the directories of this user's runners that were killed.
+    /// Removes the directories of this user's killed runners.
     static func sweep(_ base: String) {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: base)) ?? []
         for name in names where name.hasPrefix(prefix) {
@@ -71,7 +71,7 @@ final class ScratchDirectory: Sendable {
         return names.filter { $0.hasSuffix(".ips") }.map { "\(self[folder])/\($0)" }
     }
 
-    /// The contents of a file, without its last line break; empty if there is none.
+    /// The contents of a file, without its last line break; empty without the file.
     func text(_ name: String) -> String {
         guard let data = FileManager.default.contents(atPath: self[name]) else { return "" }
         let text = String(decoding: data.prefix(Self.longest), as: UTF8.self)

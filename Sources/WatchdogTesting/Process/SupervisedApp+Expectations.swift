@@ -13,9 +13,9 @@ extension SupervisedApp {
     ///
     /// - Parameters:
     ///   - code: The termination code; nil for any.
-    ///   - event: What the app is doing; nil for anything.
-    ///   - limit: How long to wait; more than the allowance.
-    /// - Throws: ``ExpectationFailure`` that says what the app did instead.
+    ///   - event: The watched event; nil for any.
+    ///   - limit: The time limit, which must exceed the allowance.
+    /// - Throws: ``ExpectationFailure`` with a description of what the app did instead.
     @discardableResult
     public func expectKill(
         _ code: TerminationCode? = nil, during event: WatchdogEvent? = nil, within limit: Duration = patience
@@ -57,7 +57,7 @@ extension SupervisedApp {
         } catch is Survived {}
     }
 
-    /// Ends the app and expects that its main loop has answered every ping in time.
+    /// Terminates the app, and expects that its main loop has answered every ping in time.
     ///
     /// The error of the measurement is ``LaunchSettings/pingInterval``: a hang that begins just after an answer is
     /// noticed with the next ping. The failure names the crash log of the longest hang that ended by itself, if it was

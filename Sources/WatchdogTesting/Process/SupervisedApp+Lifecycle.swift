@@ -15,7 +15,7 @@ extension SupervisedApp {
     /// Lets a suspended app continue, and waits until it runs.
     public func resume() async throws { try await move(.resume, to: ["foreground", "background", "inactive"]) }
 
-    /// Sends an event when the app is ready, without waiting until it is handled: for an app that hangs in the handler.
+    /// Sends an event when the app is ready, without waiting for its handler: for an app that hangs in it.
     public func post(event kind: String, payload: String = "") async throws {
         try await ready()
         send(.event(kind: kind, payload: payload))
@@ -23,7 +23,7 @@ extension SupervisedApp {
 
     /// Sends an event when the app is ready, and waits until the main loop has handled it.
     ///
-    /// - Returns: How long that took.
+    /// - Returns: The time from sending to the end of the handler.
     @discardableResult
     public func send(event kind: String, payload: String = "") async throws -> Duration {
         try await ready()
@@ -43,8 +43,8 @@ extension SupervisedApp {
     /// try await app.expectKill(.ateBadFood, during: .sceneUpdate)
     /// ```
     ///
-    /// - Parameter fault: `stop SPAN`, `cpu N [for SPAN]`, `main-hang SPAN` or `kill-watchdogd`. The others must be
-    ///   prepared before the launch: ``LaunchSettings/faults``.
+    /// - Parameter fault: `stop SPAN`, `cpu N [for SPAN]`, `main-hang SPAN` or `kill-watchdogd`. Other faults need
+    ///   preparation before the launch: ``LaunchSettings/faults``.
     /// - Throws: ``ExpectationFailure`` if the fault is refused, with the reason.
     public func inject(_ fault: String) async throws {
         let start = journal.history.position
@@ -56,7 +56,7 @@ extension SupervisedApp {
         }
     }
 
-    /// Asks the app to exit, and waits until it has; watchdogd kills it if it exhausts that allowance.
+    /// Requests the app's exit, and waits for it; watchdogd kills the app if it exhausts that allowance.
     @discardableResult
     public func terminate() async throws -> Termination {
         send(.terminate)

@@ -18,12 +18,12 @@ internal import WatchdogRemote
 /// ```
 ///
 /// `watchdogd run` supervises the app in its own process, so no other child of the test runner is reaped or signaled,
-/// and tests run in parallel. watchdogd kills the app when its last reference goes away, or when the runner ends,
-/// however it ends. Nothing here polls or sleeps: each wait ends with its event, or throws after its limit.
+/// and tests run in parallel. watchdogd kills the app when the last reference is released, or when the runner ends for
+/// any reason. Waits do not poll or sleep: each ends with its event, or throws after its limit.
 ///
 /// Isolation: any thread.
 public final class SupervisedApp: Sendable {
-    /// How long waits last by default.
+    /// The default time limit of waits.
     public static let patience: Duration = .seconds(60)
 
     /// The app's name in messages and reports.
@@ -56,9 +56,9 @@ public final class SupervisedApp: Sendable {
     /// Launches an app and returns as soon as its process runs.
     ///
     /// - Parameters:
-    ///   - program: What to launch: `"NAME"` of an executable target, or `"/path"`.
-    ///   - settings: The app's allowances; without them, those that the traits of the test have set.
-    /// - Throws: ``TestSetupError`` if there is no such program or no watchdogd, or it cannot be executed.
+    ///   - program: The program: `"NAME"` of an executable target, or `"/path"`.
+    ///   - settings: The app's allowances; by default, those of the test's traits.
+    /// - Throws: ``TestSetupError`` if the program or watchdogd was not found or cannot be executed.
     public static func launch(_ program: Program, _ settings: LaunchSettings? = nil) async throws -> SupervisedApp {
         let settings = settings ?? .inherited
         return try await LaunchGate.shared.pass { try await start(program, settings) }
@@ -90,11 +90,11 @@ public final class SupervisedApp: Sendable {
 
     /// The ID of the main process.
     public var processID: Int32? { journal.history.process }
-    /// What watchdogd cannot do on this machine or as this user, one sentence each.
+    /// The limitations of watchdogd on this machine or for this user, one sentence each.
     public var limits: [String] { journal.history.limits }
-    /// What the app has printed on standard output.
+    /// The app's standard output so far.
     public var output: String { scratch.text("output") }
-    /// What the app and watchdogd have printed on standard error.
+    /// The standard error of the app and of watchdogd so far.
     public var errors: String { scratch.text("errors") }
     /// The lifecycle state: `launching`, `foreground`, `inactive`, `background`, `suspended` or `terminating`.
     public var state: String? { journal.history.state }
@@ -103,8 +103,8 @@ public final class SupervisedApp: Sendable {
 
     /// Waits until the launch is complete.
     ///
-    /// - Parameter limit: How long the launch may take; it is the app's own time from the execution of its program.
-    /// - Returns: How long the launch took.
+    /// - Parameter limit: The time limit of the launch, measured from the execution of the app's program.
+    /// - Returns: The duration of the launch.
     /// - Throws: ``ExpectationFailure`` if the launch took longer, or the app ended before.
     @discardableResult
     public func ready(within limit: Duration = patience) async throws -> Duration {
@@ -145,7 +145,7 @@ public final class SupervisedApp: Sendable {
 
     func send(_ request: RemoteRequest) { process.send(request.line) }
 
-    /// Waits for something that happens while the app lives.
+    /// Waits for an event of the running app; throws if the app ends before.
     func wait<Value: Sendable>(
         for what: String, within limit: Duration = patience,
         _ look: @escaping @Sendable (AppHistory) throws -> Value?
@@ -165,7 +165,7 @@ public final class SupervisedApp: Sendable {
         }
     }
 
-    /// What became of an app that has ended.
+    /// A description of an app's end.
     func ending(_ history: AppHistory) -> String {
         guard let end = history.end else { return "watchdogd ended: \(errors)" }
         return Termination(end, history.incidents, in: scratch).description
@@ -173,9 +173,9 @@ public final class SupervisedApp: Sendable {
 
     // MARK: - Failures
 
-    /// Attaches the crash logs that there are: a plain expectation about them may fail later.
+    /// Attaches the existing crash logs, because a plain expectation about them may fail later.
     ///
-    /// Call it in the task that awaits; callbacks run on other threads, which do not know the test.
+    /// Call it in the awaiting task: callbacks run on other threads, where the current test is unknown.
     func attachCrashLogs() { attachments.attach(journal.history.reports, in: scratch) }
 
     /// The crash log of the longest hang that ended by itself; nil if none was long enough for one.
@@ -187,7 +187,7 @@ public final class SupervisedApp: Sendable {
         return hangs.max { $0.duration < $1.duration }?.log
     }
 
-    /// Keeps the crash logs for whoever investigates the failure.
+    /// Creates the failure, and keeps the crash logs for its investigation.
     ///
     /// - Parameter hang: The crash log of a hang that ended by itself, if the failure is about one.
     func fail(_ sentence: String, hang: CrashLog? = nil) -> ExpectationFailure {

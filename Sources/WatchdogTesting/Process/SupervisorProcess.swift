@@ -7,16 +7,16 @@ internal import Synchronization
 
 /// A `watchdogd run` and the socket that drives it.
 ///
-/// When the last reference goes away, or this process ends, the socket closes and watchdogd kills the app.
+/// When the last reference is released, or this process ends, the socket closes and watchdogd kills the app.
 ///
 /// Isolation: any thread.
 final class SupervisorProcess: Sendable {
-    /// How long watchdogd may take to exit after it has closed the socket.
+    /// The time limit in milliseconds for watchdogd's exit after it has closed the socket.
     private static let patience: Int32 = 10_000
 
     private let socket: Int32
     private let process: pid_t
-    // SAFETY: Dispatch's objects may be used from any thread, only their Swift protocols do not say so.
+    // SAFETY: Dispatch objects are thread-safe, but their Swift protocols are not marked Sendable.
     private nonisolated(unsafe) let source: any DispatchSourceRead
     private let queue: DispatchQueue
 
@@ -25,7 +25,7 @@ final class SupervisorProcess: Sendable {
     /// - Parameters:
     ///   - output: The path of the file for standard output, which is created; likewise `errors`.
     ///   - onLine: Called with each line that watchdogd sends, on a serial queue.
-    ///   - onEnd: Called once on the same queue, when watchdogd has exited and was reaped.
+    ///   - onEnd: Called once on the same queue, after watchdogd's exit, when it has been reaped.
     init(
         _ executable: String, _ arguments: (_ remote: Int32) -> [String], output: String, errors: String,
         onLine: @escaping @Sendable ([UInt8]) -> Void, onEnd: @escaping @Sendable () -> Void
@@ -62,12 +62,12 @@ final class SupervisorProcess: Sendable {
 
     deinit { source.cancel() }
 
-    /// Sends a line; if watchdogd has ended, nothing happens, because its end is reported anyway.
+    /// Sends a line; does nothing after watchdogd's end, which is reported separately.
     func send(_ line: String) {
         queue.async { [self] in
             guard !source.isCancelled else { return }
             let bytes = Array((line + "\n").utf8)
-            // Requests are short and few: the socket's buffer takes them.
+            // Requests are short and few, so they fit into the socket's buffer.
             _ = Glibc.send(socket, bytes, bytes.count, Int32(MSG_DONTWAIT | MSG_NOSIGNAL))
         }
     }
@@ -89,13 +89,13 @@ final class SupervisorProcess: Sendable {
     }
 }
 
-/// Splits what is read into lines.
+/// Splits the input into lines.
 private final class LineBuffer: Sendable {
     private let received = Mutex<[UInt8]>([])
 
-    /// Reads all that has arrived: the end may come with the last bytes, and Dispatch need not announce it again.
+    /// Reads until the socket is empty: the end may arrive with the last bytes, and Dispatch may not report it again.
     ///
-    /// - Returns: false at the end.
+    /// - Returns: false at the end of the stream.
     func read(_ descriptor: Int32, _ onLine: ([UInt8]) -> Void) -> Bool {
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while true {

@@ -3,13 +3,13 @@
 public import WatchdogPolicy
 internal import WatchdogRemote
 
-/// How an app ended.
+/// The end of an app.
 public struct Termination: Sendable, CustomStringConvertible {
-    /// Why it ended.
+    /// The cause of an end.
     public enum Cause: Hashable, Sendable {
         /// It ended by itself.
         case exited
-        /// It was asked to end, and ended within its allowance.
+        /// It was requested to exit, and did so within its allowance.
         case terminated
         /// The test killed it.
         case killedOnRequest
@@ -19,7 +19,7 @@ public struct Termination: Sendable, CustomStringConvertible {
         case notLaunched
     }
 
-    /// Why it ended.
+    /// The cause of the end.
     public let cause: Cause
     /// The exit code, if the main process exited.
     public let exitCode: Int32?
@@ -27,14 +27,14 @@ public struct Termination: Sendable, CustomStringConvertible {
     public let signal: Int32?
     /// The exhausted allowances, in order; if ``cause`` is ``Cause/watchdog``, the last one ended the app.
     public let incidents: [AppIncident]
-    /// The longest time that a ping waited for its answer, or at the end was still waiting for it; nil without pings.
+    /// The longest time between a ping and its answer, or the end if it was not answered; nil without pings.
     public let longestHang: Duration?
     /// Whether no process of the app remains.
     public let isDeathVerified: Bool
     /// The end in words: `HangMain exited with code 3`.
     public let description: String
     private let reportPath: String?
-    /// Keeps the report for as long as somebody may read it.
+    /// Keeps the report files while this value exists.
     private let scratch: ScratchDirectory
 
     init(_ end: RemoteEnd, _ incidents: [RemoteIncident], in scratch: ScratchDirectory) {
@@ -58,7 +58,7 @@ public struct Termination: Sendable, CustomStringConvertible {
 
     /// The crash log of the kill, or of the crash.
     ///
-    /// - Throws: ``TestSetupError`` if there is none, or it cannot be read.
+    /// - Throws: ``TestSetupError`` if there is none or it cannot be read.
     public var report: CrashLog {
         get throws {
             guard let reportPath else { throw TestSetupError("there is no crash log: \(description)") }
@@ -71,7 +71,7 @@ public struct Termination: Sendable, CustomStringConvertible {
 public struct AppIncident: Sendable {
     /// The termination code; nil for one that this version does not know.
     public let code: TerminationCode?
-    /// What the app was being watched for.
+    /// The watched event; nil for one that this version does not know.
     public let event: WatchdogEvent?
     /// Whether the app was killed for it.
     public let isEnforced: Bool

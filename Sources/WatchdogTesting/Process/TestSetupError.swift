@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A test could not be set up, for a reason that is not the app's.
+/// A failed setup of a test, which is not the app's fault.
 public struct TestSetupError: Error, Sendable, CustomStringConvertible {
-    /// One sentence without a final period.
+    /// The error: one sentence without a period.
     public let description: String
 
     init(_ description: String) { self.description = description }
 }
 
-/// An app did not do what a test expects.
+/// A failed expectation about an app.
 public struct ExpectationFailure: Error, Sendable, CustomStringConvertible {
-    /// What was expected, what the app did, the verdict, and where its crash log is.
+    /// The expectation, the app's actual behavior, the verdict, and the path of the crash log.
     public let description: String
 
     init(_ description: String) { self.description = description }

@@ -4,7 +4,7 @@ internal import FoundationEssentials
 public import WatchdogReport
 public import WatchdogVerdict
 
-/// A crash log as values: what every thread was doing, and why the app did not answer.
+/// A crash log as values: the stack of every thread, and the reason why the app did not answer.
 public struct CrashLog: Sendable {
     /// The path of the `.ips` file.
     public let path: String
@@ -28,22 +28,22 @@ public struct CrashLog: Sendable {
 
     /// The ID of the main process.
     public var processID: Int32 { Int32(clamping: report.body.pid) }
-    /// What the main thread did, in one word: `.blocked`, `.spinning`, ….
+    /// The state of the main thread in one word: `.blocked`, `.spinning`, ….
     public var cause: Verdict.Kind { report.body.linux?.verdict.kind ?? .unknown }
     /// The verdict in one sentence.
     public var verdict: String { report.body.linux?.verdict.line ?? "" }
-    /// What supports the verdict, one sentence each.
+    /// The evidence for the verdict, one sentence each.
     public var evidence: [String] { report.body.linux?.evidence.map { "\($0.what): \($0.value)" } ?? [] }
-    /// What is known about the mistake, most certain first: `.dispatchSync`, `.sqliteBusy`, ….
+    /// The findings about the cause, most certain first: `.dispatchSync`, `.sqliteBusy`, ….
     public var findings: [Finding.Kind] { report.body.linux?.findings?.map(\.kind) ?? [] }
 
-    /// How long the reported hang lasted; nil unless it ended by itself.
+    /// The duration of the reported hang; nil unless it ended by itself.
     var hangDuration: Duration? {
         guard let linux = report.body.linux, linux.kind == .hang else { return nil }
         return .nanoseconds(linux.allowance.elapsedNanoseconds)
     }
 
-    /// What the blamed thread waits for; nil if it does not wait in a system call.
+    /// The wait of the faulting thread; nil if it does not wait in a system call.
     public var wait: Wait? {
         let waits = report.body.linux?.waits ?? []
         let blamed = waits.first { $0.thread == faultingThread?.id } ?? waits.first
@@ -56,16 +56,16 @@ public struct CrashLog: Sendable {
     public var mainThread: CallStack {
         threads.first { $0.id == report.body.pid } ?? threads.first ?? CallStack(id: nil, name: nil, functions: [])
     }
-    /// The thread that the report is about.
+    /// The thread that the report blames.
     public var faultingThread: CallStack? { report.faultingStack.map(CallStack.init) }
 
     /// A system call in which a thread waits.
     public struct Wait: Hashable, Sendable {
-        /// The call as the kernel writes it: `recvfrom(5, …)`.
+        /// The call with its arguments: `recvfrom(5, …)`.
         public let systemCall: String
-        /// What it works on: a connection with its peer, a file, a lock.
+        /// The object of the call: a connection with its peer, a file, or a lock.
         public let subject: String?
-        /// The name of the process or thread that holds it.
+        /// The name of the holding process or thread.
         public let holder: String?
         /// Whether the wait is part of a cycle.
         public let isDeadlocked: Bool

@@ -5,22 +5,22 @@ internal import Glibc
 internal import Synchronization
 internal import Testing
 
-/// Attaches the crash logs of one app to the test that awaits it, each of them once.
+/// Attaches the crash logs of one app to the test that awaits it, each one once.
 ///
 /// Isolation: any thread.
 final class CrashLogAttachments: Sendable {
-    /// Names a directory for crash logs, for runners without attachments.
+    /// The environment variable with a directory for crash logs, for runners without attachments.
     private static let variable = "WATCHDOGD_TEST_REPORTS"
 
     private let attached = Mutex<Set<String>>([])
 
-    /// Attaches crash logs to the Swift Testing test that is running, unless that was done before.
+    /// Attaches crash logs to the current Swift Testing test, unless they are attached already.
     ///
-    /// Only the tasks of a test know which test is running: on another thread, this does nothing.
+    /// The current test is a task-local value: on other threads, this does nothing.
     ///
     /// - Parameters:
     ///   - paths: The crash logs.
-    ///   - scratch: The directory that has them; it is kept until Swift Testing has dropped or saved them.
+    ///   - scratch: Their directory, which is retained until Swift Testing has dropped or saved them.
     func attach(_ paths: [String], in scratch: ScratchDirectory) {
         guard Test.current != nil else { return }
         for path in paths where access(path, R_OK) == 0 && attached.withLock({ $0.insert(path).inserted }) {
@@ -48,7 +48,7 @@ private struct CrashLogFile: Attachable, Sendable {
     func withUnsafeBytes<R>(
         for attachment: borrowing Attachment<CrashLogFile>, _ body: (UnsafeRawBufferPointer) throws -> R
     ) throws -> R {
-        // An error here would be an issue of the test.
+        // Do not throw: Swift Testing would record an issue of the test.
         let bytes = FileManager.default.contents(atPath: path).map { Array($0) } ?? Array("cannot read \(path)".utf8)
         return try bytes.withUnsafeBytes(body)
     }

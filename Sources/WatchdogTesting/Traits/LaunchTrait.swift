@@ -2,15 +2,15 @@
 
 public import Testing
 
-/// Settings for all apps that a test launches without settings of its own.
+/// Settings for the apps that a test launches without explicit settings.
 public struct LaunchTrait: TestTrait, SuiteTrait, TestScoping {
     /// The settings.
     public let settings: LaunchSettings
 
-    /// Applies to all tests of a suite.
+    /// True: the trait of a suite applies to all its tests.
     public var isRecursive: Bool { true }
 
-    /// Runs the test with the settings.
+    /// Runs the test with the settings as its default.
     public func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {

@@ -6,20 +6,20 @@ internal import FoundationEssentials
 internal import Glibc
 internal import Synchronization
 
-/// Repeatedly checks that the main queue runs, and samples this process when it does not.
+/// Repeatedly checks that the main queue runs, and samples this process if it stalls.
 ///
 /// Isolation: any thread.
 final class MainLoopMonitor: Sendable {
-    /// A time in which the main queue did not run.
+    /// A period in which the main queue did not run.
     struct Stall: Sendable {
         let duration: Duration
         /// The output of `watchdogd sample`, or nil.
         let sample: String?
-        /// The stack of the thread that served the main queue, or why it is missing.
+        /// The stack of the thread that served the main queue, or the reason why it is missing.
         let stack: String
     }
 
-    /// A stall of which the stack is still being taken.
+    /// A stall whose stack is still being sampled.
     private struct Open {
         let duration: Duration
         let thread: Int32
@@ -27,7 +27,7 @@ final class MainLoopMonitor: Sendable {
 
     private struct State {
         var asked: ContinuousClock.Instant?
-        /// When it was asked.
+        /// The CPU waits of the threads when the check was queued.
         var delays: [String: Int64] = [:]
         var isSampled = false
         var sample: Result<String, any Error>?
@@ -40,10 +40,10 @@ final class MainLoopMonitor: Sendable {
     private let state = Mutex(State())
     private let ending = DispatchSemaphore(value: 0)
 
-    /// - Throws: ``TestSetupError`` if there can be no further thread.
+    /// - Throws: ``TestSetupError`` if no thread can be created.
     init(limit: Duration) throws {
         self.limit = limit
-        // Tests may block all threads of Dispatch's pool, so this is one of its own.
+        // Tests may block all threads of Dispatch's pool, so use a dedicated thread.
         let watch = Unmanaged.passRetained(Watch(self, ending, every: max(.milliseconds(1), limit / 10)))
         var thread = pthread_t()
         let error = pthread_create(
@@ -72,7 +72,7 @@ final class MainLoopMonitor: Sendable {
         return state.withLock { $0.stalls }
     }
 
-    /// The thread that looks.
+    /// The state of the checking thread.
     private final class Watch {
         private weak var monitor: MainLoopMonitor?
         private let ending: DispatchSemaphore
@@ -104,7 +104,7 @@ final class MainLoopMonitor: Sendable {
                 DispatchQueue.main.async { self.turned() }
                 return false
             }
-            // Which thread serves the queue, and whether it has a CPU, is known only when it has turned.
+            // The thread that serves the queue, and its wait for a CPU, are known only after the queue has run.
             guard now - asked > limit, !state.isSampled else { return false }
             state.isSampled = true
             return true
@@ -113,7 +113,7 @@ final class MainLoopMonitor: Sendable {
         let sample = Result { try SelfSample.take() }
         state.withLock { state in
             state.sample = sample
-            // The queue has turned in the meantime.
+            // The queue has run in the meantime.
             guard let open = state.open else { return }
             state.stalls.append(Stall(open.duration, open.thread, sample, endedBefore: true))
             (state.open, state.asked) = (nil, nil)
@@ -122,8 +122,8 @@ final class MainLoopMonitor: Sendable {
 
     private func turned() {
         let (now, delays) = (ContinuousClock.now, Self.runDelays())
-        // Dispatch serves the queue with any thread once dispatch_main(3) has ended the first one; this one has just
-        // finished what stalled it.
+        // Dispatch serves the queue with any thread once dispatch_main(3) has ended the first one; the current thread
+        // has just finished the stalling work.
         let thread = wd_testing_thread()
         state.withLock { state in
             guard let asked = state.asked else { return }
@@ -142,11 +142,11 @@ final class MainLoopMonitor: Sendable {
         }
     }
 
-    /// Whether the stack of the current stall has been taken.
+    /// Whether the current stall was sampled.
     var hasSample: Bool { state.withLock { $0.sample != nil } }
 
-    /// How long each thread of this process has waited for a CPU, in nanoseconds: the second field of schedstat, see
-    /// the kernel's sched-stats.
+    /// The time that each thread of this process has waited for a CPU, in nanoseconds: the second field of schedstat,
+    /// see the kernel's sched-stats.
     private static func runDelays() -> [String: Int64] {
         let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
         return Dictionary(
@@ -174,16 +174,16 @@ extension MainLoopMonitor.Stall {
     }
 }
 
-/// This process, sampled by watchdogd.
+/// Samples this process with watchdogd.
 enum SelfSample {
     private static let heading = "Call tree, "
-    /// In milliseconds.
+    /// The time limit in milliseconds.
     private static let patience: Int32 = 30_000
 
     static func take() throws -> String {
         let watchdogd = try Installation.watchdogd()
         let scratch = try ScratchDirectory()
-        // Where only ancestors may trace, a child needs permission: prctl(2), Yama.
+        // If Yama permits tracing to ancestors only, a child needs explicit permission: prctl(2).
         wd_testing_allow_tracing(1)
         defer { wd_testing_allow_tracing(0) }
         let pid = try SupervisorProcess.spawn(
@@ -205,14 +205,14 @@ enum SelfSample {
     static func stack(of thread: Int32, in text: String) -> String {
         let paragraphs = text.split(separator: "\n\n").map { $0.split(separator: "\n") }
         let own = paragraphs.first { lines in
-            // `6 each of Threads 7 "main", 9 "worker 5"`: how many samples, then each number with a name.
+            // `6 each of Threads 7 "main", 9 "worker 5"`: the number of samples, then each thread ID with its name.
             guard let title = lines.first, let word = title.firstRange(of: "Thread") else { return false }
             let unquoted = title[word.upperBound...].split(separator: "\"", omittingEmptySubsequences: false)
                 .enumerated()
                 .filter { $0.offset.isMultiple(of: 2) }
             return unquoted.contains { $0.element.split { !$0.isNumber }.contains { $0 == "\(thread)" } }
         }
-        // The first two lines say which threads these are and how they spent the time.
+        // The first two lines are the names of the threads and their use of the time.
         return (own ?? []).dropFirst(2).map { "\n  " + $0.drop { " 0123456789".contains($0) } }.joined()
     }
 }

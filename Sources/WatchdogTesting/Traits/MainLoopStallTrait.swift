@@ -10,10 +10,10 @@ public import Testing
 /// @MainActor func reloads() { Feed().reload() }
 /// ```
 public struct MainLoopStallTrait: TestTrait, SuiteTrait, TestScoping {
-    /// The longest time that the main queue may take to reach its next item.
+    /// The maximum time until the main queue runs its next item.
     public let limit: Duration
 
-    /// Watches a test or all tests of a suite.
+    /// True: the trait of a suite applies to all its tests.
     public var isRecursive: Bool { true }
 
     /// Watches the main queue while the test runs, and records an issue for each stall.
@@ -40,7 +40,7 @@ public struct MainLoopStallTrait: TestTrait, SuiteTrait, TestScoping {
 extension Trait where Self == MainLoopStallTrait {
     /// Fails the test if it keeps the main queue or main actor busy for longer.
     ///
-    /// Time in which the machine had no CPU for the main thread does not count. Tests that share a runner share its
-    /// main thread: run those with this trait `.serialized`, or a stall may be blamed on another test.
+    /// Time in which the main thread was runnable without a CPU does not count. Tests that share a runner share its
+    /// main thread: run those with this trait `.serialized`, otherwise a stall may be attributed to another test.
     public static func mainLoopStall(limit: Duration) -> MainLoopStallTrait { MainLoopStallTrait(limit: limit) }
 }
