@@ -2,25 +2,26 @@
 
 import WatchdogBase
 
-/// When an app was asked something, and how long its answers took.
+/// The recorded questions of one kind to an app, and the latencies of its answers.
 struct Answers: Hashable, Sendable {
-    /// One question.
+    /// A question and its answer.
     struct Answer: Hashable, Sendable {
-        /// When it was asked, since the start of the trace.
+        /// The time of the question, since the start of the trace.
         let sent: Duration
-        /// How long the answer took; nil if none came.
+        /// The time until the answer; nil without one.
         let latency: Duration?
-        /// What a probe found.
+        /// The result of a probe.
         var result: ProbeResult?
 
-        /// When the answer came; nil if none did.
+        /// The time of the answer; nil without one.
         var end: Duration? { latency.map { sent + $0 } }
 
         func isOpen(at now: Duration) -> Bool { sent <= now && end.map { now < $0 } ?? true }
     }
 
-    /// watchdogd asks all apps at common instants, at most 10 ms apart, and may be late: a question of the replay that
-    /// comes so soon after a recorded one is that one.
+    /// watchdogd rounds questions to common instants, at most 10 ms apart, and may be late.
+    ///
+    /// A replayed question this soon after a recorded one is matched to it.
     static let tolerance = Duration.milliseconds(50)
 
     private(set) var all: [Answer] = []
@@ -55,18 +56,18 @@ struct Answers: Hashable, Sendable {
         return next < all.count ? all[next] : nil
     }
 
-    /// When a question that is due at this instant is asked: at once during a silence of the app, otherwise with the
-    /// next recorded question, because nothing is known about the time in between; nil if there is none.
+    /// The time at which a question due at this instant is sent: immediately during a silence of the app, otherwise
+    /// together with the next recorded question, because nothing is recorded in between; nil without one.
     func sending(dueAt due: Duration) -> Duration? {
         if let latest = latest(until: due), latest.isOpen(at: due) || due - latest.sent <= Self.tolerance { return due }
         return next(after: due)?.sent
     }
 
-    /// When an app that is asked now answers; nil if it never does.
+    /// The time of the answer to a question sent now; nil without an answer.
     ///
-    /// An app without a recorded silence answers at once.
+    /// An app without a recorded silence answers immediately.
     ///
-    /// - Parameter patience: how long after now a recorded question may be this one.
+    /// - Parameter patience: the maximum delay of a recorded question that matches this one.
     func answer(at now: Duration, within patience: Duration = .zero) -> Duration? {
         if let latest = latest(until: now) {
             if now - latest.sent <= Self.tolerance { return latest.latency.map { now + $0 } }

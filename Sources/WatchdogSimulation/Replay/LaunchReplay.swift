@@ -3,23 +3,23 @@
 import WatchdogBase
 import WatchdogPolicy
 
-/// Plays one recorded launch to the shipped ``ProcessMachine`` on virtual time, and answers it as the app did.
+/// Replays one recorded launch to the shipped ``ProcessMachine`` on virtual time, and answers as the app did.
 ///
-/// Nothing here judges: the machine decides what is exhausted. It only reports, so that the rest of the launch is
-/// judged too.
+/// The replay makes no decisions: the machine decides which allowance is exhausted. The machine only reports and does
+/// not kill, so that the rest of the launch is judged, too.
 struct LaunchReplay {
-    /// What a replay found.
     struct Result {
         var incidents: [Incident] = []
         var credits = 0
     }
 
-    /// The part of an allowance in which no evidence is read, as in the shell.
+    /// The divisor for the initial part of an allowance in which no evidence is read, as in the shell.
     private static let windowShare = 8
-    /// A damaged or odd trace could keep the machine busy forever.
+    /// The limit of steps: a damaged trace could keep the machine busy forever.
     static let stepLimit = 50_000_000
 
-    /// A launch instant of zero would be invalid; common ticks stay common.
+    /// The instant of the trace's start: not zero, which is invalid, and a whole second, so that common ticks are
+    /// unchanged.
     static let origin = Instant(nanoseconds: 1_000_000_000)
 
     private let launch: RecordedLaunch
@@ -34,7 +34,7 @@ struct LaunchReplay {
     private var steps = 0
     private var result = Result()
 
-    /// Plays a launch; nil if it takes more than ``stepLimit`` steps.
+    /// Replays a launch; nil if it takes more than ``stepLimit`` steps.
     static func result(of launch: RecordedLaunch, under spec: AppSpec) -> Result? {
         var replay = LaunchReplay(launch, spec)
         return replay.play() ? replay.result : nil
@@ -44,7 +44,7 @@ struct LaunchReplay {
         self.launch = launch
         var spec = spec
         spec.enforcement = .report
-        // TakenTimes from outside change no judgement, and here they would only cost time.
+        // Observations from outside do not change decisions, and would only slow down the replay.
         spec.observationDelay = nil
         spec.readiness = ReplayReadiness(spec.readiness, launch).readiness
         if launch.probes.isEmpty, spec.readiness != .probe { spec.livenessProbe = nil }
@@ -63,9 +63,10 @@ struct LaunchReplay {
             let answer = answers.indices.min { answers[$0].at < answers[$1].at }
             let deadline = nextDeadline
             let next = [event?.at, answer.map { answers[$0].at }, deadline].compactMap(\.self).min()
-            // The end of the trace is the end of what is known.
+            // Nothing is known after the end of the trace.
             guard let next, next <= launch.end else { return true }
-            // The end that was the consequence of a deadline comes after it, even if the replay is late by a moment.
+            // The recorded exit was the consequence of a deadline, so the deadline comes first, even if the replay's is
+            // slightly later.
             if launch.isKilled, event?.isExit == true, event?.at == next, let deadline,
                 deadline <= next + Answers.tolerance
             {
@@ -74,7 +75,7 @@ struct LaunchReplay {
                 continue
             }
             now = max(now, next)
-            // As in a real wake-up: what has arrived comes before what is due.
+            // As in a real wake-up, handle events before deadlines.
             if let event, event.at <= next {
                 index += 1
                 for event in events(of: event.kind) { step(event) }
@@ -87,14 +88,14 @@ struct LaunchReplay {
         return false
     }
 
-    /// When the machine is called next, since the start of the trace.
+    /// The time of the machine's next call, since the start of the trace.
     private var nextDeadline: Duration? {
         guard let due else { return nil }
         var at = max(now, due - Self.origin)
         if canWait {
             let sending = launch.pings.sending(dueAt: at)
             guard isSparse else {
-                // Another deadline may lie behind this one, and must not be overslept.
+                // Limit the delay: a later deadline must not count as overslept.
                 at = min(sending ?? at, at + spec.fairness.oversleep / 2)
                 return postponed(at)
             }
@@ -104,11 +105,10 @@ struct LaunchReplay {
         return postponed(at)
     }
 
-    /// Whether nothing but pings is due while the app is well, so that the time between two recorded pings can be
-    /// skipped.
+    /// Whether only pings are due while the app is healthy, so that the time between two recorded pings can be skipped.
     private var isSparse: Bool { spec.livenessProbe == nil && !launch.isBusy }
 
-    /// A deadline that watchdogd overslept.
+    /// Delays a deadline that watchdogd overslept in the recording.
     private func postponed(_ at: Duration) -> Duration {
         launch.absences.first { $0.start <= at && at < $0.end }?.end ?? at
     }
@@ -154,10 +154,11 @@ struct LaunchReplay {
     private mutating func perform(_ effect: ProcessEffect) -> [ProcessEvent] {
         switch effect {
         case .spawn: return [.spawned(pid: 2)]
-        // The shell reads the counters a little later: a healthy app shows its next sign of life before that.
+        // The shell reads the counters a little later, so that a healthy app usually answers before.
         case .beginWindow: windowStart = now + (machine.pulse?.allowance ?? .zero) / Self.windowShare
         case .sendPing(let nonce):
-            // An adopted app is asked whether it answers pings; one that never did stays silent.
+            // The machine pings an adopted app to find out whether it answers; an app without a recorded answer stays
+            // silent.
             guard launch.answersPings || launch.saysHello else { break }
             expect(.ponged(nonce: nonce), .ping, within: isSparse ? .zero : spec.pingInterval / 2)
         case .probe:
@@ -197,7 +198,7 @@ struct LaunchReplay {
         if let at = answers.answer(at: now, within: patience) { self.answers.append((at, event)) }
     }
 
-    /// Answers a probe as the recorded one that belongs to it; one without any succeeds at once.
+    /// Answers a probe with the result of the matching recorded one; without one, it succeeds immediately.
     private mutating func probe(_ id: Int) {
         let interval = spec.livenessProbe?.interval ?? .seconds(1)
         if case .launching = machine.phase {
@@ -217,11 +218,11 @@ struct LaunchReplay {
     }
 }
 
-/// How a recorded launch tells the machine that it is complete.
+/// How a recorded launch reports readiness to the machine.
 struct ReplayReadiness {
     /// The setting for the machine.
     let readiness: Readiness
-    /// Whether the app file's own setting cannot be judged, because the recorded launch was complete by other means.
+    /// Whether the app file's own setting cannot be judged, because the recorded launch became ready in another way.
     let isOverridden: Bool
 
     init(_ configured: Readiness, _ launch: RecordedLaunch) {

@@ -3,15 +3,15 @@
 import WatchdogBase
 import WatchdogPolicy
 
-/// One launch of a trace, sorted by what a replay asks of it.
+/// One launch of a trace, indexed for a replay.
 struct RecordedLaunch: Sendable {
-    /// An incident that really happened.
+    /// A recorded incident.
     struct PastIncident: Hashable, Sendable {
         let event: WatchdogEvent
         let allowance: Duration
-        /// When it was decided, since the start of the trace.
+        /// The time of the decision, since the start of the trace.
         let at: Duration
-        /// When the allowance began.
+        /// The start of the allowance.
         let start: Duration
         let isKill: Bool
     }
@@ -23,36 +23,36 @@ struct RecordedLaunch: Sendable {
         var pause: Pause?
     }
 
-    /// A reading of what the app has used.
+    /// A reading of the app's CPU usage.
     struct Use: Hashable, Sendable {
         let at: Duration
         let cpu: Duration
         let waiting: Duration
     }
 
-    /// When it began and ended.
+    /// The start and the end of the launch.
     let start: Duration
     let end: Duration
     /// All events, in order.
     let events: [TraceEvent]
-    /// Those that reach the machine; the others say how it is answered.
+    /// The events for the machine; the others determine the answers to it.
     let inputs: [TraceEvent]
     private(set) var questions: [TraceEvent.Question: Answers] = [:]
     private(set) var pings = Answers()
     private(set) var probes = Answers()
     private(set) var uses: [Use] = []
-    /// When the main thread was examined, and how long it had waited for a CPU.
+    /// The examinations of the main thread, with its wait for a CPU.
     private(set) var examinations: [(at: Duration, waiting: Duration)] = []
     private(set) var pauses: [Span] = []
-    /// When watchdogd itself did not run.
+    /// The periods in which watchdogd itself did not run.
     private(set) var absences: [Span] = []
     private(set) var incidents: [PastIncident] = []
     private(set) var ready: (source: ReadinessSource, at: Duration)?
     private(set) var saysHello = false
-    /// Whether it has anything that only a machine which is called at each of its deadlines can judge.
+    /// Whether the machine must be called at each of its deadlines to judge the launch.
     private(set) var isBusy = false
 
-    /// - Parameter events: not empty.
+    /// - Parameter events: the events; not empty.
     init(_ events: [TraceEvent]) {
         self.events = events
         inputs = events.filter(\.isInput)
@@ -86,9 +86,9 @@ struct RecordedLaunch: Sendable {
                 if let stop { pauses.append(Span(start: stop, end: event.at, pause: .stopped)) }
                 stop = nil
             case .overslept(let lateness):
-                // The deadline of the replay may lie a moment before the recorded one.
+                // The replay's deadline may be slightly earlier than the recorded one.
                 absences.append(Span(start: event.at - lateness - Answers.tolerance, end: event.at))
-            // Who holds which lock is not in a trace.
+            // A trace does not contain locks.
             case .incident(.suspension, _, _, _): break
             case .incident(let watched, let allowance, let elapsed, let isKill):
                 incidents.append(
@@ -107,20 +107,19 @@ struct RecordedLaunch: Sendable {
         for question in TraceEvent.Question.allCases { questions[question]?.sort() }
         pings = questions[.ping] ?? Answers()
         probes.sort()
-        // An examination found it, so it had begun by then: with the question that was not answered.
+        // The pause was found by an examination, so it had begun before: assume the time of the unanswered question.
         pauses = pauses.map { span in
             let before = pings.latest(until: span.start)?.sent ?? start
             return span.pause == .stopped ? span : Span(start: before, end: span.end, pause: span.pause)
         }
     }
 
-    /// Whether watchdogd killed it.
     var isKilled: Bool { incidents.contains(where: \.isKill) }
     var answersPings: Bool { !pings.isEmpty }
 
     /// The main thread's state and wait for a CPU, as an examination would find them.
     ///
-    /// A recorded examination counts as it was. Between two readings, the time is spread evenly.
+    /// A recorded examination is used unchanged. Between two readings, the wait is interpolated linearly.
     func evidence(from start: Duration, to now: Duration) -> Evidence {
         let pause = pauses.first { $0.start <= now && now < $0.end }?.pause
         let recorded = examinations.first {
@@ -137,7 +136,7 @@ struct RecordedLaunch: Sendable {
     }
 
     func use(at now: Duration) -> (cpu: Duration, waiting: Duration) {
-        // The first reading after now, by bisection.
+        // Binary search for the first reading after now.
         var (low, high) = (0, uses.count)
         while low < high {
             let middle = (low + high) / 2
@@ -154,7 +153,6 @@ struct RecordedLaunch: Sendable {
         return (between(before.cpu, after.cpu), between(before.waiting, after.waiting))
     }
 
-    /// The launches of a trace.
     static func all(in trace: Trace) -> [RecordedLaunch] {
         var launches: [RecordedLaunch] = []
         var events: [TraceEvent] = []

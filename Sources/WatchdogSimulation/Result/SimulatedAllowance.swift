@@ -3,7 +3,7 @@
 import WatchdogBase
 import WatchdogPolicy
 
-/// An allowance that a simulation can vary, by its key in app files.
+/// An allowance that a simulation can vary; the raw value is its key in app files.
 public enum SimulatedAllowance: String, Hashable, Sendable, CaseIterable {
     /// `Launch=`.
     case launch = "Launch"
@@ -30,7 +30,7 @@ public enum SimulatedAllowance: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// Its length; zero if the app has none.
+    /// The length of the allowance; zero if the app has none.
     func value(in spec: AppSpec) -> Duration {
         switch self {
         case .launch: spec.allowances.launch
@@ -58,7 +58,7 @@ public enum SimulatedAllowance: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// Whether this allowance decides when an incident comes.
+    /// Whether this allowance determines the time of an incident.
     func decides(_ incident: Incident) -> Bool {
         let isProbe = if case .probesFailed = incident.cause { true } else { false }
         return switch self {
@@ -67,13 +67,13 @@ public enum SimulatedAllowance: String, Hashable, Sendable, CaseIterable {
         case .update: incident.event == .sceneUpdate && incident.cause == .exhausted
         case .probeTimeout: isProbe
         case .terminate: incident.event == .processExit
-        // The main loop has to enter a state within its own allowance.
+        // Entering a state has its own allowance.
         case .enterBackground: incident.event == .sceneUpdate && incident.cause == .exhausted
         case .background: incident.event == .backgroundTask && !isProbe
         }
     }
 
-    /// How long the app really took, each time that the trace shows.
+    /// The times that the app actually took in the trace.
     func times(in launch: RecordedLaunch) -> TakenTimes {
         var times = TakenTimes()
         switch self {
@@ -125,7 +125,7 @@ public enum SimulatedAllowance: String, Hashable, Sendable, CaseIterable {
         if let last, hasKill(.sceneUpdate, launch) { times.add(launch.end - last, isCut: true) }
     }
 
-    /// How long tasks kept the app busy in the background.
+    /// Adds the times for which tasks kept the app running in the background.
     private func addStays(in launch: RecordedLaunch, _ times: inout TakenTimes) {
         var open: Set<UInt64> = []
         var since: Duration?

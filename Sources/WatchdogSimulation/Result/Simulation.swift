@@ -3,68 +3,68 @@
 import WatchdogBase
 public import WatchdogPolicy
 
-/// What the allowances of an app would have done to a recorded history.
+/// The effect of an app's allowances on a recorded history.
 public struct Simulation: Sendable {
-    /// What the allowances are multiplied by, one after the other.
+    /// The factors by which each allowance is varied.
     public static let factors = [0.5, 1, 1.5, 2, 3]
 
     /// An exhausted allowance, in the history, in the simulation, or in both.
     public struct ComparedIncident: Hashable, Sendable {
-        /// Where it comes from.
+        /// The origin of a compared incident.
         public enum Kind: String, Hashable, Sendable {
-            /// It happened, and would again.
+            /// It happened, and the simulation repeats it.
             case both
-            /// It did not happen, but would.
+            /// It did not happen, but occurs in the simulation.
             case simulated
-            /// It happened, but would not, as far as the history goes.
+            /// It happened, but does not occur in the simulation, as far as the history reaches.
             case past
         }
 
-        /// Where it comes from.
+        /// The origin.
         public let kind: Kind
         /// The trace's file.
         public let file: String
-        /// When it was or would be decided, since the start of the trace.
+        /// The recorded or simulated time of the decision, since the start of the trace.
         public let at: Duration
-        /// Microseconds since 1970; nil if the trace does not say when it began.
+        /// Microseconds since 1970; nil if the trace has no start time.
         public let timeUSec: Int64?
-        /// What the app was watched for.
+        /// The watched event.
         public let event: WatchdogEvent
-        /// The allowance: the simulated one, or the recorded one for what only happened.
+        /// The allowance: the simulated one, or the recorded one if it does not occur in the simulation.
         public let allowance: Duration
-        /// Whether it follows from liveness probes that failed.
+        /// Whether failed liveness probes caused it.
         public let isProbe: Bool
-        /// How long the app really took; nil if it never finished, or for probes.
+        /// The time that the app actually took; nil if it never finished, or for probes.
         public let duration: Duration?
     }
 
-    /// One allowance: what it is, how long the app takes, and what others would do.
+    /// One allowance, the app's times, and the effect of other lengths.
     public struct Row: Sendable {
-        /// Which one.
+        /// The allowance.
         public let allowance: SimulatedAllowance
         /// Its length in the app's file.
         public let value: Duration
-        /// How long the app took.
+        /// The times that the app took.
         public let times: TakenTimes
-        /// What the times suggest; nil if they are too few or do not show it.
+        /// The suggested length; nil if the times are too few or insufficient.
         public let suggestion: Duration?
-        /// How many incidents there would be, for each of ``Simulation/factors``.
+        /// The numbers of incidents for each of ``Simulation/factors``.
         public let counts: [Count]
-        /// How many there would be with the suggestion.
+        /// The number of incidents with the suggestion.
         public let suggestedCount: Count?
     }
 
-    /// How many incidents there would be.
+    /// A number of incidents.
     public struct Count: Hashable, Sendable {
-        /// How many are certain.
+        /// The number of certain incidents.
         public internal(set) var certain = 0
-        /// How many more there may be, because the app was killed before this allowance was over.
+        /// The number of possible further incidents: the app was killed before this allowance was exhausted.
         public internal(set) var possible = 0
     }
 
-    /// A history that takes too long to play.
+    /// The history takes too long to replay.
     public struct LimitError: Error, Hashable, Sendable, CustomStringConvertible {
-        /// One sentence without a period.
+        /// The error: one sentence without a period.
         public let description: String
     }
 
@@ -74,30 +74,30 @@ public struct Simulation: Sendable {
     public let isEnforced: Bool
     /// The traces.
     public let traces: [Trace]
-    /// How many launches they have.
+    /// The number of launches in the traces.
     public let launches: Int
-    /// How much time they cover.
+    /// The time that the traces cover.
     public let span: Duration
     /// The allowances that the traces can judge.
     public private(set) var rows: [Row] = []
-    /// What was and what would be exhausted, in order of trace and time.
+    /// The recorded and the simulated incidents, in order of trace and time.
     public private(set) var incidents: [ComparedIncident] = []
-    /// How often starvation would have extended an allowance.
+    /// The number of allowances that starvation would have extended.
     public private(set) var credits = 0
     /// Incidents in the history that cannot be judged, as sentences without a period.
     public private(set) var unjudged: [String] = []
-    /// How many they are.
+    /// The number of such incidents.
     public private(set) var unjudgedCount = 0
-    /// What the traces do not tell, as sentences without a period.
+    /// Facts that the traces lack, as sentences without a period.
     public private(set) var notes: [String] = []
 
     private typealias Played = (launch: RecordedLaunch, trace: Trace, incidents: [Incident])
 
-    /// Plays traces to the policy.
+    /// Replays traces to the policy.
     ///
     /// - Parameters:
     ///   - spec: the allowances.
-    ///   - margin: what the suggestions multiply the percentile by.
+    ///   - margin: the factor between the percentile and a suggestion.
     /// - Throws: ``LimitError`` if a launch takes more than 50 million steps.
     public init(_ traces: [Trace], under spec: AppSpec, margin: Double) throws(LimitError) {
         app = spec.name
@@ -166,7 +166,7 @@ public struct Simulation: Sendable {
         }
         var counts: [Count] = []
         for factor in factors { counts.append(try count(factor == 1 ? value : value * factor)) }
-        // Of all answers, the slow ones say nothing about a percentile.
+        // A percentile of all answers cannot be computed from the slow ones alone.
         let isWhole = allowance != .update || launches.allSatisfy { $0.1.hasAllAnswers }
         let suggestion = isWhole ? times.suggestion(margin: margin) : nil
         var suggestedCount: Count?
@@ -198,11 +198,11 @@ public struct Simulation: Sendable {
         return incidents.sorted { $0.at < $1.at }
     }
 
-    /// Whether both are the same silence; a launch has only one.
+    /// Whether both incidents are the same silence; a launch has only one.
     private static func isSame(_ incident: Incident, _ past: RecordedLaunch.PastIncident) -> Bool {
         let launching: Set<WatchdogEvent> = [.processLaunch, .sceneCreate]
         if launching.contains(incident.event) { return launching.contains(past.event) }
-        // A wall clock and the machine's own may differ by some of a second.
+        // Times from a wall clock and from the monotonic clock may differ by a fraction of a second.
         let difference = incident.startedAt - LaunchReplay.origin - past.start
         return incident.event == past.event && difference <= .seconds(1) && difference >= .seconds(-1)
     }
@@ -282,7 +282,7 @@ extension SimulatedAllowance {
         }
     }
 
-    /// What the history would need; nil for what most apps do not have.
+    /// The data that the history lacks; nil for an allowance that most apps do not use.
     fileprivate var lack: String? {
         switch self {
         case .launch, .backgroundLaunch: "launch that became ready"

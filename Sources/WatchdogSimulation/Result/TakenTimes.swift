@@ -2,24 +2,24 @@
 
 import WatchdogBase
 
-/// How long an app took, time after time.
+/// The times that an app took for one kind of work.
 public struct TakenTimes: Hashable, Sendable {
-    /// The fewest times that a suggestion is made from.
+    /// The minimum number of times for a suggestion.
     ///
-    /// Of fewer, not even the largest says much about one in a hundred.
+    /// With fewer, not even the largest one estimates the 99th percentile.
     public static let fewest = 100
-    /// The shortest allowance that is suggested: below, the scheduler decides more often than the app.
+    /// The shortest suggested allowance: below it, scheduling delays matter more than the app.
     public static let shortest = Duration.seconds(1)
 
     private var values: [Duration] = []
     private var cuts: [Duration] = []
 
-    /// Starts with none.
+    /// Creates an empty collection.
     public init() {}
 
     /// Adds a time.
     ///
-    /// - Parameter isCut: whether the app was killed then, so that it would have taken longer.
+    /// - Parameter isCut: whether a kill ended the time, so that the app would have taken longer.
     public mutating func add(_ value: Duration, isCut: Bool = false) {
         if isCut { cuts.append(value) } else { values.append(value) }
     }
@@ -34,17 +34,17 @@ public struct TakenTimes: Hashable, Sendable {
         cuts.sort()
     }
 
-    /// How many there are.
+    /// The number of times.
     public var count: Int { values.count + cuts.count }
-    /// How many of them ended with a kill.
+    /// The number of times that a kill ended.
     public var cutCount: Int { cuts.count }
-    /// The longest; nil if there are none.
+    /// The longest; nil if empty.
     public var maximum: Duration? { (values + cuts).max() }
 
-    /// The shortest time that this share of the times does not exceed (nearest rank); nil if there are none, or if it
-    /// is known only to be longer than the allowance of the time.
+    /// The shortest time that this share of the times does not exceed (nearest rank); nil if empty, or if it is one
+    /// that a kill cut off.
     ///
-    /// What was cut counts as longer than everything else.
+    /// Cut times count as longer than all others.
     ///
     /// - Parameter tenths: the share in tenths of a percent: 999 for the 99.9th percentile.
     public func percentile(tenths: Int) -> Duration? {
@@ -53,9 +53,9 @@ public struct TakenTimes: Hashable, Sendable {
         return rank <= sorted.count ? sorted[rank - 1] : nil
     }
 
-    /// The allowance that these times suggest: their 99.9th percentile times a margin, rounded up to two digits.
+    /// The suggested allowance: their 99.9th percentile times a margin, rounded up to two digits.
     ///
-    /// Nil if there are fewer than ``fewest``, or if the percentile is not known.
+    /// Nil if there are fewer than ``fewest``, or if the percentile is unknown.
     public func suggestion(margin: Double) -> Duration? {
         guard count >= Self.fewest, let base = percentile(tenths: 999) else { return nil }
         let product = Double(base.nanoseconds) * margin

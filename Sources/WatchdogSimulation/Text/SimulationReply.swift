@@ -3,7 +3,7 @@
 import WatchdogBase
 import WatchdogPolicy
 
-/// A simulation as `--json` prints it; times are microseconds.
+/// The JSON object of `--json`; times are in microseconds.
 public struct SimulationReply: Encodable, Sendable {
     private struct Trace: Encodable {
         let file: String
@@ -61,7 +61,7 @@ public struct SimulationReply: Encodable, Sendable {
     private let unjudged: [String]
     private let notes: [String]
 
-    /// Creates the object.
+    /// Creates the object; the margin is the one of the simulation.
     public init(_ simulation: Simulation, margin: Double) {
         app = simulation.app
         isEnforced = simulation.isEnforced

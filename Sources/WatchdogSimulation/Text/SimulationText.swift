@@ -3,15 +3,15 @@
 public import WatchdogBase
 import WatchdogPolicy
 
-/// The text of `watchdogd simulate`: what the app's allowances would have done, how long it takes, and what others
-/// would do.
+/// The text of `watchdogd simulate`: the effect of the app's allowances, the app's times, and the effect of other
+/// lengths.
 public struct SimulationText: Sendable {
-    /// How many incidents of a kind are listed.
+    /// The maximum number of incidents of a kind to list.
     private static let incidentLimit = 10
 
     /// The terminal's width.
     public var columns: Int
-    /// Whether characters beyond ASCII may be used.
+    /// Whether non-ASCII characters may be used.
     public var isUnicode: Bool
     /// Returns the reader's time zone at a time.
     public var zone: @Sendable (WallTime) -> LocalZone

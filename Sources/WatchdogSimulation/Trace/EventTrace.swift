@@ -3,9 +3,9 @@
 import WatchdogBase
 import WatchdogPolicy
 
-/// Reads what `watchdogd events --json` prints.
+/// Reads the output of `watchdogd events --json`.
 ///
-/// An event has its facts only in its sentence, with three digits.
+/// An event's facts are only in its message, with three digits.
 enum EventTrace {
     static func read(
         _ first: FlatObject, _ lines: consuming TraceReader.Lines, _ app: String
@@ -58,7 +58,7 @@ enum EventTrace {
         }
     }
 
-    /// From "ready after 312 ms (notify)"; an app that was silent has no parentheses there.
+    /// From "ready after 312 ms (notify)"; for an app that did not report it, the message has no parentheses.
     private static func source(in message: String) -> ReadinessSource {
         guard message.hasPrefix("ready after "),
             let word = message.split(separator: "(").last?.prefix(while: { $0 != ")" })
@@ -66,12 +66,12 @@ enum EventTrace {
         return ReadinessSource(rawValue: String(word)) ?? .channel
     }
 
-    /// The time span in a sentence behind these words: "1.25 s" in "main loop hung for 1.25 s".
+    /// The time span in a message after these words: "1.25 s" in "main loop hung for 1.25 s".
     private static func span(in message: String, after words: String) -> Duration? {
         guard let start = message.firstRange(of: words)?.upperBound else { return nil }
         let text = message[start...].prefix { $0.isNumber || $0.isLetter || $0 == "." || $0 == " " || $0 == "µ" }
         let parts = text.split(separator: " ")
-        // A number and its unit are one word or two; what follows is the rest of the sentence.
+        // A number and its unit are one or two words; the rest of the message follows.
         for length in [4, 2, 1] {
             if let span = try? TimeSpan.parse(parts.prefix(length).joined(separator: " ")) { return span }
         }

@@ -2,13 +2,13 @@
 
 import WatchdogBase
 
-/// The members of a JSON object whose values are words: numbers, strings, truth values.
+/// The members of a JSON object with scalar values: numbers, strings, booleans.
 ///
-/// A member of a member is named by both: `event.kind`. Lists and what lies deeper are skipped.
+/// A nested member has both names: `event.kind`. Arrays and deeper levels are skipped.
 struct FlatObject {
-    /// Why a text is not an object.
+    /// A syntax error.
     struct SyntaxError: Error {
-        /// One sentence without a period.
+        /// The error: one sentence without a period.
         let description: String
     }
 
@@ -91,7 +91,7 @@ struct FlatObject {
         return Self.text(bytes)
     }
 
-    /// A whole number, also one in a string; nil for anything else, and for one that does not fit.
+    /// A whole number, also inside a string; nil for anything else, and for one that does not fit.
     func integer(_ key: String) -> Int64? {
         switch values[key] {
         case .word(let bytes)?, .string(let bytes)?: Int64(String(decoding: bytes, as: UTF8.self))
@@ -104,11 +104,11 @@ struct FlatObject {
         return bytes.elementsEqual("true".utf8) ? true : bytes.elementsEqual("false".utf8) ? false : nil
     }
 
-    /// The text of a string; RFC 8259, section 7.
+    /// Decodes the escapes of a string; RFC 8259, section 7.
     private static func text(_ bytes: ArraySlice<UInt8>) -> String {
         guard bytes.contains(UInt8(ascii: "\\")) else { return String(decoding: bytes, as: UTF8.self) }
         var units: [UInt16] = []
-        // By scalars, because a combining mark makes one character of itself and the end of an escape.
+        // Work on scalars: a combining mark after an escape would merge with its last character.
         var rest = Substring(decoding: bytes, as: UTF8.self).unicodeScalars
         while let scalar = rest.popFirst() {
             guard scalar == "\\", let escape = rest.popFirst() else {

@@ -3,7 +3,7 @@
 import WatchdogBase
 import WatchdogPolicy
 
-/// Reads watchdogd's entries as `journalctl -o json` prints them.
+/// Reads watchdogd's entries from the output of `journalctl -o json`.
 enum JournalTrace {
     static func read(
         _ first: FlatObject, _ lines: consuming TraceReader.Lines, _ app: String
@@ -55,7 +55,7 @@ enum JournalTrace {
 }
 
 extension Duration {
-    /// A number of microseconds from a file; nil if it is negative or too large to mean anything.
+    /// Creates a duration from a file; nil if it is negative or implausibly large.
     init?(traced microseconds: Int64) {
         guard microseconds >= 0, microseconds <= TraceEvent.longest.wholeMicroseconds else { return nil }
         self = .microseconds(microseconds)
@@ -63,7 +63,7 @@ extension Duration {
 }
 
 extension TraceError {
-    /// A file without a word about the app.
+    /// The error for a file without entries about the app.
     public static func nothing(about app: String, _ others: Set<String>, in file: String) -> TraceError {
         let names = others.sorted().prefix(5).map { $0.singleLine(limit: 64) }.joined(separator: ", ")
         return TraceError(

@@ -5,9 +5,9 @@ import WatchdogPolicy
 public import WatchdogReport
 
 extension TraceBuilder {
-    /// Adds what a crash log shows: one silence of the app, from its beginning to the kill or to the answer.
+    /// Adds the silence of the app that a crash log records, from its beginning to the kill or to the answer.
     ///
-    /// One that followed from something else than time, such as failed probes, is only counted.
+    /// An incident without an exhausted time, such as failed probes, is only counted.
     ///
     /// - Returns: false if the log is not about an incident.
     public mutating func add(_ report: Report) -> Bool {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What happened to one app over some time, from one file.
+/// The events of one app over a period, from one file.
 public struct Trace: Hashable, Sendable {
-    /// What kind of file it was.
+    /// The kind of the file.
     public enum Source: String, Hashable, Sendable {
         /// `watchdogd run --trace`.
         case trace
@@ -21,7 +21,7 @@ public struct Trace: Hashable, Sendable {
 
     /// The file, as the user named it.
     public var file: String
-    /// What kind of file it was.
+    /// The kind of the file.
     public var source: Source
     /// The app's name.
     public var app: String
@@ -29,14 +29,14 @@ public struct Trace: Hashable, Sendable {
     public var startUSec: Int64?
     /// The events in order of time.
     public var events: [TraceEvent]
-    /// Whether it has every answer of the main loop; otherwise it has only the slow ones.
+    /// Whether the trace has every answer of the main loop; otherwise only the slow ones.
     public var hasAllAnswers: Bool
-    /// How many incidents it names without what led to them.
+    /// The numbers of incidents whose preceding events are missing.
     public var unjudged: [UnjudgedIncident: Int] = [:]
-    /// What was left out, as sentences without a period.
+    /// Notes about omissions, as sentences without a period.
     public var notes: [String] = []
 
-    /// Creates a trace.
+    /// Creates a trace; the events must be in order of time.
     public init(
         file: String, _ source: Source, app: String, startUSec: Int64? = nil, events: [TraceEvent] = [],
         hasAllAnswers: Bool = true
@@ -46,7 +46,7 @@ public struct Trace: Hashable, Sendable {
     }
 }
 
-/// A file that is not a trace, or a damaged one.
+/// The file is not a trace, or is damaged.
 public struct TraceError: Error, Hashable, Sendable, CustomStringConvertible {
     /// `FILE:LINE: ` and one sentence without a period.
     public let description: String

@@ -3,8 +3,8 @@
 import WatchdogBase
 public import WatchdogPolicy
 
-/// Makes a trace of what other files say, which have wall-clock times, no pings that were answered soon, and sometimes no
-/// beginning.
+/// Builds a trace from other files, which have wall-clock times, lack quickly answered pings, and sometimes lack the
+/// start of a launch.
 public struct TraceBuilder: Sendable {
     private struct Entry {
         let time: Int64
@@ -12,16 +12,16 @@ public struct TraceBuilder: Sendable {
         let kind: TraceEvent.Kind
     }
 
-    /// Nobody reads more sentences, and each new one is compared with all others.
+    /// The maximum number of notes: each new one is compared with all others, which is quadratic.
     private static let noteLimit = 100
 
     private var entries: [Entry] = []
     private var trace: Trace
-    /// When the latest process ended, and how long ago an allowance began to run out, by the order of what was added.
+    /// The end of the latest process, and the start of the latest allowance, in the order of additions.
     private var lastExit: Int64?
     private var waited: Duration = .zero
 
-    /// Starts with nothing.
+    /// Creates an empty builder.
     public init(file: String, _ source: Trace.Source, app: String) {
         trace = Trace(file: file, source, app: app, hasAllAnswers: false)
     }
@@ -38,17 +38,17 @@ public struct TraceBuilder: Sendable {
         if case .exited = kind { lastExit = time }
     }
 
-    /// Adds what an exhausted allowance shows of the app: that it did not do something for so long.
+    /// Adds the app's silence that an exhausted allowance implies.
     ///
     /// - Parameters:
-    ///   - isLate: whether the source has it only when its report is written, which is after the kill.
+    ///   - isLate: whether the source records it only when its report is written, which is after the kill.
     public mutating func add(
         incident event: WatchdogEvent, allowance: Duration, elapsed: Duration? = nil, isKill: Bool, at time: Int64,
         isLate: Bool = false
     ) {
         let elapsed = elapsed ?? allowance
         let end = isLate && isKill ? lastExit.map { min($0, time) } ?? time : time
-        // Before the end of the process, which was its consequence.
+        // Insert it before the end of the process, which was its consequence.
         if event == .sceneUpdate, isKill { insert(.unanswered(.ping, after: elapsed), at: end) }
         insert(.incident(event, allowance: allowance, elapsed: elapsed, isKill: isKill), at: end)
     }
@@ -61,7 +61,7 @@ public struct TraceBuilder: Sendable {
         entries.append(Entry(time: time, order: -1, kind: kind))
     }
 
-    /// Adds a wait for a CPU that ended now.
+    /// Adds a wait for a CPU that ended at this time.
     public mutating func add(waitFor duration: Duration, at time: Int64) {
         guard Self.isTime(time) else { return }
         add(.used(cpu: .zero, waiting: waited), at: time - duration.wholeMicroseconds)
@@ -69,17 +69,15 @@ public struct TraceBuilder: Sendable {
         add(.used(cpu: .zero, waiting: waited), at: time)
     }
 
-    /// Counts an incident of which the source has too little to judge it.
+    /// Counts an incident for which the source has too little data.
     public mutating func add(_ incident: UnjudgedIncident) { trace.unjudged[incident, default: 0] += 1 }
 
-    /// Adds a sentence about what is left out.
+    /// Adds a note about an omission.
     public mutating func note(_ sentence: String) {
         if trace.notes.count < Self.noteLimit, !trace.notes.contains(sentence) { trace.notes.append(sentence) }
     }
 
-    /// The trace.
-    ///
-    /// - Throws: ``TraceError`` if it covers more than 400 days.
+    /// Creates the trace.
     public func finish() throws(TraceError) -> Trace {
         var trace = trace
         let sorted = entries.enumerated().sorted {
@@ -95,7 +93,7 @@ public struct TraceBuilder: Sendable {
         return trace
     }
 
-    /// The same with a beginning for each launch, and a hello for each app that was pinged.
+    /// Inserts missing launch events, and a hello for each pinged launch.
     private static func begun(_ events: [TraceEvent]) -> [TraceEvent] {
         var result: [TraceEvent] = []
         var start: Int?
@@ -105,7 +103,7 @@ public struct TraceBuilder: Sendable {
                 start = result.count
                 isOver = false
             } else if isOver {
-                // What follows an end belongs to it.
+                // An incident after the end belongs to the ended process.
                 if case .incident = event.kind, start != nil { continue }
                 start = result.count
                 isOver = false

@@ -4,13 +4,13 @@ import WatchdogBase
 import WatchdogPolicy
 
 extension TraceEvent {
-    /// Why a line is not an event.
+    /// A syntax error in a line.
     struct LineError: Error {
-        /// One sentence without a period.
+        /// The error: one sentence without a period.
         let description: String
     }
 
-    /// The longest time that a trace may have: 400 days, as the launch history.
+    /// The maximum duration of a trace: 400 days, like the launch history.
     static let longest: Duration = .seconds(400 * 86_400)
 
     private static let names = [
@@ -174,7 +174,7 @@ extension Pause {
 
     fileprivate init(_ object: FlatObject) throws(TraceEvent.LineError) {
         switch object.string("by") {
-        // Nothing depends on which process it was.
+        // The tracer's process ID is irrelevant for the replay.
         case "debugger": self = .traced(by: 1)
         case "signal": self = .stopped
         case "freezer": self = .frozen
@@ -244,10 +244,10 @@ extension Duration {
 }
 
 extension String {
-    /// At most 64 characters that a terminal shows as they are.
+    /// At most 64 characters, which are safe for terminals.
     fileprivate var bounded: String { singleLine(limit: 64) }
 
-    /// RFC 8259, section 7.
+    /// The JSON string; RFC 8259, section 7.
     var quoted: String {
         var result = "\""
         for scalar in unicodeScalars {

@@ -3,9 +3,9 @@
 public import WatchdogBase
 public import WatchdogPolicy
 
-/// One line of a trace: something that happened to an app, and when.
+/// One line of a trace: an event of an app, and its time.
 public struct TraceEvent: Hashable, Sendable {
-    /// What the main loop was asked.
+    /// A request to the main loop that requires an answer.
     public enum Question: String, Hashable, Sendable, CaseIterable {
         /// A ping.
         case ping
@@ -17,47 +17,47 @@ public struct TraceEvent: Hashable, Sendable {
         case event
     }
 
-    /// How a liveness probe ended.
+    /// The end of a liveness probe.
     public enum Probe: Hashable, Sendable {
-        /// By itself.
+        /// It ended by itself.
         case ended(ProbeResult)
         /// It was cancelled after its timeout.
         case noAnswer
     }
 
-    /// What happened.
+    /// The kinds of events.
     public enum Kind: Hashable, Sendable {
         /// The program was executed; everything up to the next launch belongs to this one.
         case launched
-        /// A running process was adopted, whose launch nobody saw.
+        /// watchdogd adopted a running process whose launch it did not observe.
         case adopted
-        /// The `Watchdog` library said hello.
+        /// The `Watchdog` library sent its greeting.
         case hello
         /// The app takes part in the lifecycle.
         case joined
-        /// The app spoke on its notify socket.
+        /// The app sent a message to its notify socket.
         case notified
         /// The launch is complete.
         case ready(ReadinessSource)
-        /// The main loop answered now what it was asked this long ago.
+        /// The main loop answered a question that was sent this long ago.
         case answered(Question, after: Duration)
-        /// The main loop was asked this long ago, and the process ended without an answer.
+        /// The process ended without an answer to a question that was sent this long ago.
         case unanswered(Question, after: Duration)
-        /// `WATCHDOG=1`.
+        /// The app sent `WATCHDOG=1`.
         case pushed
-        /// `WATCHDOG_USEC`.
+        /// The app sent `WATCHDOG_USEC`.
         case pushIntervalChanged(Duration)
-        /// `WATCHDOG=trigger`.
+        /// The app sent `WATCHDOG=trigger`.
         case triggered
-        /// The app asked for more time.
+        /// The app requested more time.
         case extensionRequested(by: Duration, progress: String?)
-        /// A liveness probe that began this long ago is over.
+        /// A liveness probe that began this long ago ended.
         case probed(Probe, after: Duration)
         /// A signal stopped the main process.
         case stopped
         /// The main process was continued.
         case continued
-        /// An examination found that somebody held the process.
+        /// An examination found that the process was held from outside.
         case paused(Pause)
         /// The process is no longer held.
         case resumed
@@ -65,17 +65,17 @@ public struct TraceEvent: Hashable, Sendable {
         case overslept(Duration)
         /// The machine had been suspended for this long.
         case machineResumed(Duration)
-        /// What the app has used since its launch: CPU time, and how long its main thread waited for a CPU.
+        /// The app's usage since its launch: CPU time, and the main thread's wait for a CPU.
         case used(cpu: Duration, waiting: Duration)
-        /// An examination found that the main thread had waited this long for a CPU during the allowance.
+        /// An examination found the main thread's wait for a CPU during the allowance.
         case examined(waiting: Duration)
-        /// Somebody moved the app, or sent it an event.
+        /// A client requested a state of the app, or sent it an event.
         case requested(LifecycleRequest)
         /// A background task began.
         case taskBegan(id: UInt64, name: String)
         /// A background task ended.
         case taskEnded(id: UInt64)
-        /// The app was asked to end, or said that it was ending.
+        /// The app was requested to exit, or reported that it exits.
         case terminating(isRequested: Bool)
         /// An allowance that had run for `elapsed` was exhausted.
         case incident(WatchdogEvent, allowance: Duration, elapsed: Duration, isKill: Bool)
@@ -85,15 +85,15 @@ public struct TraceEvent: Hashable, Sendable {
 
     /// The time since the start of the trace.
     public var at: Duration
-    /// What happened.
+    /// The kind of the event.
     public var kind: Kind
 
-    /// Creates an event.
+    /// Creates an event at a time since the start of the trace.
     public init(at: Duration, _ kind: Kind) {
         (self.at, self.kind) = (at, kind)
     }
 
-    /// Whether it is an event of a machine, and not the answer to one of its effects.
+    /// Whether it is an input of the machine, and not the answer to one of its effects.
     var isInput: Bool {
         switch kind {
         case .answered, .unanswered, .probed, .paused, .resumed, .overslept, .used, .examined, .incident: false

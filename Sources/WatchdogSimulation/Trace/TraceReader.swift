@@ -2,14 +2,13 @@
 
 import WatchdogBase
 
-/// Reads a trace from the bytes of a file: what `watchdogd run --trace` writes, `journalctl -o json`, or
-/// `watchdogd events --json`.
+/// Reads a trace from a file of `watchdogd run --trace`, `journalctl -o json`, or `watchdogd events --json`.
 public enum TraceReader {
-    /// The most bytes of one line.
+    /// The maximum number of bytes of one line.
     public static let lineLimit = 64 << 10
-    /// The most lines of one file.
+    /// The maximum number of lines of one file.
     public static let lineCountLimit = 5_000_000
-    /// The most bytes of one file.
+    /// The maximum number of bytes of one file.
     public static let fileLimit = 512 << 20
 
     private static let newline = UInt8(ascii: "\n")
@@ -17,11 +16,11 @@ public enum TraceReader {
     /// Reads a file.
     ///
     /// - Parameters:
-    ///   - bytes: all of the file.
+    ///   - bytes: the whole file.
     ///   - file: its name, for errors.
-    ///   - app: the app whose history is wanted; lines about others are skipped.
-    /// - Throws: ``TraceError`` with the file and line for anything that is not a trace or is damaged. A last line without
-    ///   its end is left out, with a note: the program that wrote it was killed.
+    ///   - app: the app to read; lines about others are skipped.
+    /// - Throws: ``TraceError`` with the file and line for anything that is not a trace or is damaged. An incomplete
+    ///   last line is skipped, with a note: the writing program was killed.
     public static func read(_ bytes: [UInt8], file: String, app: String) throws(TraceError) -> Trace {
         guard bytes.count <= fileLimit else {
             throw TraceError("is longer than \(fileLimit >> 20) MiB; use a part of it", in: file)
@@ -40,7 +39,7 @@ public enum TraceReader {
     /// Reads lines about many apps, each with the name of its app and a time in microseconds since 1970.
     ///
     /// - Parameters:
-    ///   - keys: of the name and of the time.
+    ///   - keys: the keys of the name and of the time.
     ///   - each: called with every line.
     ///   - add: called with the lines of the app, and their times.
     static func history(

@@ -3,7 +3,7 @@
 public import WatchdogBase
 public import WatchdogPolicy
 
-/// Turns what happens to the machine of one launch into the lines of a trace.
+/// Converts the events of one launch's machine to the lines of a trace.
 ///
 /// Pure: the events, their effects and the time go in, lines come out.
 public struct TraceRecorder: Sendable {
@@ -13,7 +13,7 @@ public struct TraceRecorder: Sendable {
         let sent: Instant
     }
 
-    /// What a change of less than this says is not worth a line.
+    /// The minimum change of the usage that is recorded.
     private static let leastUse = Duration.milliseconds(1)
 
     private let base: Instant
@@ -34,21 +34,22 @@ public struct TraceRecorder: Sendable {
     ///   - now: an instant before the launch.
     ///   - time: microseconds since 1970 at that instant.
     public init(app: String, at now: Instant, timeUSec time: Int64) {
-        // On a whole second: the pings of a replay then fall on the same common instants as the recorded ones.
+        // Round down to a whole second, so that the pings of a replay are at the same common instants as the recorded
+        // ones.
         base = Instant(nanoseconds: now.nanoseconds - now.nanoseconds % 1_000_000_000)
         header =
             "{\"watchdogdTrace\":\(Trace.version),\"app\":\(app.quoted),"
             + "\"timeUSec\":\(max(0, time - (now - base).wholeMicroseconds))}"
     }
 
-    /// What an event and its effects mean, as lines without newlines.
+    /// Records an event and its effects; returns lines without newlines.
     public mutating func step(_ event: ProcessEvent, at now: Instant, effects: [ProcessEffect]) -> [String] {
         var kinds = kinds(of: event, at: now)
         for effect in effects { kinds += self.kinds(of: effect, for: event, at: now) }
         return lines(kinds, at: now)
     }
 
-    /// What the app has used since its launch, as a line; nothing if that has hardly changed.
+    /// Records the app's usage since its launch; returns no line if it has hardly changed.
     public mutating func used(_ use: ResourceUse, at now: Instant) -> [String] {
         if let latest, use.cpuTime - latest.cpuTime < Self.leastUse, use.runDelay - latest.runDelay < Self.leastUse {
             return []
@@ -58,7 +59,7 @@ public struct TraceRecorder: Sendable {
     }
 
     private mutating func lines(_ kinds: [TraceEvent.Kind], at now: Instant) -> [String] {
-        // A message that was read late has an earlier time than what was handled before it.
+        // A message that was read late may have an earlier time than the previous event, so keep the times ascending.
         last = max(last, now - base)
         return kinds.map { TraceEvent(at: last, $0).line }
     }
@@ -98,7 +99,7 @@ public struct TraceRecorder: Sendable {
     private mutating func kinds(of event: LifecycleEvent, at now: Instant) -> [TraceEvent.Kind] {
         switch event {
         case .joined: return [.joined]
-        // An event's payload is the app's own affair.
+        // The payload is omitted, because it may be private.
         case .requested(.event(let kind, _)): return [.requested(.event(kind: kind, payload: ""))]
         case .requested(let request): return [.requested(request)]
         case .taskBegan(let id, let name): return [.taskBegan(id: id, name: name)]
@@ -129,7 +130,7 @@ public struct TraceRecorder: Sendable {
         case .announce(.overslept(let lateness, _)), .announce(.probe(.overslept(let lateness))):
             return [.overslept(lateness)]
         case .announce(.paused(let pause)):
-            // The signal itself was an event.
+            // The stop itself was recorded as an event.
             return event == .stopped ? [] : [.paused(pause)]
         case .announce(.resumed): return event == .continued ? [] : [.resumed]
         case .announce(.probe(.failed(let missed))) where missed.last == .noAnswer:
@@ -155,7 +156,7 @@ public struct TraceRecorder: Sendable {
 
     private mutating func unanswered(at now: Instant) -> [TraceEvent.Kind] {
         defer { (pings, requests) = ([], []) }
-        // Of several pings without an answer, the first began the silence.
+        // Of several unanswered pings, the first one is the start of the silence.
         let ping = pings.first.map { TraceEvent.Kind.unanswered(.ping, after: now - $0.sent) }
         return [ping].compactMap(\.self) + requests.map { .unanswered($0.question, after: now - $0.sent) }
     }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An incident that a file names without what led to it, so that nobody can say what other allowances would have done.
+/// An incident whose preceding events are missing in the file, so that the effect of other allowances is unknown.
 public struct UnjudgedIncident: Hashable, Sendable {
-    /// What the file lacks.
+    /// The missing data.
     public enum Kind: String, CaseIterable, Hashable, Sendable {
-        /// Liveness probes had failed; the file does not have them.
+        /// Liveness probes had failed; the file does not contain them.
         case probes
-        /// Liveness probes had failed, or the app had asked for it: the file does not say which.
+        /// Liveness probes had failed, or the app had requested it; the file does not show which.
         case probesOrTrigger = "probes-or-trigger"
-        /// The app did not exit; the file does not say when it was asked to.
+        /// The app did not exit; the file does not contain the time of the request.
         case exit
         /// Background tasks were open too long, or used too much CPU time.
         case background
@@ -16,18 +16,18 @@ public struct UnjudgedIncident: Hashable, Sendable {
         case lock
     }
 
-    /// What the file lacks.
+    /// The missing data.
     public let kind: Kind
     /// Whether the app was killed.
     public let isKill: Bool
 
-    /// Creates an incident.
+    /// Creates an incident; `isKill` is false for one that was only reported.
     public init(_ kind: Kind, isKill: Bool) {
         self.kind = kind
         self.isKill = isKill
     }
 
-    /// The sentence about all of this kind in a history, without a period.
+    /// The note about all incidents of this kind in a history, without a period.
     ///
     /// - Parameter hasProbe: whether the app's file has a `Probe=`.
     func sentence(_ count: Int, hasProbe: Bool) -> String {
