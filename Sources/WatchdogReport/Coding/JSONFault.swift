@@ -2,16 +2,16 @@
 
 import WatchdogBase
 
-/// The place where a text stops being JSON (RFC 8259), or holds a number that is not an integer.
+/// The position of the first syntax error of a JSON text (RFC 8259), or of a number that is not an integer.
 struct JSONFault: Error, Equatable {
-    /// Counts from 1.
+    /// The line, from 1.
     let line: Int
-    /// How many bytes precede it.
+    /// The offset in bytes.
     let offset: Int
-    /// What is wrong.
+    /// The error.
     let what: String
 
-    /// The first fault of a text; nil when the text is JSON and all its numbers are integers.
+    /// The first fault of a text; nil if the text is JSON and all its numbers are integers.
     static func first(in bytes: [UInt8]) -> JSONFault? {
         var grammar = JSONGrammar(bytes)
         do {
@@ -25,7 +25,7 @@ struct JSONFault: Error, Equatable {
 
 /// Checks that a text's tokens form valid JSON.
 private struct JSONGrammar {
-    /// The decoder's own limit.
+    /// The nesting limit of JSONDecoder.
     private static let depthLimit = 512
 
     private let bytes: [UInt8]

@@ -9,7 +9,7 @@ package enum JSONText {
         text(value, [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes])
     }
 
-    /// The same on one line.
+    /// JSON on one line.
     package static func line(_ value: some Encodable) -> String { text(value, [.sortedKeys, .withoutEscapingSlashes]) }
 
     private static func text(_ value: some Encodable, _ formatting: JSONEncoder.OutputFormatting) -> String {

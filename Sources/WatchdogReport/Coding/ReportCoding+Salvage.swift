@@ -3,16 +3,16 @@
 import FoundationEssentials
 
 extension ReportCoding {
-    /// How many parts of one report to replace before giving up; each replacement decodes the whole report again.
+    /// The maximum number of parts of a report to replace; each replacement decodes the whole report again.
     private static func repairs(_ size: Int) -> Int { size > 1 << 20 ? 6 : 64 }
 
     /// Reads as much of a damaged report as possible.
     ///
-    /// Text that stops being JSON is cut after its last complete value. Parts with an unexpected type are left out. The
-    /// first line must be complete, and the body must have begun.
+    /// Text is cut at the first syntax error, after its last complete value. Parts with an unexpected type are omitted.
+    /// The first line must be complete, and the body must have begun.
     ///
-    /// - Returns: the report and its faults; the list is empty for an intact report.
-    /// - Throws: ``ReportCodingError`` when there is nothing to show.
+    /// - Returns: the report and its defects; none for an intact report.
+    /// - Throws: ``ReportCodingError`` if nothing can be shown.
     public static func salvage(_ bytes: [UInt8]) throws(ReportCodingError) -> (report: Report, faults: [String]) {
         let original: ReportCodingError
         do {
@@ -43,7 +43,7 @@ extension ReportCoding {
                 return (Report(metadata: metadata, body: body), faults)
             } catch let error as DecodingError {
                 faults.append("\(ReportCodingError(error, line: nil)); left out")
-                // Replace single elements first; when half the repairs are used up, replace whole lists.
+                // Replace single elements first; after half of the repairs, replace whole lists.
                 let wholeMember = repair >= limit / 2
                 guard tree.leaveOut(error.keys, wholeMember: wholeMember, defaults: defaults(metadata)) else {
                     throw original
@@ -79,10 +79,10 @@ extension DecodingError {
 }
 
 extension JSONTree {
-    /// Replaces the unreadable part: an element of a list becomes an empty one, so that the others keep their numbers;
-    /// anything else loses the whole member.
+    /// Replaces the unreadable part: an element of a list becomes empty, so that the others keep their indices;
+    /// otherwise the whole member is removed.
     ///
-    /// - Returns: false when there is nothing left to replace.
+    /// - Returns: false if nothing is left to replace.
     fileprivate mutating func leaveOut(
         _ keys: [any CodingKey], wholeMember: Bool, defaults: [String: JSONTree]
     ) -> Bool {

@@ -27,7 +27,7 @@ public enum ReportCoding {
 
     /// Decodes a report, ours or one of Apple's; unknown keys are ignored.
     ///
-    /// - Throws: ``ReportCodingError``, which names the line or key at fault.
+    /// - Throws: ``ReportCodingError``, with the line or key of the error.
     public static func decode(_ bytes: [UInt8]) throws(ReportCodingError) -> Report {
         guard bytes.count <= ReportLimits.fileBytes else { throw .tooLarge(bytes.count) }
         let metadata = try decodeMetadata(bytes)
@@ -54,7 +54,7 @@ public enum ReportCoding {
         do {
             return try JSONDecoder().decode(type, from: Data(bytes))
         } catch let error as DecodingError {
-            // JSONDecoder does not say where a text stops being JSON.
+            // JSONDecoder does not report the position of a syntax error.
             if let fault = JSONFault.first(in: Array(bytes)) {
                 throw ReportCodingError(.malformed, line: firstLine + fault.line - 1, fault.what)
             }

@@ -2,7 +2,7 @@
 
 import WatchdogBase
 
-/// Why an `.ips` file cannot be read or written.
+/// The reason why an `.ips` file cannot be read or written.
 public struct ReportCodingError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The kind of fault.
     public struct Code: Hashable, Sendable {
@@ -16,9 +16,9 @@ public struct ReportCodingError: Error, Equatable, Sendable, CustomStringConvert
 
         private let value: Value
 
-        /// Larger than 64 MiB.
+        /// The file is larger than 64 MiB.
         public static let tooLarge = Code(value: .tooLarge)
-        /// There is no first line.
+        /// The file has no first line.
         public static let empty = Code(value: .empty)
         /// The text is not JSON.
         public static let malformed = Code(value: .malformed)
@@ -30,9 +30,9 @@ public struct ReportCodingError: Error, Equatable, Sendable, CustomStringConvert
 
     /// The kind of fault.
     public let code: Code
-    /// The line at fault, counted from 1, if known.
+    /// The line of the error, from 1, if known.
     public let line: Int?
-    /// What is wrong, without a trailing period.
+    /// The error, without a trailing period.
     public let what: String
 
     init(_ code: Code, line: Int?, _ what: String) {

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How much of a captured process goes into a report, so that every written report can be read back.
+/// The limits on the parts of a captured process in a report, which ensure that every written report can be read.
 package enum ReportLimits {
     /// The largest file that is read or written.
     package static let fileBytes = 64 << 20
-    /// Threads: as many as a snapshot holds.
+    /// The number of threads, as in a snapshot.
     static let threads = 4_096
-    /// Images; a snapshot holds fewer.
+    /// The number of images; a snapshot has fewer.
     package static let images = 4_096
-    /// Frames per thread; endless recursion shows in far fewer.
+    /// The number of frames per thread; endless recursion is visible in far fewer.
     package static let framesPerThread = 512
-    /// Estimated bytes of all frames together; the rest of a report is small by comparison.
+    /// The estimated bytes of all frames together; the rest of a report is small by comparison.
     static let frameBytes = 32 << 20
-    /// Processes besides the main process.
+    /// The number of processes besides the main process.
     package static let processes = 64
-    /// Estimated bytes of all frames of these processes together.
+    /// The estimated bytes of all frames of these processes together.
     static let otherFrameBytes = 8 << 20
     /// Characters of a symbol or path; C++ template names reach tens of thousands.
     static let symbolLength = 1_024

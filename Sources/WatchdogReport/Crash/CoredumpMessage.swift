@@ -3,10 +3,10 @@
 import WatchdogBase
 public import WatchdogVerdict
 
-/// The stacks in the text of systemd-coredump's journal entry; the rest is not useful.
+/// The stacks in the text of systemd-coredump's journal entry; the rest is ignored.
 ///
 /// Its lines are `Stack trace of thread 4711:` and `#0  0x00007f9c2d6a1a7c abort (libc.so.6 + 0x27a7c)`. They contain
-/// names taken from the core and from files, so everything is bounded.
+/// untrusted names from the core and from files, so everything is bounded.
 public enum CoredumpMessage {
     private static let note = "systemd-coredump does not say how far into its function a call is: ignore the + 0."
     private static let threadLimit = ReportLimits.threads
@@ -14,7 +14,7 @@ public enum CoredumpMessage {
     private static let lineLimit = 16 << 10
     private static let frameLimit = ReportLimits.framesPerThread
 
-    /// Reads the stacks; nil when there are none.
+    /// Reads the stacks; nil if there are none.
     ///
     /// - Parameters:
     ///   - message: the text.
@@ -50,7 +50,7 @@ public enum CoredumpMessage {
     }
 
     /// Parses `#3  0x0000557e0a6d11c9 main (crasher + 0x11c9)`; a name may contain spaces and parentheses, and `n/a`
-    /// means no name.
+    /// stands for an unknown name.
     private static func frame(_ line: Substring, _ images: inout [BinaryImage]) -> Frame? {
         guard line.first == "#", line.last == ")" else { return nil }
         let rest = line.dropFirst().drop { $0.isASCIIDigit }.drop { $0 == " " }
@@ -58,7 +58,7 @@ public enum CoredumpMessage {
         guard parts.count == 2, let address = hexadecimal(parts[0]),
             let open = parts[1].firstRange(of: " (/") ?? parts[1].lastRange(of: " (")
         else { return nil }
-        // A path may contain spaces and parentheses too, but it begins with a slash.
+        // A path may contain spaces and parentheses too, but an absolute path begins with a slash.
         let start = parts[1].index(open.lowerBound, offsetBy: 2)
         let name = parts[1][..<open.lowerBound]
         let place = parts[1][start...].dropLast()

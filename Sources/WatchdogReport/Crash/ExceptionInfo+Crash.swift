@@ -5,8 +5,8 @@ import WatchdogBase
 extension ExceptionInfo {
     /// A crash in Apple's terms.
     ///
-    /// A fault raised by the processor maps to the Mach exception that it would be on Apple's systems. A signal that
-    /// was sent, as by abort(3) or kill(2), is `EXC_CRASH`. An exit has no signal.
+    /// A processor fault maps to the corresponding Mach exception. A signal that was sent, as by abort(3) or kill(2),
+    /// is `EXC_CRASH`. An exit has no signal.
     init(_ crash: CrashDetails) {
         guard let signal = crash.signal else {
             let message = crash.exitCode.map { "exited with code \($0)" }
@@ -51,7 +51,7 @@ extension ExceptionInfo {
 }
 
 extension TerminationInfo {
-    /// Who ended the process: a signal and its sender, or the process itself.
+    /// Creates the termination: a signal and its sender, or an exit of the process itself.
     init(_ crash: CrashDetails, process: Int, name: String) {
         if let signal = crash.signal {
             self.init(code: UInt64(max(0, signal)), flags: 0, namespace: "SIGNAL")

@@ -4,11 +4,11 @@ import WatchdogBase
 import WatchdogVerdict
 
 extension Verdict {
-    /// The verdict on a crash: what ended the process, and where it was.
+    /// Creates the verdict on a crash: its cause and its place.
     ///
     /// - Parameters:
-    ///   - crash: how the process ended.
-    ///   - place: the calls of the thread that got the signal; nil without a stack.
+    ///   - crash: the end of the process.
+    ///   - place: the calls of the thread that received the signal; nil without a stack.
     ///   - process: the process ID.
     init(of crash: CrashDetails, at place: CrashPlace?, process: Int) {
         let location = place?.words.map { " \($0)" } ?? ""
@@ -29,7 +29,7 @@ extension Verdict {
             self.init(
                 kind: .killed, line: "Killed by the kernel because memory was short (SIGKILL)", brief: "out of memory")
         } else if crash.senderPID == 0 {
-            // Its user has no ID in this namespace either: pid_namespaces(7).
+            // Its user is not mapped in this namespace, either: pid_namespaces(7).
             self.init(
                 kind: .killed, line: "Killed by a process outside its pid namespace, which sent \(name)\(location)",
                 brief: "\(name) from outside")
@@ -62,7 +62,7 @@ extension Verdict {
 
     /// The accessed memory address.
     ///
-    /// For other faults the address is that of the instruction, which the stack already names.
+    /// For other faults, it is the address of the instruction, which the stack already shows.
     private static func address(_ crash: CrashDetails, _ signal: Int) -> String {
         guard [SignalText.segmentation, SignalText.bus].contains(signal), let code = crash.code, code > 0 else {
             return ""
@@ -72,12 +72,12 @@ extension Verdict {
 }
 
 extension CrashDetails {
-    /// The thread that received the signal, or else the first.
+    /// The thread that received the signal, or else the first thread.
     func thread(of process: Int) -> Int { thread ?? process }
 }
 
 extension ReportBody {
-    /// The verdict under the current names; nil when this is not a crash.
+    /// The verdict under the current names; nil if this is not a crash.
     var crashVerdict: Verdict? {
         guard let crash = linux?.crash else { return nil }
         let index = threads.firstIndex { $0.id == crash.thread(of: pid) }
@@ -87,7 +87,7 @@ extension ReportBody {
 }
 
 extension Report {
-    /// Whether the process crashed because a thread's stack was used up.
+    /// Whether a stack overflow crashed the process.
     public var isStackOverflow: Bool {
         guard let crash = body.linux?.crash, let stack = stacks.first(where: { $0.id == crash.thread(of: body.pid) })
         else { return false }
@@ -104,9 +104,9 @@ extension Verdict {
     }
 }
 
-/// Where a process crashed, by the names in its code.
+/// The place of a crash, by the names in the code.
 struct CrashPlace {
-    /// The function to blame; nil when it has no name.
+    /// The function to blame; nil without a name.
     let function: String?
     /// The emphasized part of "Crashed: SIGSEGV *in memcpy, from parse_header (parse.c:12), on thread 4243*".
     let words: String?
@@ -114,17 +114,18 @@ struct CrashPlace {
     let isStackOverflow: Bool
 
     /// - Parameters:
-    ///   - stack: the stack of the thread that got the signal.
-    ///   - crash: how the process ended.
+    ///   - stack: the stack of the thread that received the signal.
+    ///   - crash: the end of the process.
     ///   - process: the process ID.
-    ///   - name: the app's name, which does not describe a thread.
+    ///   - name: the app's name, which is not shown as the name of a thread.
     init?(_ stack: ReportStack, _ crash: CrashDetails, process: Int, name: String) {
-        // A fault at the program counter itself: the thread jumped to where no code is, and its caller is to blame.
+        // A fault at the program counter itself: the thread jumped to an address without code, and the caller is to
+        // blame.
         let isAccess = [SignalText.segmentation, SignalText.bus].contains(crash.signal) && crash.code ?? 0 > 0
         let isJump = isAccess && crash.address == stack.calls.first?.address
         let calls = isJump && stack.calls.count > 1 ? Array(stack.calls.dropFirst()) : stack.calls
         guard let innermost = calls.first else { return nil }
-        // Skip code that raises a signal on purpose, and the runtime when it detected the error: it reports one with a
+        // Skip code that raises a signal on purpose, and the runtime if it detected the error, which it reports with a
         // trap.
         let isTrap = [SignalText.illegal, SignalText.trap].contains(crash.signal) && innermost.origin == .runtime
         let isRaised = isTrap || crash.code.map { $0 <= 0 } ?? (crash.signal == SignalText.abort)
@@ -137,7 +138,7 @@ struct CrashPlace {
         } else if blamed.function == nil,
             let named = calls.prefix(while: { $0 != blamed }).last(where: { $0.function != nil })
         {
-            // An offset alone says little.
+            // An offset alone is not informative, so use the named caller.
             words = "in \(named.name), from \(blamed.place)"
         }
         isStackOverflow = Self.isStackOverflow(crash, stackPointer: stack.stackPointer)
@@ -152,8 +153,8 @@ struct CrashPlace {
         self.words = words.singleLine(limit: 512)
     }
 
-    /// Accesses through the stack pointer reach no farther below it than a frame that the compiler does not probe, and the frame's
-    /// own locals lie above it.
+    /// Accesses through the stack pointer do not reach farther below it than the largest frame that the compiler does
+    /// not probe, and the frame's own locals lie above it.
     private static func isStackOverflow(_ crash: CrashDetails, stackPointer: UInt64?) -> Bool {
         guard crash.signal == SignalText.segmentation, let code = crash.code, code > 0, let address = crash.address,
             let stackPointer
@@ -177,7 +178,7 @@ struct CrashPlace {
         return way + (beginning(of: Set(others + [own]), in: calls).map { ", begun by \($0)" } ?? "")
     }
 
-    /// Who called the first of functions that call each other; nil if that is not known, or no function of the app.
+    /// The caller that started a recursion; nil if unknown, or not a function of the app.
     private static func beginning(of functions: Set<String>, in calls: [CallSite]) -> String? {
         guard let last = calls.lastIndex(where: { $0.function.map(functions.contains) ?? false }),
             calls.indices.contains(last + 1), calls[last + 1].origin == .application, calls[last + 1].function != nil

@@ -19,8 +19,8 @@ public struct CPUStatistics: Equatable, Sendable {
         self.elapsed = elapsed
     }
 
-    /// The percentage of the total CPU capacity, as in Apple's reports: real ones match 100 · time / (elapsed · number
-    /// of CPUs), rounded.
+    /// The percentage of the total CPU capacity, as in Apple's reports, which match 100 · time / (elapsed · number of
+    /// CPUs), rounded.
     func percent(_ time: Duration, processorCount: Int) -> Int {
         let capacity = elapsed * max(processorCount, 1)
         guard capacity > .zero, time > .zero else { return 0 }

@@ -4,7 +4,7 @@ import WatchdogBase
 public import WatchdogVerdict
 
 extension CapturedProcess {
-    /// Each thread with the stack that it showed most: one picture of many samples.
+    /// Creates a capture from samples: each thread has the stack that it showed most often.
     public init(mostlySeenIn samples: ProcessSamples) {
         let threads = samples.threads.compactMap { thread -> CapturedThread? in
             guard let stack = samples.mainStack(of: thread) else { return nil }
@@ -39,7 +39,7 @@ extension ProcessSamples {
 }
 
 extension IncidentFacts {
-    /// The evidence, together with what the samples add to it.
+    /// The evidence, completed by the samples.
     var judgedEvidence: HangEvidence {
         var evidence = evidence
         evidence.isSameSleep = isSameSleep
@@ -56,7 +56,7 @@ extension IncidentFacts {
         return before.number == now.number
     }
 
-    /// Corrects the main thread's times by what the kernel's counters leave out, as far as the samples show it.
+    /// Adds to the main thread's times what the kernel's counters omit, as far as the samples prove it.
     ///
     /// Call it once, when the evidence has its strain.
     public mutating func completeTimes() {
@@ -65,26 +65,26 @@ extension IncidentFacts {
         guard samples.sampleCount > 1, let delay = evidence.runDelay,
             thread.runs.allSatisfy({ samples.stacks[$0.stack].state == "R" })
         else { return }
-        // A thread that was runnable in every sample waited for a CPU whenever it had none. The kernel adds a wait only
-        // when it is over,
+        // A thread that was runnable in every sample waited for a CPU whenever it had none. The kernel counts a wait
+        // only at its end,
         let pending = max(delay, samples.duration - thread.runTime - thread.stopped)
-        // and counts what the hypervisor takes neither as running nor as waiting: rq_clock_task() in kernel/sched.
+        // and counts stolen time neither as running nor as waiting: rq_clock_task() in kernel/sched.
         evidence.runDelay = pending + min(stolenTime, max(unknownTime - pending, .zero))
     }
 
-    /// The part of the window that the kernel has not counted as running.
+    /// The part of the window, without stops by watchdogd, that the kernel has not counted as running.
     private var unknownTime: Duration {
         guard let window = evidence.window, let runTime = evidence.runTime else { return .zero }
         return window - runTime - evidence.stopped
     }
 
-    /// What the hypervisor took in the window, if it took as much before the samples as during them.
+    /// The stolen time in the window, extrapolated from the samples.
     private var stolenTime: Duration {
         guard let strain = evidence.strain, strain.window > .zero, let window = evidence.window else { return .zero }
         return strain.stolen * max(window / strain.window, 1)
     }
 
-    /// Updates what the main thread was doing from its capture, because it may have moved on since.
+    /// Updates the main thread's state from its capture, because the thread may have moved since.
     public mutating func completeEvidence(from captured: CapturedProcess?) {
         guard let thread = captured?.threads.first(where: { $0.id == mainThread ?? pid }) else { return }
         evidence.state = thread.state.first
@@ -92,8 +92,8 @@ extension IncidentFacts {
         evidence.waitChannel = thread.waitChannel
     }
 
-    /// Adds the main thread's system call from its capture, if nobody has read it before: on a busy machine, the answer
-    /// to that question can come too late.
+    /// Adds the main thread's system call from its capture if it is unknown: on a busy machine, the examination can be
+    /// too late.
     public mutating func completeCall(from captured: CapturedProcess?) {
         guard evidence.syscall == nil, let state = evidence.state, "SD".contains(state),
             let thread = captured?.threads.first(where: { $0.id == mainThread ?? pid }),

@@ -13,13 +13,13 @@ extension EvidenceStatement {
 }
 
 extension LinuxDetails {
-    /// The main thread's times in the window, as the statements of ``evidence`` give them.
+    /// The main thread's times in the window, from the statements of ``evidence``.
     package struct MainThreadTimes {
         package let running: Duration
         package let sleeping: Duration
     }
 
-    /// The name of the system call on which the verdict rests; nil if none was read.
+    /// The name of the system call on which the verdict rests; nil if unknown.
     package var mainThreadCall: String? {
         value(of: EvidenceStatement.call).map { String($0.prefix { $0 != ":" }) }
     }
@@ -29,7 +29,7 @@ extension LinuxDetails {
         MemoryMapWait.isOne(state: value(of: EvidenceStatement.state)?.first, waitChannel: mainThreadWaitChannel)
     }
 
-    /// Whether the main thread waited until somebody thaws a file system.
+    /// Whether the main thread waited for the thaw of a file system.
     package var isOnFrozenFileSystem: Bool {
         FrozenFileSystem.isAwaited(
             state: value(of: EvidenceStatement.state)?.first, waitChannel: mainThreadWaitChannel, call: mainThreadCall)
@@ -39,7 +39,7 @@ extension LinuxDetails {
 
     private func value(of what: String) -> String? { evidence.first { $0.what == what }?.value }
 
-    /// Nil when the window or one of its counters is not known.
+    /// The main thread's times; nil if the window or one of the counters is unknown.
     package var mainThreadTimes: MainThreadTimes? {
         func time(_ what: String) -> Duration? {
             guard let value = value(of: what), value.hasSuffix(" s"),
@@ -59,7 +59,7 @@ extension HangEvidence {
     ///
     /// - Parameters:
     ///   - pid: the process ID.
-    ///   - thread: the thread that runs the main loop; nil for the first one, whose ID is the process ID.
+    ///   - thread: the thread that runs the main loop; nil for the first thread, whose ID is the process ID.
     public func statements(pid: Int, thread: Int? = nil) -> [EvidenceStatement] {
         let task = "/proc/\(pid)/task/\(thread ?? pid)"
         var statements: [EvidenceStatement] = []

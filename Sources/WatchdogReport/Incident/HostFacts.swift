@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What reports say about the machine.
+/// The facts about the machine in reports.
 public struct HostFacts: Equatable, Sendable {
     /// `PRETTY_NAME` of os-release(5): `Debian GNU/Linux 12 (bookworm)`.
     public var osName: String
@@ -16,10 +16,10 @@ public struct HostFacts: Equatable, Sendable {
     public var crashReporterKey: String
     /// CPUs online.
     public var processorCount: Int
-    /// Where an orchestrator runs the app; nil if nothing says so.
+    /// The orchestrator's names for the place of the app; nil without an orchestrator.
     public var workload: WorkloadDetails?
 
-    /// Creates the facts.
+    /// Creates the facts; texts are cut when a report is built.
     public init(
         osName: String, kernelRelease: String, machineModel: String, hostName: String, uptimeSeconds: Int64,
         crashReporterKey: String, processorCount: Int, workload: WorkloadDetails? = nil

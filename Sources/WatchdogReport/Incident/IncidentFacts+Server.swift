@@ -4,7 +4,7 @@ import WatchdogBase
 import WatchdogVerdict
 
 extension IncidentFacts {
-    /// Where the wait leads, judged; that of a worker begins with the probe.
+    /// The judged trail of the wait; that of a worker starts with the probe.
     func judgedTrail(_ app: String, _ capture: CapturedProcess?) -> TrailDetails? {
         guard let server else { return trail?.judged(by: app, pid: pid, processes: others + strangers) }
         var worker = OtherProcess(pid: pid, parentPID: parentPID, name: server.name, state: evidence.state ?? "?")
@@ -18,7 +18,7 @@ extension IncidentFacts {
 }
 
 extension Verdict {
-    /// Makes the line about the main thread of a worker.
+    /// Rewrites the line for a worker's main thread.
     mutating func attribute(toWorker pid: Int) {
         for subject in ["Main thread ", "Process "] where line.hasPrefix(subject) {
             line = "Worker \(pid) " + line.dropFirst(subject.count)

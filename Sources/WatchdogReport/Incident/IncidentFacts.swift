@@ -4,9 +4,9 @@ public import WatchdogBase
 public import WatchdogPolicy
 public import WatchdogVerdict
 
-/// Everything that the supervisor knows about an incident, except the stacks.
+/// All facts about an incident except the stacks.
 public struct IncidentFacts: Equatable, Sendable {
-    /// What ran out.
+    /// The exhausted resource.
     public enum Exhaustion: String, Sendable, CaseIterable {
         /// Wall-clock time.
         case wallClock = "wall-clock"
@@ -18,13 +18,13 @@ public struct IncidentFacts: Equatable, Sendable {
         case backgroundTask = "background-task"
         /// The number of background tasks that may be open.
         case taskCount = "task-count"
-        /// Nothing: files were locked when the app was suspended.
+        /// None: files were locked when the app was suspended.
         case lockedFiles = "locked-files"
-        /// Nothing: the app itself asked to be killed (`WATCHDOG=trigger`).
+        /// None: the app itself requested the kill (`WATCHDOG=trigger`).
         case triggered
-        /// Nothing: someone requested the stacks.
+        /// None: a user requested the stacks.
         case requested
-        /// Nothing: the process ended by itself.
+        /// None: the process ended by itself.
         case ended
     }
 
@@ -46,21 +46,21 @@ public struct IncidentFacts: Equatable, Sendable {
         case suspended = "Suspended"
     }
 
-    /// What the watchdog does to the app.
+    /// The consequence of an incident.
     public enum Enforcement: String, Sendable, CaseIterable {
-        /// Kills it.
+        /// The app is killed.
         case kill
-        /// Writes the report and lets the app run on.
+        /// The report is written, and the app continues.
         case report
     }
 
     /// The outcome of the kill.
     public enum KillOutcome: Equatable, Sendable {
-        /// There was no kill.
+        /// The app was not killed.
         case none
         /// Every process of the app is confirmed gone, this long after the decision.
         case verified(after: Duration)
-        /// The signal was sent, but its effect is not known yet.
+        /// The signal was sent, but its effect is unknown.
         case unverified
         /// These processes outlived SIGKILL.
         case unkillable([Int])
@@ -70,21 +70,21 @@ public struct IncidentFacts: Equatable, Sendable {
 
     /// The incident's ID.
     public var id: IncidentID
-    /// Why the report is written.
+    /// The cause of the report.
     public var kind = ReportKind.watchdog
-    /// What the app was watched for.
+    /// The watched event.
     public var event: WatchdogEvent
-    /// Why the app is killed.
+    /// The termination code of the kill.
     public var code: TerminationCode = .ateBadFood
-    /// What ran out.
+    /// The exhausted resource.
     public var exhaustion: Exhaustion
     /// The allowance, as configured.
     public var allowance: Duration
     /// The credit for the main thread's run delay.
     public var credit: Duration = .zero
-    /// The extensions that the app asked for.
+    /// The extensions that were granted to the app.
     public var extended: Duration = .zero
-    /// How long the clock was paused.
+    /// The time for which the clock was paused.
     public var paused: Duration = .zero
     /// The time from the start of the allowance to the last examination of the process.
     public var elapsed: Duration
@@ -120,20 +120,20 @@ public struct IncidentFacts: Equatable, Sendable {
 
     // MARK: When
 
-    /// When the app was launched.
+    /// The time of the launch.
     public var launchTime: WallTime
-    /// When the report was taken.
+    /// The time of the report.
     public var captureTime: WallTime
-    /// When the app was launched, on the monotonic clock.
+    /// The time of the launch, on the monotonic clock.
     public var launchInstant: Instant
-    /// When the report was taken, on the monotonic clock.
+    /// The time of the report, on the monotonic clock.
     public var captureInstant: Instant
 
     // MARK: What was seen
 
     /// Whether the app was in the foreground.
     public var visibility: Visibility = .unknown
-    /// The visibility that the allowance was chosen for.
+    /// The visibility for which the allowance was chosen.
     public var watchdogVisibility: Visibility = .unknown
     /// Whether the app was meant to run.
     public var processState: ProcessState = .running
@@ -141,15 +141,15 @@ public struct IncidentFacts: Equatable, Sendable {
     public var cpu: CPUStatistics?
     /// The evidence behind the verdict.
     public var evidence: HangEvidence
-    /// The samples taken during the allowance; nil when there were none.
+    /// The samples taken during the allowance; nil if there were none.
     public var samples: ProcessSamples?
     /// The time from the start of the allowance to the first sample.
     public var samplesBegan: Duration = .zero
-    /// The app's own words about its state (`STATUS=`).
+    /// The app's own line about its state (`STATUS=`).
     public var status: String?
-    /// The app's own words about what it was doing (`SUMMARY=`).
+    /// The app's own line for reports (`SUMMARY=`).
     public var summary: String?
-    /// The faults that watchdogd injected into the launch so far, in its own words.
+    /// The faults that watchdogd injected into the launch so far, as descriptions.
     public var faults: [String] = []
     /// The pings of this launch.
     public var pings: PingSummary?
@@ -157,33 +157,33 @@ public struct IncidentFacts: Equatable, Sendable {
     public var log: LogDetails?
     /// The app's transitions between foreground, background and suspension.
     public var lifecycle: LifecycleDetails?
-    /// The launch as far as it got, with secrets redacted.
+    /// The launch up to the report, with secrets redacted.
     public var launch: LaunchDetails?
-    /// How the process ended, for a ``ReportKind/crash``.
+    /// The end of the process, for a ``ReportKind/crash``.
     public var crash: CrashDetails?
-    /// That it is about a worker, and not about the main process.
+    /// The worker that the report is about; nil if it is about the main process.
     public var server: ServerDetails?
-    /// Which probes failed, or what the launch waited for.
+    /// The failed probes, or the readiness for which the launch waited.
     public var missed: MissedDetails?
     /// The other processes of the app.
     public var others: [OtherProcess] = []
-    /// Where the main thread's wait leads, not judged yet; nil if it leads to no other process.
+    /// The trail of the main thread's wait, not judged yet; nil if the wait does not lead to another process.
     public var trail: TrailDetails?
-    /// The processes of others on that trail, as far as their stacks may be revealed.
+    /// The foreign processes on that trail whose stacks may be shown.
     public var strangers: [OtherProcess] = []
     /// Further notes, one sentence each.
     public var notes: [String] = []
 
     // MARK: What was done
 
-    /// What the watchdog does to the app.
+    /// The consequence of the incident.
     public var enforcement: Enforcement = .kill
     /// The outcome of the kill.
     public var kill: KillOutcome = .none
-    /// How the process ended, if the kernel reported it.
+    /// The exit status, if the kernel reported it.
     public var exitStatus: ExitStatus?
 
-    /// Creates facts from what is always known; the rest is set afterward.
+    /// Creates facts from the mandatory values; the others are set afterward.
     public init(
         id: IncidentID, event: WatchdogEvent, exhaustion: Exhaustion, allowance: Duration, elapsed: Duration,
         appName: String, pid: Int, executablePath: String, userID: Int, parentName: String, parentPID: Int,

@@ -6,7 +6,7 @@ import WatchdogVerdict
 
 /// The lines under `Application Specific Information`.
 ///
-/// The first line is the verdict. All others begin with a word and a colon, so that no text from the app can pass for
+/// The first line is the verdict. All others begin with a word and a colon, so that text from the app cannot imitate
 /// another part of the report.
 enum InformationLines {
     static func lines(

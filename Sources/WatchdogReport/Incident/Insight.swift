@@ -3,19 +3,19 @@
 import WatchdogBase
 import WatchdogVerdict
 
-/// What the stacks reveal when read together: with names, across threads, and over time.
+/// Findings from all stacks together: with names, across threads, and over time.
 struct Insight {
     let findings: [Finding]
     let stages: StackStages?
     let samples: SampleDetails?
-    /// The stacks of the threads that hold what the main thread waits for, as lines beside the verdict.
+    /// The stacks of the threads that hold what the main thread waits for, as lines below the verdict.
     let holders: [String]
 
     private static let holderFrames = 6
 
     init(_ facts: IncidentFacts, _ capture: CapturedProcess?) {
         let main = facts.mainThread ?? facts.pid
-        // What threads wait for does not explain a crash.
+        // A thread's wait is not the cause of a crash.
         let all =
             facts.crash == nil
             ? Finding.all(
@@ -47,7 +47,7 @@ struct Insight {
         }
     }
 
-    /// The app's processes; nil unless the main thread slept, because they explain nothing else.
+    /// The app's processes; nil unless the main thread slept, because only then they can be the cause.
     private static func tree(_ facts: IncidentFacts) -> Descendants? {
         guard !facts.others.isEmpty, Verdict(judging: facts.judgedEvidence).mayWaitForOthers else { return nil }
         return Descendants(main: facts.pid, others: Array(facts.others.prefix(ReportLimits.processes)))
@@ -57,7 +57,7 @@ struct Insight {
     static let holder = "Holder"
     static let other = "Other"
 
-    /// The innermost calls of a thread; nil when none are known.
+    /// The innermost calls of a thread; nil if unknown.
     static func stackLine(_ label: String, _ index: Int, _ thread: CapturedThread) -> String? {
         let calls = thread.frames.prefix { $0.trust != .scan }.filter { !$0.isInlined }
         guard !calls.isEmpty else { return nil }

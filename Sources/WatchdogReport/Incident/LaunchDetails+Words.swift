@@ -3,21 +3,21 @@
 import WatchdogBase
 
 extension LaunchDetails {
-    /// How many intervals a sentence names.
+    /// The maximum number of intervals in a sentence.
     private static let named = 4
-    /// Shorter intervals are not named, in percent of the launch.
+    /// The minimum length of a named interval, in percent of the launch.
     private static let leastPercent: Int64 = 5
 
-    /// A number from a file, limited so that calculations with it cannot overflow.
+    /// Limits a number from a file, so that calculations with it cannot overflow.
     private static func bounded(_ value: Int64) -> Int64 { min(max(value, 0), 1 << 50) }
 
     private var duration: Int64 { max(1, Self.bounded(nanoseconds)) }
 
-    /// Where the time of the launch went, from the app's own marks: `friends.json 8.10 s (41 %), photo ×5 9.70 s (49 %),
-    /// photo 6 still open`; nil if the app marked nothing that lasted.
+    /// The use of the launch's time, from the app's own marks: `friends.json 8.10 s (41 %), photo ×5 9.70 s (49 %),
+    /// photo 6 still open`; nil if the app marked no intervals.
     ///
-    /// Of the main thread's marks, or of all if that has none, it names those that lie in no other and took longest,
-    /// all of one name together, in order of time, and the innermost that was open at the end.
+    /// Of the main thread's marks, or of all if it has none, it names the longest outermost ones, with those of one
+    /// name summed up, in order of time, and the innermost one that was open at the end.
     package var spent: String? {
         let intervals = intervals
         let outer = intervals.filter { inner in !intervals.contains { $0.contains(inner) } }
@@ -40,8 +40,8 @@ extension LaunchDetails {
         return words.joined(separator: ", ")
     }
 
-    /// What took long before the app's first message, as far as the kernel recorded it: `library constructors 375 ms (16 %)`,
-    /// or what had not ended: `own constructors not finished in 1.00 s`; nil if nothing did.
+    /// The slow phases before the app's first message, as recorded by the kernel: `library constructors 375 ms (16 %)`,
+    /// or the open one: `own constructors not finished in 1.00 s`; nil without any.
     package var slowStart: String? {
         let words = phases.filter(\.isActivity).compactMap { phase -> String? in
             let length = Self.bounded(phase.nanoseconds)
@@ -62,7 +62,7 @@ extension LaunchDetails {
         }.joined(separator: ", ")
     }
 
-    /// How the first thread spent the longest phase: `on a CPU 41 %, preempted 2 %, blocked 57 %`; nil if unknown.
+    /// The first thread's use of the longest phase: `on a CPU 41 %, preempted 2 %, blocked 57 %`; nil if unknown.
     private var longestPhase: String? {
         guard let phase = phases.filter({ $0.name != "exec" }).max(by: { $0.nanoseconds < $1.nanoseconds }),
             let running = phase.runningNanoseconds, let blocked = phase.blockedNanoseconds
@@ -112,7 +112,7 @@ extension LaunchDetails {
         }
     }
 
-    /// What lasted within the launch, on the main thread if anything did.
+    /// The intervals of the launch, of the main thread only if it has any.
     private var intervals: [Interval] {
         let all = signposts.enumerated().compactMap { index, signpost -> (isMain: Bool, interval: Interval)? in
             guard let nanoseconds = signpost.nanoseconds else { return nil }
@@ -164,12 +164,12 @@ extension LaunchDetails {
 extension LaunchDetails.Phase {
     private var phase: LaunchPhaseName? { LaunchPhaseName(rawValue: name) }
 
-    /// Whether it is named after what happens in it, not after what ends it.
+    /// Whether the phase is named after its activity and not after its end.
     package var isActivity: Bool { phase?.isActivity == true }
 
     /// The name for people.
     package var title: String { phase?.title ?? name }
 
-    /// The name for people that does not need the phases before it.
+    /// The name for people outside a list of phases.
     fileprivate var fullTitle: String { phase?.fullTitle ?? "until \(name)" }
 }

@@ -5,17 +5,17 @@ public import WatchdogPolicy
 public import WatchdogVerdict
 
 extension LifecycleDetails {
-    /// How many tasks and files a report lists.
+    /// The maximum number of tasks and files in a report.
     private static let limit = 64
 
     /// The part of an app's lifecycle that goes into a report.
     ///
     /// - Parameters:
     ///   - record: the app's lifecycle.
-    ///   - incident: the incident; nil when no allowance was exhausted.
-    ///   - now: when the incident was decided.
-    ///   - launch: when the app was launched.
-    /// - Returns: nil when there is nothing to report: the app does not participate, was never suspended, and had no
+    ///   - incident: the incident; nil if no allowance was exhausted.
+    ///   - now: the time of the decision.
+    ///   - launch: the time of the launch.
+    /// - Returns: nil if there is nothing to report: the app does not participate, was never suspended, and had no
     ///   tasks.
     public init?(
         _ record: LifecycleRecord, of incident: Incident? = nil, at now: Instant, launchedAt launch: Instant
@@ -151,12 +151,12 @@ extension LifecycleDetails {
 }
 
 extension Verdict {
-    /// The verdict on an incident; what the lifecycle says takes precedence over what the main thread did.
+    /// The verdict on an incident; a cause from the lifecycle takes precedence over the main thread's state.
     ///
     /// - Parameter facts: the incident.
     public init(of facts: IncidentFacts) { self.init(of: facts, nil) }
 
-    /// The same verdict, with the stacks, which show where a process crashed.
+    /// Creates the verdict with the stacks, which show the place of a crash.
     init(of facts: IncidentFacts, _ stacks: StackInfo?) {
         if let crash = facts.crash {
             let stack = stacks?.stack(of: crash.thread(of: facts.pid), executable: facts.executablePath)

@@ -7,13 +7,13 @@ public import WatchdogVerdict
 extension Report {
     /// Builds the report of an incident.
     ///
-    /// Reads no clock, no file and no environment. It redacts secrets in arguments and environment, makes text from the
-    /// process safe for terminals, and cuts everything to what a reader accepts.
+    /// A pure function: it reads no clock, file or environment. It redacts secrets in arguments and environment, makes
+    /// text from the process safe for terminals, and cuts everything to the limits of readers.
     ///
     /// - Parameters:
-    ///   - facts: what the supervisor knows.
+    ///   - facts: the facts about the incident.
     ///   - host: the machine.
-    ///   - capture: the stacks; nil when they could not be captured, which the report then says.
+    ///   - capture: the stacks; nil if they could not be captured, which the report then states.
     public init(of facts: IncidentFacts, on host: HostFacts, capture: CapturedProcess?) {
         var facts = facts
         let appName = facts.appName.singleLine(limit: 255)
@@ -38,7 +38,7 @@ extension Report {
         var metadata = ReportMetadata(
             appName: appName, timestamp: facts.captureTime.text(fractionDigits: 2), incidentID: facts.id.description)
         metadata.appVersion = facts.appVersion?.singleLine(limit: 128) ?? ""
-        // Of the main program, as the history and the metrics have it.
+        // The build ID of the main program, as in the history and the metrics.
         let build = facts.buildVersion ?? stacks.buildID(of: path).map { String($0.prefix(8)) }
         metadata.buildVersion = build?.singleLine(limit: 128) ?? ""
         metadata.sliceUUID = stacks.images.first { $0.path == path }?.uuid ?? ImageInfo.absent.uuid

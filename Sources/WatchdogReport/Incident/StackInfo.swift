@@ -11,16 +11,16 @@ struct StackInfo {
     private(set) var buildIDs: [String?] = []
     private(set) var faultingThread = 0
     private(set) var notes: [String] = []
-    /// How much room for frames is left.
+    /// The remaining bytes for frames.
     private(set) var bytesLeft: Int
     private var absentImage: Int?
 
     /// - Parameters:
-    ///   - captured: the capture; nil when there is none. The main thread is then listed without frames, because
-    ///     readers require a faulting thread.
+    ///   - captured: the capture; nil without one. The main thread is then listed without frames, because readers
+    ///     require a faulting thread.
     ///   - main: the thread that runs the main loop.
-    ///   - state: the main thread's state, used when `captured` is nil.
-    ///   - frameBytes: how much of the file all frames together may take up.
+    ///   - state: the main thread's state, used if `captured` is nil.
+    ///   - frameBytes: the maximum size of all frames in the file.
     init(
         _ captured: CapturedProcess?, main: Int, name: String, state: Character?,
         frameBytes: Int = ReportLimits.frameBytes
@@ -46,7 +46,7 @@ struct StackInfo {
     /// - Parameter first: the process's first thread.
     init(of captured: CapturedProcess, first: Int, frameBytes: Int) {
         var captured = captured
-        // Frames beyond these are left out below.
+        // Frames beyond these are dropped below.
         let most = ReportLimits.framesPerThread
         var used: Set<Int> = []
         for thread in captured.threads.prefix(ReportLimits.threads) {
@@ -70,7 +70,7 @@ struct StackInfo {
         threads[faultingThread].threadState = nil
     }
 
-    /// The stack of a thread; nil when the thread was not captured.
+    /// The stack of a thread; nil if the thread was not captured.
     func stack(of thread: Int, executable: String) -> ReportStack? {
         threads.firstIndex { $0.id == thread }.map { index in
             ReportStack(
@@ -129,7 +129,7 @@ struct StackInfo {
         return min(text.utf8.count, ReportLimits.symbolLength * 4) * (text.utf8.allSatisfy { $0 >= 0x20 } ? 2 : 6)
     }
 
-    /// The build ID of the file with this path; nil if it has none, or frames of no thread needed it.
+    /// The build ID of the file with this path; nil if it has none, or if no frame refers to it.
     func buildID(of path: String) -> String? {
         images.firstIndex { $0.path == path }.flatMap { buildIDs[$0] }.flatMap { $0.isEmpty ? nil : $0 }
     }
@@ -165,7 +165,7 @@ struct StackInfo {
         notes.append(note)
     }
 
-    /// Lists the frames of a thread that were found by scanning; nil when there are none.
+    /// The note about a thread's frames that were found by scanning; nil without any.
     static func scanNote(_ trust: [Frame.Trust], thread: Int) -> String? {
         let scanned = trust.indices.filter { trust[$0] == .scan }
         guard !scanned.isEmpty else { return nil }
@@ -208,13 +208,13 @@ extension ImageInfo {
 }
 
 extension ThreadState {
-    /// The register names in Apple's order, which the text uses as well.
+    /// The register names in Apple's order, which the text report uses, too.
     package static let x86Names = [
         "rax", "rbx", "rcx", "rdx", "rdi", "rsi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
         "rip", "rflags", "cr2",
     ]
 
-    /// The registers of a captured thread, possibly none; a report has no place for segment registers and the like.
+    /// Creates the registers of a captured thread, possibly none; segment registers and the like are omitted.
     init(_ registers: [String: UInt64]) {
         let known = registers.filter { Self.x86Names.contains($0.key) }
         self.init(flavor: Self.x86, registers: known.mapValues { Register(value: $0) })

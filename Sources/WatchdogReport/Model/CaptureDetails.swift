@@ -2,14 +2,14 @@
 
 public import WatchdogVerdict
 
-/// How the stacks were captured.
+/// The method and the result of a capture.
 public struct CaptureDetails: Codable, Equatable, Sendable {
     /// The method used.
     public var method: CapturedProcess.Method
-    /// Why no better method was possible.
+    /// The reason why no better method was possible.
     public var methodReason: String?
-    /// How long the process was stopped.
+    /// The time for which the process was stopped.
     public var frozenNanoseconds: UInt64
-    /// What is missing, and why.
+    /// Notes about missing data, with reasons.
     public var notes: [String]
 }

@@ -3,15 +3,15 @@
 import WatchdogBase
 public import WatchdogPolicy
 
-/// How a process ended unexpectedly, and how much is known about it.
+/// The details of an unexpected end of a process.
 public struct CrashDetails: Codable, Equatable, Sendable {
-    /// Where the stacks come from.
+    /// The source of the stacks.
     public enum StackSource: String, Codable, Sendable, CaseIterable {
         /// From a core file that the kernel wrote.
         case core
         /// From systemd-coredump's journal entry.
         case journal
-        /// There are no stacks.
+        /// No source: there are no stacks.
         case none
     }
 
@@ -21,11 +21,11 @@ public struct CrashDetails: Codable, Equatable, Sendable {
     public var signalName: String?
     /// The exit code.
     public var exitCode: Int?
-    /// Whether the process had been asked to exit.
+    /// Whether the process had been requested to exit.
     public var wasEnding: Bool
-    /// Whether the kernel says that it dumped core, to a file or a program.
+    /// Whether the kernel reported a core dump, to a file or a program.
     public var isCoreDumped: Bool
-    /// Why the signal was sent: `si_code` of sigaction(2).
+    /// The cause of the signal: `si_code` of sigaction(2).
     public var code: Int?
     /// The name of the code.
     public var codeName: String?
@@ -37,13 +37,13 @@ public struct CrashDetails: Codable, Equatable, Sendable {
     public var senderUserID: Int?
     /// The thread that received the signal.
     public var thread: Int?
-    /// How many processes of the cgroup the OOM killer has killed since the launch.
+    /// The number of the cgroup's processes that the OOM killer has killed since the launch.
     public var memoryKills: Int?
-    /// How many of them it killed shortly before the end; nil when the counter was not read shortly before.
+    /// The number of those killed shortly before the end; nil if the counter was not read shortly before.
     public var recentMemoryKills: Int?
-    /// Where the stacks come from.
+    /// The source of the stacks.
     public var stackSource: StackSource = .none
-    /// The source in words, or why there are no stacks: `from the core file /srv/core.4711`.
+    /// The source in words, or the reason why there are no stacks: `from the core file /srv/core.4711`.
     public var stacks: String
 
     /// Creates details from the wait status alone.
@@ -61,22 +61,22 @@ public struct CrashDetails: Codable, Equatable, Sendable {
         }
     }
 
-    /// Whether anything indicates a crash at all.
+    /// Whether a signal or an exit code is known.
     public var isKnown: Bool { signal != nil || exitCode != nil }
 
-    /// Whether the OOM killer killed the process; nil when it may have.
+    /// Whether the OOM killer killed the process; nil if it may have.
     package var isMemoryKill: Bool? {
         guard signal == SignalText.kill, let memoryKills, memoryKills > 0 else { return false }
         return recentMemoryKills.map { $0 > 0 }
     }
 
-    /// Records which signal it was.
+    /// Records the signal's number and name.
     public mutating func note(signal number: Int) {
         signal = number
         signalName = SignalName.of(number)
     }
 
-    /// Records what the kernel says about the signal.
+    /// Records the kernel's information about the signal.
     public mutating func note(_ info: SignalInfo) {
         guard signal == nil || signal == info.signal else { return }
         note(signal: info.signal)
@@ -88,7 +88,7 @@ public struct CrashDetails: Codable, Equatable, Sendable {
     }
 }
 
-/// Why a signal was sent: siginfo_t of sigaction(2).
+/// The kernel's information about a signal: siginfo_t of sigaction(2).
 public struct SignalInfo: Equatable, Sendable {
     /// The signal.
     public var signal: Int
@@ -110,7 +110,7 @@ public struct SignalInfo: Equatable, Sendable {
     public init(signal: Int, code: Int, union: UInt64) {
         self.signal = signal
         self.code = code
-        // SI_KERNEL, 0x80: the kernel does not know the address, for example of an access to a non-canonical one.
+        // SI_KERNEL, 0x80: the address is unknown, for example that of a non-canonical access.
         if SignalText.faults.contains(signal), (1..<0x80).contains(code) { address = union }
         // SI_USER, SI_QUEUE, SI_TKILL; signals from timers and the like have no sender.
         if [0, -1, -6].contains(code) {

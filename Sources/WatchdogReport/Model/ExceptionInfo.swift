@@ -10,7 +10,7 @@ public struct ExceptionInfo: Codable, Equatable, Sendable {
     public var codes: String?
     /// The codes as numbers.
     public var rawCodes: [UInt64]?
-    /// What happened in detail.
+    /// The details of the exception.
     public var subtype: String?
     /// An additional message.
     public var message: String?

@@ -16,7 +16,7 @@ public struct FrameInfo: Codable, Equatable, Sendable {
     public var sourceLine: Int?
     /// True for a call that the compiler inlined into the next frame.
     public var inline: Bool?
-    /// The language of a function that an interpreter runs or compiled at run time, such as `python` or `javascript`;
+    /// The language of an interpreted function, or of one compiled at run time, such as `python` or `javascript`;
     /// absent for other machine code.
     ///
     /// An interpreted frame has the offset of the interpreter's function that evaluates it, and replaces that

@@ -2,7 +2,7 @@
 
 /// One image of a report.
 public struct ImageInfo: Codable, Equatable, Sendable {
-    /// How the image was found: `P` in the process, `A` absent.
+    /// The source of the image: `P` for the process, `A` for absent.
     public var source: String
     /// `x86_64`, `arm64`.
     public var arch: String?
@@ -30,7 +30,7 @@ public struct ImageInfo: Codable, Equatable, Sendable {
         self.name = name
     }
 
-    /// The image for frames whose address lies in no image.
+    /// The image for frames outside all images.
     public static let absent = ImageInfo(
         source: "A", arch: nil, base: 0, size: 0, uuid: "00000000-0000-0000-0000-000000000000", path: nil, name: nil)
 

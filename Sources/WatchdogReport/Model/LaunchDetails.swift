@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A launch as far as it got, from the request to its end, as part of ``LinuxDetails``.
+/// A launch from the request to its end or to the report, as part of ``LinuxDetails``.
 ///
-/// All times count from the moment at which watchdogd learned that the program was executed; what the kernel recorded
-/// may begin shortly before. What the app marked is in its own words and its own times; watchdogd measured the rest.
+/// All times are relative to the moment at which watchdogd noticed the execution of the program; the kernel's own
+/// records may begin shortly before. The app chose the names and times of its marks; watchdogd measured everything
+/// else.
 public struct LaunchDetails: Codable, Equatable, Sendable {
-    /// A part of the launch between two moments that watchdogd knows.
+    /// A part of the launch between two known moments.
     public struct Phase: Codable, Equatable, Sendable {
-        /// What the phase ends with: `exec` (the program was executed), `hello` (the app's library spoke),
-        /// `first-frame` (the app showed itself), or `ready`.
+        /// The moment at the end of the phase: `exec` (the program was executed), `hello` (the app's library sent its
+        /// greeting), `first-frame` (the app drew its first frame), or `ready`.
         ///
-        /// If the kernel recorded the start of the program, also what happens in it: `mapping`, `relocation`,
+        /// If the kernel recorded the start of the program, also its activities: `mapping`, `relocation`,
         /// `library-constructors` and `own-constructors`, in this order after `exec`.
         public var name: String
-        /// When it began; negative before `execve`.
+        /// The start of the phase; negative before `execve`.
         public var startNanoseconds: Int64
-        /// How long it lasted, or had lasted at the end of the launch.
+        /// The duration of the phase, up to the end of the launch if it is open.
         public var nanoseconds: Int64
-        /// Whether the launch ended within it.
+        /// Whether the launch ended in this phase.
         public var isOpen: Bool
-        /// How long the process's first thread was on a CPU; nil if unknown.
+        /// The time for which the process's first thread ran on a CPU; nil if unknown.
         public var runningNanoseconds: Int64?
-        /// How long another thread had the CPU that it wanted; nil if unknown.
+        /// The time for which it was preempted; nil if unknown.
         public var preemptedNanoseconds: Int64?
-        /// How long it was blocked, or waited for a CPU after that; nil if unknown.
+        /// The time for which it was blocked, or waited for a CPU after that; nil if unknown.
         public var blockedNanoseconds: Int64?
 
         /// Creates a phase.
@@ -47,13 +48,13 @@ public struct LaunchDetails: Codable, Equatable, Sendable {
         public var name: String
         /// The category, chosen by the app.
         public var category: String
-        /// When it began.
+        /// The start.
         public var startNanoseconds: Int64
-        /// How long it lasted, or had lasted at the end of the launch; nil for an event.
+        /// The duration, up to the end of the launch if it is open; nil for an event.
         public var nanoseconds: Int64?
-        /// Whether it had not ended.
+        /// Whether the interval had not ended.
         public var isOpen: Bool
-        /// Whether it was set on the thread of the main loop.
+        /// Whether the mark was set on the thread of the main loop.
         public var isOnMainThread: Bool
 
         /// Creates a signpost.
@@ -70,15 +71,15 @@ public struct LaunchDetails: Codable, Equatable, Sendable {
         }
     }
 
-    /// A task that extends what is measured as the launch.
+    /// A task that extends the measured launch.
     public struct Task: Codable, Equatable, Sendable {
         /// The name, chosen by the app.
         public var name: String
-        /// When it began.
+        /// The start.
         public var startNanoseconds: Int64
-        /// How long it lasted, or had lasted when the report was taken.
+        /// The duration, up to the report if it is open.
         public var nanoseconds: Int64
-        /// Whether it had not ended.
+        /// Whether the task had not ended.
         public var isOpen: Bool
 
         /// Creates a task.
@@ -92,21 +93,21 @@ public struct LaunchDetails: Codable, Equatable, Sendable {
 
     /// Whether the app became ready.
     public var isReady: Bool
-    /// From `execve` until ready, or until the launch was decided or ended otherwise.
+    /// The time from `execve` until ready, or until another end of the launch.
     public var nanoseconds: Int64
     /// The phases in order of time.
     public var phases: [Phase]
-    /// When the app showed its first frame.
+    /// The time of the first frame.
     public var firstFrameNanoseconds: Int64?
-    /// When the app said that it does what it was launched for.
+    /// The time at which the app reported that it does its actual work.
     public var usefulNanoseconds: Int64?
-    /// What the app marked, in order of time; the latest are left out over a limit.
+    /// The app's marks, in order of time; beyond a limit, the latest are dropped.
     public var signposts: [Signpost]
     /// The tasks that extend the launch.
     public var tasks: [Task]
-    /// Marks that were lost or left out; nil if there were none.
+    /// The number of lost or dropped marks; nil if zero.
     public var lostMarks: Int?
-    /// Why the kernel did not record the start of the program; nil if it did, or was not asked to.
+    /// The reason why the kernel did not record the start of the program; nil if it did, or if that was off.
     public var unrecorded: String?
 
     /// Creates details.

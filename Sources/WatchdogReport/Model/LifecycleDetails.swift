@@ -6,7 +6,7 @@ public struct LifecycleDetails: Codable, Equatable, Sendable {
     public struct Task: Codable, Equatable, Sendable {
         /// The task's name, chosen by the app.
         public var name: String
-        /// How long it had been open.
+        /// The time for which it had been open.
         public var ageNanoseconds: Int64
 
         /// Creates a task.
@@ -22,7 +22,7 @@ public struct LifecycleDetails: Codable, Equatable, Sendable {
         public var path: String
         /// `flock`, `fcntl`, `fcntl (open file)` or `SQLite`.
         public var kind: String
-        /// Whether the lock keeps everyone else from reading the file.
+        /// Whether the lock also excludes readers.
         public var isExclusive: Bool
         /// The process that holds the lock.
         public var pid: Int
@@ -40,7 +40,7 @@ public struct LifecycleDetails: Codable, Equatable, Sendable {
     public struct Moment: Codable, Equatable, Sendable {
         /// The state: `launching`, `foreground`, `inactive`, `background`, `suspended` or `terminating`.
         public var state: String
-        /// When the state began, counted from the launch.
+        /// The start of the state, relative to the launch.
         public var nanoseconds: Int64
 
         /// Creates a moment.
@@ -52,15 +52,15 @@ public struct LifecycleDetails: Codable, Equatable, Sendable {
 
     /// The app's protocol mistakes.
     public struct Mistakes: Codable, Equatable, Sendable {
-        /// Answers to states that the app had already left.
+        /// The number of answers to states that the app had already left.
         public var statesOutOfOrder: Int
-        /// Answers to states that watchdogd never requested.
+        /// The number of answers to states that watchdogd never requested.
         public var unknownStates: Int
-        /// Answers to events that were never sent or that were already answered.
+        /// The number of answers to events that were never sent or were already answered.
         public var unknownEvents: Int
-        /// Ends of tasks that were not open.
+        /// The number of ends of tasks that were not open.
         public var unknownTasks: Int
-        /// Beginnings of tasks with the number of an open task.
+        /// The number of beginnings of tasks with the number of an open task.
         public var repeatedTasks: Int
 
         /// Creates the counts.
@@ -75,23 +75,23 @@ public struct LifecycleDetails: Codable, Equatable, Sendable {
         }
     }
 
-    /// The cause of the incident in one line; nil when the lifecycle did not cause it.
+    /// The cause of the incident in one line; nil if the lifecycle did not cause it.
     public var cause: String?
     /// The cause in a few words.
     public var brief: String?
     /// The open tasks, oldest first; at most 64 are kept.
     public var openTasks: [Task]
-    /// How many tasks were open.
+    /// The number of open tasks.
     public var openTaskCount: Int
     /// The files that were locked at suspension.
     public var lockedFiles: [Lock]
     /// The latest states, in order.
     public var history: [Moment]
-    /// The app's protocol mistakes; nil when there were none.
+    /// The app's protocol mistakes; nil without any.
     public var mistakes: Mistakes?
-    /// How often the app was resumed from suspension.
+    /// The number of resumes from suspension.
     public var resumeCount: Int
-    /// How long the slowest of these took.
+    /// The duration of the slowest resume.
     public var slowestResumeNanoseconds: Int64?
 
     /// Creates details.

@@ -4,17 +4,17 @@ import WatchdogBase
 
 /// The last lines that the app printed.
 public struct LogDetails: Codable, Equatable, Sendable {
-    /// Where the lines were read from.
+    /// The source of the lines.
     public enum Source: String, Codable, Sendable {
         /// From the journal.
         case journal
-        /// From the file that the app printed to.
+        /// From the file to which the app printed.
         case file
     }
 
     /// One line.
     public struct Line: Codable, Equatable, Sendable {
-        /// When the line was printed, in microseconds since 1970; absent when unknown.
+        /// The time of the line, in microseconds since 1970; absent if unknown.
         public var microseconds: Int64?
         /// The text, with secrets redacted and safe for a terminal.
         public var text: String
@@ -26,7 +26,7 @@ public struct LogDetails: Codable, Equatable, Sendable {
         }
     }
 
-    /// Where the lines were read from.
+    /// The source of the lines.
     public var source: Source
     /// The lines, oldest first.
     public var lines: [Line]
@@ -39,7 +39,7 @@ public struct LogDetails: Codable, Equatable, Sendable {
 }
 
 extension LogDetails {
-    /// The same lines with secrets redacted, safe for terminals, and cut to what a report holds.
+    /// A copy with secrets redacted, safe for terminals, and cut to the report's limits.
     func sanitized() -> LogDetails {
         let last = lines.suffix(ReportLimits.logLines)
         let texts = Redaction.lines(last.map(\.text))
@@ -51,7 +51,7 @@ extension LogDetails {
         )
     }
 
-    /// The lines as a report shows them, each after a time or a bar, so that no line from the app can pass for another
+    /// The lines for the text report, each after a time or a bar, so that a line from the app cannot imitate another
     /// part of the report.
     package func shown(utcOffset: Int32) -> [(time: String?, text: String)] {
         lines.map { line in

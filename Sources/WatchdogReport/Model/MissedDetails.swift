@@ -2,9 +2,9 @@
 
 import WatchdogBase
 
-/// How it was detected that the app did not do what it was watched for.
+/// The evidence that the app missed its obligation.
 public struct MissedDetails: Codable, Hashable, Sendable {
-    /// What was missed.
+    /// The kind of the obligation.
     public enum Kind: String, Codable, Sendable, CaseIterable {
         /// Answers to liveness probes.
         case probe
@@ -12,25 +12,26 @@ public struct MissedDetails: Codable, Hashable, Sendable {
         case readiness
     }
 
-    /// What was missed.
+    /// The kind of the obligation.
     public var kind: Kind
-    /// What was probed or waited for, as users write it: `tcp:localhost:6379`, `listen:8080`, `READY=1`.
+    /// The target of the probe or the readiness, in the syntax of app files: `tcp:localhost:6379`, `listen:8080`,
+    /// `READY=1`.
     public var target: String
-    /// Why the last probe failed; nil when no answer came, and for readiness.
+    /// The reason why the last probe failed; nil without an answer, and for readiness.
     public var failure: String?
-    /// How many probes in a row failed; nil for readiness.
+    /// The number of consecutive failed probes; nil for readiness.
     public var count: Int?
 
-    /// The failed probes, oldest first; nil if their times are not known, and for readiness.
+    /// The failed probes, oldest first; nil if their times are unknown, and for readiness.
     public private(set) var failures: [Failure]?
 
     /// A probe that failed.
     public struct Failure: Codable, Hashable, Sendable {
         /// The time from its start to the report, in nanoseconds.
         public let sinceNanoseconds: Int64
-        /// How long it took, in nanoseconds.
+        /// The duration, in nanoseconds.
         public let durationNanoseconds: Int64
-        /// Why it failed; nil when no answer came.
+        /// The reason of the failure; nil without an answer.
         public let reason: String?
 
         /// Creates a failure; secrets in the reason are redacted.
@@ -41,15 +42,15 @@ public struct MissedDetails: Codable, Hashable, Sendable {
         }
     }
 
-    /// How many failures a report has at most.
+    /// The maximum number of failures in a report.
     package static let mostFailures = 32
 
-    /// Adds the times of the failures; the newest count.
+    /// Adds the times of the failures; beyond the limit, keeps the newest.
     package mutating func add(_ failures: [Failure]) {
         self.failures = failures.isEmpty ? nil : Array(failures.suffix(Self.mostFailures))
     }
 
-    /// `failed 7.00 s, 4.00 s and 1.00 s before the stacks were captured`; nil if no times are known.
+    /// `failed 7.00 s, 4.00 s and 1.00 s before the stacks were captured`; nil without times.
     package var times: String? {
         guard let failures, let last = failures.last else { return nil }
         let shown = failures.suffix(5)

@@ -6,7 +6,7 @@ public struct OSVersion: Codable, Equatable, Sendable {
     public var train: String
     /// The build; in our reports the kernel release.
     public var build: String
-    /// `User`.
+    /// The type of the release; `User` in our reports.
     public var releaseType: String?
     /// Whether the system is that of a phone or a watch.
     public var isEmbedded: Bool?

@@ -2,15 +2,15 @@
 
 /// The pings of one launch.
 public struct PingSummary: Codable, Equatable, Sendable {
-    /// How many pings were sent.
+    /// The number of sent pings.
     public var sent: Int
-    /// How many pings the main loop answered.
+    /// The number of pings that the main loop answered.
     public var answered: Int
-    /// The time from the last answer to the report, in nanoseconds; nil when there was none.
+    /// The time from the last answer to the report, in nanoseconds; nil without one.
     public var sinceLastAnswerNanoseconds: Int64?
-    /// The time from the last ping to the report, in nanoseconds; nil when there was none or the time is unknown.
+    /// The time from the last ping to the report, in nanoseconds; nil without one, or if the time is unknown.
     public var sinceLastPingNanoseconds: Int64?
-    /// The slowest answer, in nanoseconds; nil when there was none.
+    /// The time of the slowest answer, in nanoseconds; nil without one.
     public var slowestNanoseconds: Int64?
 
     /// Creates the values.

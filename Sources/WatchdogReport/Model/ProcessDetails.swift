@@ -9,21 +9,21 @@ public struct ProcessDetails: Codable, Equatable, Sendable {
     public var pid: Int
     /// The ID of the parent process.
     public var parentPid: Int
-    /// The name that the process gave itself.
+    /// The name of the process (`comm`), which it can set.
     public var name: String
     /// The letter of its first thread's state, before it was stopped.
     public var state: String
     /// The arguments, with secrets redacted; empty if they were not read.
     public var commandLine: [String]
-    /// What its first thread waits for, what the holder waits for, and so on; nil when nothing is known.
+    /// The wait of its first thread, the wait of the holder, and so on; nil if unknown.
     public var waits: [WaitDetails]?
-    /// How the stacks were captured; nil when they were not.
+    /// The method of the capture; nil without stacks.
     public var capture: CaptureDetails?
-    /// Why there are no stacks.
+    /// The reason why there are no stacks; nil if there are.
     public var failure: String?
     /// All threads, the first one first.
     public var threads: [ThreadInfo]
-    /// What the kernel says about each thread, in the order of ``threads``.
+    /// The kernel's facts about each thread, in the order of ``threads``.
     public var threadDetails: [ThreadDetails]
     /// The images that frames refer to.
     public var usedImages: [ImageInfo]

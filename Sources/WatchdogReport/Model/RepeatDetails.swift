@@ -2,11 +2,11 @@
 
 public import WatchdogBase
 
-/// Later incidents of the same fault that have no report of their own.
+/// Later incidents with the same signature, which have no separate reports.
 public struct RepeatDetails: Codable, Hashable, Sendable {
-    /// How many there were.
+    /// The number of these incidents.
     public var count: Int
-    /// When the last of them was captured, in the form of ``ReportBody/captureTime``.
+    /// The capture time of the last one, in the form of ``ReportBody/captureTime``.
     public var last: String
 }
 
@@ -17,7 +17,7 @@ extension Report {
         set(RepeatDetails(count: (old?.count ?? 0) + 1, last: time.text(fractionDigits: 4)))
     }
 
-    /// Takes over the incidents that another version of this report counts.
+    /// Merges the incidents that another version of this report counts.
     public mutating func takeRepeats(of other: Report) {
         if let repeats = other.body.linux?.repeats { set(repeats) }
     }
@@ -27,7 +27,7 @@ extension Report {
         body.linux?.repeats = new
         var lines = body.applicationSpecificInformation?["watchdogd"] ?? []
         if let old { lines.removeAll { $0 == old.line } }
-        // The verdict stays the first line.
+        // Keep the verdict as the first line.
         lines.insert(new.line, at: min(1, lines.count))
         body.applicationSpecificInformation?["watchdogd"] = lines
     }

@@ -2,8 +2,8 @@
 
 /// One incident report: the two parts of an `.ips` file.
 ///
-/// The keys and their meaning are those of Apple's crash reports (bug type 309), so that tools made for them read ours;
-/// what Apple's format has no place for is in ``ReportBody/linux``. A report contains no fractions, because some of
+/// The keys and their meaning are those of Apple's crash reports (bug type 309), so that tools for them can read ours;
+/// data without a place in Apple's format is in ``ReportBody/linux``. A report contains no fractions, because some of
 /// those tools read only integers.
 ///
 /// ## Topics

@@ -34,13 +34,13 @@ public struct ReportBody: Codable, Equatable, Sendable {
 
     // MARK: Times
 
-    /// When the report was taken, with four fractional digits of a second.
+    /// The time of the report, with four fractional digits of a second.
     public var captureTime: String
-    /// When the process was launched.
+    /// The time of the launch.
     public var procLaunch: String?
     /// The launch time in clock units; in our reports nanoseconds of `CLOCK_MONOTONIC`.
     public var procStartAbsTime: Int64?
-    /// When the report was taken, in the same units.
+    /// The time of the report, in the same units.
     public var procExitAbsTime: Int64?
     /// Seconds since boot.
     public var uptime: Int64?
@@ -53,7 +53,7 @@ public struct ReportBody: Codable, Equatable, Sendable {
     public var osVersion: OSVersion?
     /// The version of a phone's modem.
     public var basebandVersion: String?
-    /// 40 hexadecimal digits that stand for the machine without naming it.
+    /// 40 hexadecimal digits that identify the machine anonymously.
     public var crashReporterKey: String?
 
     // MARK: The report
@@ -73,11 +73,11 @@ public struct ReportBody: Codable, Equatable, Sendable {
 
     /// The exception.
     public var exception: ExceptionInfo
-    /// 1 when the process was not killed, but this is the report that a kill would have left.
+    /// 1 if the process was not killed, and this is the report that a kill would have caused.
     public var isSimulated: Int?
-    /// 1 when the stacks were captured after death.
+    /// 1 if the stacks were captured after death.
     public var isCorpse: Int?
-    /// Who ended the process and why.
+    /// The cause of the process's end.
     public var termination: TerminationInfo?
     /// The memory region of the fault address, as text.
     public var vmRegionInfo: String?
@@ -99,10 +99,10 @@ public struct ReportBody: Codable, Equatable, Sendable {
     /// The faulting thread's queue or name, for older readers.
     public var legacyInfo: LegacyInfo?
 
-    /// What Apple's format has no place for; absent in foreign files.
+    /// Data without a place in Apple's format; absent in foreign files.
     public var linux: LinuxDetails?
 
-    /// Creates a body with the values that every reader requires; the rest is set afterward.
+    /// Creates a body with the values that every reader requires; the others are set afterward.
     public init(
         procName: String,
         pid: Int,

@@ -1,37 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The fields of a journal entry that carries a report, and the entries that do.
+/// The fields of a journal entry with a report, and the message IDs of such entries.
 package enum ReportEntryField {
     /// The whole `.ips` file.
     package static let data = "WATCHDOGD_REPORT_DATA"
-    /// Why ``data`` is missing.
+    /// The reason why ``data`` is missing.
     package static let omitted = "WATCHDOGD_REPORT_OMITTED"
     /// The path of the report on the machine that wrote it.
     package static let path = "WATCHDOGD_REPORT"
-    /// How many incidents without a report of their own the report counts.
+    /// The number of repeats that the report counts.
     package static let repeats = "WATCHDOGD_REPEATS"
     /// The incident's ID.
     package static let incident = "WATCHDOGD_INCIDENT"
     /// The ID of the report's signature.
     package static let signature = "WATCHDOGD_SIGNATURE"
-    /// Whose fault it is.
+    /// The party at fault.
     package static let fault = "WATCHDOGD_FAULT"
     /// The app's name.
     package static let app = "WATCHDOGD_APP"
     /// The app's version.
     package static let version = "WATCHDOGD_APP_VERSION"
-    /// The main process.
+    /// The ID of the main process.
     package static let pid = "WATCHDOGD_PID"
-    /// What the app was watched for.
+    /// The watched event.
     package static let event = "WATCHDOGD_EVENT"
     /// The verdict's line.
     package static let verdict = "WATCHDOGD_VERDICT"
     /// The verdict's kind.
     package static let verdictKind = "WATCHDOGD_VERDICT_KIND"
-    /// Which message it is.
+    /// The kind of the message.
     package static let kind = "WATCHDOGD_KIND"
 
-    /// The most bytes of a report that an entry carries: larger fields make collectors fail.
+    /// The maximum size of a report in an entry: larger fields make log collectors fail.
     package static let dataLimit = 1 << 20
 
     /// `MESSAGE_ID` of the kinds `killed`, `reported`, `crashed` and `hangReported`, which announce reports.

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The first line of an `.ips` file: what a list shows, and what tells readers how to read the rest.
+/// The first line of an `.ips` file: the values for lists, and the type of the body.
 public struct ReportMetadata: Codable, Equatable, Sendable {
-    /// What a list shows and Apple has no key for.
+    /// Values for lists without a key in Apple's format.
     public struct Linux: Codable, Equatable, Sendable {
         /// The process ID.
         public var pid: Int
-        /// What the app was watched for.
+        /// The watched event.
         public var event: String
         /// The verdict in a few words.
         public var verdict: String
-        /// Who does not move and why, in a person's words; nil in reports that know no more than the verdict.
+        /// The hung party and the cause, in plain words; nil if no more than the verdict is known.
         public var culprit: String?
 
         /// Creates the part from its values, without a culprit.
@@ -23,7 +23,7 @@ public struct ReportMetadata: Codable, Equatable, Sendable {
 
     /// The name of the app.
     public var appName: String
-    /// When the report was taken, with two fractional digits of a second.
+    /// The time of the report, with two fractional digits of a second.
     public var timestamp: String
     /// The app version, or empty.
     public var appVersion: String?
@@ -31,7 +31,7 @@ public struct ReportMetadata: Codable, Equatable, Sendable {
     public var buildVersion: String?
     /// The UUID of the executable.
     public var sliceUUID: String?
-    /// Apple's platform number; absent in our reports, because none stands for Linux.
+    /// Apple's platform number; absent in our reports, because there is none for Linux.
     public var platform: Int?
     /// The bundle identifier; in our reports the app's name.
     public var bundleID: String?
@@ -41,7 +41,7 @@ public struct ReportMetadata: Codable, Equatable, Sendable {
     public var isFirstParty: Int?
     /// `309`, a crash report in JSON.
     ///
-    /// A string: readers do not recognize it as a number.
+    /// It is a string, because readers do not accept a number.
     public var bugType: String
     /// The name and build of the operating system.
     public var osVersion: String?
@@ -51,13 +51,13 @@ public struct ReportMetadata: Codable, Equatable, Sendable {
     public var name: String?
     /// The incident's UUID.
     public var incidentID: String
-    /// What Apple has no key for; absent in foreign files.
+    /// Values without a key in Apple's format; absent in foreign files.
     public var linux: Linux?
 
     /// Apple's bug type for a crash report with a JSON body.
     public static let crash = "309"
 
-    /// Creates metadata with the values that every reader requires; the rest is set afterward.
+    /// Creates metadata with the values that every reader requires; the others are set afterward.
     public init(appName: String, timestamp: String, incidentID: String, bugType: String = crash) {
         self.appName = appName
         self.timestamp = timestamp

@@ -3,13 +3,13 @@
 import WatchdogBase
 import WatchdogVerdict
 
-/// The main thread's call tree over the samples that were taken while it did not answer.
+/// The main thread's call tree over the samples from the time in which it did not answer.
 public struct SampleDetails: Codable, Equatable, Sendable {
     /// A call and the number of samples that showed it.
     public struct Call: Codable, Equatable, Sendable {
         /// The number of enclosing calls.
         public var depth: Int
-        /// The function, or, in brackets, where the thread was.
+        /// The function, or, in brackets, the thread's position.
         public var function: String
         /// The name of the image.
         public var image: String?
@@ -29,15 +29,15 @@ public struct SampleDetails: Codable, Equatable, Sendable {
         public var stack: Int
     }
 
-    /// What a sample showed.
+    /// A distinct stack of a sample.
     public struct Stack: Codable, Equatable, Sendable {
         /// The letter of the thread's state; `R` means on a CPU or waiting for one.
         public var state: String
-        /// Where the thread was: `blocked in futex`.
+        /// The thread's position: `blocked in futex`.
         public var place: String
     }
 
-    /// How many calls are kept.
+    /// The maximum number of calls to keep.
     private static let limit = 512
     private static let spanLimit = 512
     private static let stackLimit = 256
@@ -49,14 +49,14 @@ public struct SampleDetails: Codable, Equatable, Sendable {
     public var beganNanoseconds: Int64?
     /// The samples in chronological order, as many as fit; nil in the same reports.
     public var spans: [Span]?
-    /// What the samples showed; each entry has different calls or another state; nil in the same reports.
+    /// The distinct stacks of the samples, by calls and state; nil in the same reports.
     public var stacks: [Stack]?
     /// The average time between two samples.
     public var intervalNanoseconds: Int64
     /// The call tree, outermost call first, the heaviest of each level first.
     public var calls: [Call]
 
-    /// Builds the call tree of a thread; nil when no sample shows the thread.
+    /// Builds the call tree of a thread; nil if no sample shows the thread.
     init?(_ samples: ProcessSamples, main: Int, began: Duration) {
         guard let thread = samples.threads.first(where: { $0.id == main }) else { return nil }
         let tree = CallTree(of: thread, in: samples)

@@ -2,11 +2,11 @@
 
 import WatchdogBase
 
-/// That a report is about a worker: a process other than the app's main process, which should have answered a probe.
+/// The worker that a report is about: a process other than the app's main process that did not answer a probe.
 public struct ServerDetails: Codable, Hashable, Sendable {
-    /// The name that the worker gave itself.
+    /// The name of the worker (`comm`), which it can set.
     public var name: String
-    /// Whether it has accepted the probe's connection; if not, it listens.
+    /// Whether it has accepted the probe's connection; otherwise, it only listens.
     public var hasAccepted: Bool
     /// The ID of the main process.
     public var mainProcess: Int

@@ -6,7 +6,7 @@ import WatchdogBase
 ///
 /// The numbers are those of x86-64 and arm64.
 package enum SignalText {
-    /// The signals that carry a fault address.
+    /// The signals with a fault address.
     static let faults: Set<Int> = [illegal, trap, bus, arithmetic, segmentation]
     package static let illegal = 4
     package static let trap = 5

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Who ended a process and why.
+/// The cause of a process's end.
 public struct TerminationInfo: Codable, Equatable, Sendable {
     /// The code in its namespace.
     public var code: UInt64
     /// Bits of the kernel's `OS_REASON_FLAG_…`.
     public var flags: Int?
-    /// Who decided: `WATCHDOG`, `SIGNAL`.
+    /// The namespace of the code: `WATCHDOG`, `SIGNAL`.
     public var namespace: String
     /// The explanation, one line each.
     public var reasons: [String]?
@@ -17,7 +17,7 @@ public struct TerminationInfo: Codable, Equatable, Sendable {
     /// The ID of that process.
     public var byPid: Int?
 
-    /// A report should be written (2), and the decision came from user space (4).
+    /// Write a report (2), and the decision came from user space (4).
     public static let watchdogFlags = 6
 
     /// Creates the values.

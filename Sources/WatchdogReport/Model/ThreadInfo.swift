@@ -8,7 +8,7 @@ public struct ThreadInfo: Codable, Equatable, Sendable {
     public var triggered: Bool?
     /// The thread's name.
     public var name: String?
-    /// The dispatch queue that the thread worked for; absent in our reports, because it cannot be read from outside.
+    /// The dispatch queue of the thread; absent in our reports, because it cannot be read from outside.
     public var queue: String?
     /// The registers; only the faulting thread has them.
     public var threadState: ThreadState?
@@ -30,7 +30,7 @@ public struct ThreadInfo: Codable, Equatable, Sendable {
 
     /// Decodes a thread.
     ///
-    /// Apple omits the frames when the stack could not be read; such a thread has none here.
+    /// Apple omits the frames if the stack could not be read; such a thread has an empty list.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         id = try container.decodeIfPresent(Int.self, forKey: .id)

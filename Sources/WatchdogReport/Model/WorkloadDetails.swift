@@ -2,7 +2,7 @@
 
 import WatchdogBase
 
-/// Where an orchestrator runs the app: what tells one of many equal containers from the others.
+/// The orchestrator's names for the place of the app, which distinguish one of many equal containers.
 public struct WorkloadDetails: Codable, Equatable, Sendable {
     /// The pod's name.
     public var podName: String?
@@ -15,11 +15,11 @@ public struct WorkloadDetails: Codable, Equatable, Sendable {
     /// The container's name within its pod.
     public var containerName: String?
 
-    /// The longest value that is kept: Kubernetes's names are DNS subdomains.
+    /// The maximum length of a value: Kubernetes's names are DNS subdomains.
     static let limit = 253
 
-    /// Reads the variables `POD_NAME`, `POD_NAMESPACE`, `POD_UID`, `NODE_NAME` and `CONTAINER_NAME`, which manifests set by
-    /// convention; nil if none of them is set to a name.
+    /// Reads the variables `POD_NAME`, `POD_NAMESPACE`, `POD_UID`, `NODE_NAME` and `CONTAINER_NAME`, which manifests
+    /// set by convention; nil if none of them is a valid name.
     ///
     /// - Parameter variable: the supervisor's environment.
     public init?(_ variable: (String) -> String?) {
@@ -51,7 +51,8 @@ public struct WorkloadDetails: Codable, Equatable, Sendable {
         return parts.compactMap(\.self).joined(separator: " · ").singleLine(limit: 1_024)
     }
 
-    /// Names, and image references, which some manifests put there; nothing that needs quoting anywhere.
+    /// Whether the text is a name or, as some manifests have it, an image reference; other characters might need
+    /// quoting.
     private static func isName(_ text: String) -> Bool {
         (1...limit).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in

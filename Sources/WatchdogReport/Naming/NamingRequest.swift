@@ -27,7 +27,7 @@ public struct NamingRequest: Codable, Equatable, Sendable {
         public var offset: UInt64
         /// An address that is certainly within the call, minus the image's base.
         public var lookup: UInt64
-        /// Whether the frame is kept even if its function only forwards to another one.
+        /// Whether the frame is innermost, and kept even if its function only forwards to another one.
         public var isInnermost: Bool
 
         /// Creates an address.
@@ -39,9 +39,9 @@ public struct NamingRequest: Codable, Equatable, Sendable {
         }
     }
 
-    /// The most addresses in one request.
+    /// The maximum number of addresses in one request.
     public static let addressLimit = 1 << 16
-    /// The most images in one request.
+    /// The maximum number of images in one request.
     public static let imageLimit = 512
 
     /// The images, in ascending order and without overlap; their files have the same indices.
@@ -55,7 +55,7 @@ public struct NamingRequest: Codable, Equatable, Sendable {
         self.addresses = addresses
     }
 
-    /// What is wrong with the request; nil for a valid one.
+    /// The defect of the request; nil for a valid one.
     public var fault: String? {
         guard images.count <= Self.imageLimit else { return "\(images.count) images" }
         guard addresses.count <= Self.addressLimit else { return "\(addresses.count) addresses" }
@@ -102,12 +102,12 @@ public struct NamingAnswer: Codable, Equatable, Sendable {
         }
     }
 
-    /// The most calls at one address: even macro-generated code inlines fewer into each other.
+    /// The maximum number of calls at one address: even macro-generated code has fewer nested inlined calls.
     public static let callLimit = 64
 
     /// The calls at each address in the order of the request, innermost first; empty for a function that only forwards.
     public var calls: [[Call]]
-    /// What is missing, and why.
+    /// Notes about missing data, with reasons.
     public var notes: [String]
 
     /// Creates an answer.
@@ -116,7 +116,7 @@ public struct NamingAnswer: Codable, Equatable, Sendable {
         self.notes = notes
     }
 
-    /// What is wrong with this answer to a request; nil for a valid one.
+    /// The defect of this answer to a request; nil for a valid one.
     public func fault(as answerTo: NamingRequest) -> String? {
         guard calls.count == answerTo.addresses.count else { return "\(calls.count) answers" }
         guard notes.count <= 1_024 else { return "\(notes.count) notes" }

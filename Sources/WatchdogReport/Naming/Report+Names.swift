@@ -31,7 +31,7 @@ extension Report {
         self.body.applicationSpecificInformation?["watchdogd"] = renewed
     }
 
-    /// Rewrites where a process crashed with the new names, if the current verdict was derived from the old ones.
+    /// Rewrites the place of a crash with the new names, if the current verdict was derived from the old ones.
     private mutating func renewVerdict(before: Report) {
         guard let old = before.body.linux?.verdict, old == before.body.crashVerdict, let new = body.crashVerdict else {
             return
@@ -58,7 +58,7 @@ extension Report {
 }
 
 extension CapturedThread {
-    /// A thread of a report with what is needed to describe it.
+    /// Creates a thread from a report, with the fields that its description needs.
     fileprivate init(_ body: ReportBody, _ index: Int) {
         let thread = body.threads[index]
         let details = body.linux?.threads

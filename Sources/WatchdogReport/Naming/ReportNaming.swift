@@ -15,20 +15,19 @@ public struct ReportNaming: Sendable {
         public let name: String
         /// The path in the process.
         public let path: String
-        /// The build ID in lower-case hexadecimal; nil when the report has none, and no file can be matched to the
-        /// image.
+        /// The build ID in lower-case hexadecimal; nil if the report has none, so that no file can be matched.
         public let buildID: String?
         /// The number of frames without a name.
         public let unnamed: Int
     }
 
-    /// How much was added.
+    /// The numbers of added names and lines.
     public struct Outcome: Equatable, Sendable {
-        /// Frames that had no name and now have one.
+        /// The number of frames that had no name and now have one.
         public internal(set) var named = 0
-        /// Frames that had a name and now have a line.
+        /// The number of frames that had a name and now have a line.
         public internal(set) var located = 0
-        /// Frames that still have no name.
+        /// The number of frames that still have no name.
         public internal(set) var unnamed = 0
 
         /// Creates an empty outcome.
@@ -105,7 +104,7 @@ public struct ReportNaming: Sendable {
         return (NamingRequest(images: images, addresses: addresses), chosen)
     }
 
-    /// The report with the names of an answer.
+    /// Adds the names of an answer to the report.
     ///
     /// - Parameters:
     ///   - answer: an answer for which ``NamingAnswer/fault(as:)`` is nil.
@@ -149,7 +148,7 @@ public struct ReportNaming: Sendable {
         return linux.threads[thread].trust
     }
 
-    /// Calls the body with each machine frame that lacks a name or a line, together with the calls inlined there.
+    /// Calls the body for each machine frame without a name or a line, together with the calls inlined there.
     private func forEachPlace(_ body: (Place, ArraySlice<FrameInfo>) -> Void) {
         func visit(_ frames: [FrameInfo], _ trust: [Frame.Trust]?, isAsynchronous: Bool) {
             for group in Self.groups(frames) where Self.lacks(frames[group]) {
@@ -181,7 +180,7 @@ public struct ReportNaming: Sendable {
     }
 
     private static func lacks(_ group: ArraySlice<FrameInfo>) -> Bool {
-        // The debug data of an interpreter knows no functions that it interprets.
+        // An interpreter's debug data does not contain the interpreted functions.
         group.last?.language == nil && (group.last?.symbol == nil || group.allSatisfy { $0.sourceFile == nil })
     }
 
@@ -208,13 +207,13 @@ public struct ReportNaming: Sendable {
     ) -> (frames: [FrameInfo], kept: [Int]) {
         var result: [FrameInfo] = []
         var kept: [Int] = []
-        // Limits only added inlined calls; those already there stay in any case.
+        // The limit applies only to added inlined calls; existing ones are kept.
         var room = max(0, ReportLimits.framesPerThread - frames.count)
         for group in Self.groups(frames) {
             let old = frames[group]
             let calls =
                 Self.lacks(old) ? place(group, in: frames, trust, isAsynchronous).flatMap { names[$0] } : nil
-            // New reports leave out functions that only forward to another one, so this one does too.
+            // New reports omit functions that only forward to another one, so remove them here, too.
             if let calls, calls.isEmpty, old.last?.symbol == nil, group.lowerBound > 0 || isAsynchronous {
                 outcome.named += 1
                 continue
@@ -242,7 +241,7 @@ public struct ReportNaming: Sendable {
         return (result + frames[rest], kept + rest)
     }
 
-    /// A call as a report stores it; computed once, no matter how many frames have this address.
+    /// The sanitized form of a call, which is computed once for all frames with this address.
     private static func safe(_ call: NamingAnswer.Call) -> NamingAnswer.Call {
         var call = call
         call.symbol = call.symbol?.singleLine(limit: ReportLimits.symbolLength)
@@ -250,7 +249,7 @@ public struct ReportNaming: Sendable {
         return call
     }
 
-    /// Deducts the size of some calls in the file from the budget for all; false when the budget does not suffice.
+    /// Deducts the size of some calls in the file from the budget for all; false if the budget does not suffice.
     private static func pay(for calls: ArraySlice<NamingAnswer.Call>, _ bytesLeft: inout Int) -> Bool {
         // JSON doubles quotes and backslashes.
         let cost = calls.reduce(0) { $0 + 300 + 2 * (($1.symbol?.utf8.count ?? 0) + ($1.sourceFile?.utf8.count ?? 0)) }

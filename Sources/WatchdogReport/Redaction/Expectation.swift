@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the preceding words say about the next one when secrets are redacted.
+/// The state of the redaction: what the preceding words imply about the next one.
 struct Expectation {
     private enum Kind {
         case nothing
@@ -29,7 +29,7 @@ struct Expectation {
     private var kind = Kind.nothing
     private var program = ""
 
-    /// - Returns: the word with its secret redacted, or nil when the preceding words say nothing about it.
+    /// - Returns: the word with its secret redacted, or nil if the preceding words imply nothing about it.
     mutating func meet(_ word: Substring) -> String? {
         if case .quoted(let quote) = kind {
             if word.contains(quote) { kind = .nothing }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Recognizes tokens of services by their prefixes, no matter what they are called.
+/// Recognizes tokens of services by their prefixes, under any name.
 enum KnownToken {
     /// The prefixes of tokens, and the minimum number of characters that follow.
     private static let beginnings: [(prefix: String, length: Int)] = [

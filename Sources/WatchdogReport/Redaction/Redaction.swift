@@ -4,8 +4,8 @@ import WatchdogBase
 
 /// Replaces likely secrets in arguments and environment with `<redacted>`.
 ///
-/// A name that sounds secret hides its value; a value that looks secret is hidden under any name. Redaction hides too
-/// much rather than too little, but it guarantees nothing: a short password under a harmless name passes.
+/// A value is redacted if its name sounds secret, or if the value itself looks secret. Redaction prefers false
+/// positives, but there is no guarantee: a short password under a harmless name is not recognized.
 public enum Redaction {
     /// The replacement for a secret.
     public static let mark = "<redacted>"
@@ -13,7 +13,7 @@ public enum Redaction {
     /// Redacts secrets in a command line; the number of arguments stays the same.
     ///
     /// A secret is `--password=x`, the argument after `--token`, `NAME=x` or `Name: x` with a name that sounds secret,
-    /// and whatever ``value(_:)`` hides.
+    /// and everything that ``value(_:)`` redacts.
     public static func arguments(_ arguments: [String]) -> [String] {
         var expectation = Expectation()
         return arguments.map { expectation.meet($0[...]) ?? value($0) }
@@ -42,8 +42,8 @@ public enum Redaction {
         }
     }
 
-    /// Redacts secrets within one text, word by word: `NAME=x` with a secret name, a header such as `Cookie: x`, what
-    /// follows `Bearer` or `--password`, the login in a URL, a private key, tokens of known services, and long
+    /// Redacts secrets within one text, word by word: `NAME=x` with a secret name, a header such as `Cookie: x`, the
+    /// word after `Bearer` or `--password`, the login in a URL, a private key, tokens of known services, and long
     /// random-looking strings.
     public static func value(_ text: String) -> String {
         if text.contains("-----BEGIN") { return mark }
@@ -60,7 +60,7 @@ public enum Redaction {
         return result
     }
 
-    /// Alternating runs of whitespace and of other characters, in order; a quoted value after `=` or `:` belongs to its
+    /// Alternating runs of whitespace and of other characters, in order; a quoted value after `=` or `:` is part of its
     /// word.
     private static func words(_ text: String) -> [Substring] {
         var words: [Substring] = []
@@ -85,7 +85,7 @@ public enum Redaction {
         return words
     }
 
-    /// - Parameter depth: the nesting level of the value; `a=b=c=…` must not exhaust the stack.
+    /// - Parameter depth: the nesting level of the value; limited, so that `a=b=c=…` cannot exhaust the stack.
     private static func redacted(_ word: Substring, depth: Int = 0) -> String {
         if word.hasPrefix("jdbc:oracle:"), let login = word.lastIndex(of: "@") { return mark + word[login...] }
         guard let scheme = word.firstRange(of: "://") else { return redactedPairs(word, depth: depth) }
@@ -105,7 +105,7 @@ public enum Redaction {
         if login == nil, let colon = rest[..<end].firstIndex(of: ":"),
             !rest[rest.index(after: colon)..<end].allSatisfy(\.isASCIIDigit)
         {
-            // What follows the colon is not a port: the slash is part of a password with an unescaped slash.
+            // The text after the colon is not a port, so it is a password with an unescaped slash.
             login = rest.lastIndex(of: "@")
         }
         guard let login else { return redactedPairs(rest, depth: depth) }

@@ -2,14 +2,14 @@
 
 /// Names whose values are secrets.
 enum SecretName {
-    /// Names that sound secret, or whose values look random, but that help to find the cause.
+    /// Names that sound secret, or whose values look random, but which are harmless and useful for diagnosis.
     static let harmless: Set<String> = ["PWD", "OLDPWD", "INVOCATION_ID", "SSH_AUTH_SOCK"]
 
     private static let parts = [
         "PASSWORD", "PASSWD", "PASSPHRASE", "PASSCODE", "PWD", "SECRET", "TOKEN", "KEY", "CREDENTIAL", "AUTH", "COOKIE",
         "DSN", "PRIVATE", "SIGNATURE", "BEARER", "JWT", "SALT", "CONNECTIONSTRING",
     ]
-    /// Words too short to be searched for inside of others.
+    /// Words that are too short for a substring search.
     private static let words: Set<String> = ["PASS", "PW", "PIN", "PSK", "SIG", "SAS", "OTP", "CRED", "CREDS"]
     private static let passes: Set<String> = ["COMPASS", "BYPASS", "TRESPASS", "OVERPASS", "UNDERPASS"]
 

@@ -3,15 +3,15 @@
 import WatchdogBase
 public import WatchdogVerdict
 
-/// One call on a stack, with everything that a reader wants to know about it.
+/// One call on a stack, with all details for a reader.
 public struct CallSite: Equatable, Sendable {
     /// The position on the stack, from 0, innermost call first.
     public let number: Int
-    /// The function; nil when it has no name.
+    /// The function; nil without a name.
     public let function: String?
     /// The offset from the function's start, in bytes.
     public let functionOffset: UInt64?
-    /// The name of the image; `???` when there is none.
+    /// The name of the image; `???` without one.
     public let image: String
     /// The offset from the image's base, in bytes.
     public let imageOffset: UInt64
@@ -21,15 +21,15 @@ public struct CallSite: Equatable, Sendable {
     public let source: String?
     /// Whether the compiler inlined the call into the next one.
     public let isInlined: Bool
-    /// The language of a function that an interpreter runs or compiled at run time, such as `python`; nil for other
-    /// machine code.
+    /// The language of an interpreted function, or of one compiled at run time, such as `python`; nil for other machine
+    /// code.
     public let language: String?
-    /// How the frame was found; nil in foreign reports.
+    /// The method that found the frame; nil in foreign reports.
     public let trust: Frame.Trust?
-    /// Whose code it is.
+    /// The owner of the code.
     public let origin: CodeOrigin
 
-    /// The function, or else the image and offset: the same in every process that runs the same file.
+    /// The function, or else the image and offset: identical in all processes that run the same file.
     public var name: String { function ?? "\(image) + \(imageOffset.hexadecimal())" }
     /// ``name``, plus the file and line if known.
     public var place: String { source.map { "\(name) (\($0))" } ?? name }
@@ -40,7 +40,7 @@ public struct CallSite: Equatable, Sendable {
     init(_ number: Int, _ frame: FrameInfo, in images: ImageOrigins, trust: Frame.Trust?) {
         let (image, origin) = images[frame.imageIndex]
         self.number = number
-        // Some demanglers leave a space when they do not know the enclosing function.
+        // Some demanglers leave a trailing space if the enclosing function is unknown.
         function = frame.symbol.map { symbol in
             String(symbol.reversed().drop { $0 == " " }.reversed())
         }

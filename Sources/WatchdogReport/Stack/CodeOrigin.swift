@@ -3,12 +3,12 @@
 import WatchdogBase
 import WatchdogVerdict
 
-/// Whose code a frame runs, according to the image's name and folder.
+/// The owner of a frame's code, according to the image's name and folder.
 public enum CodeOrigin: String, Codable, Sendable {
     /// The executable, or a file outside the system's library folders.
     case application
-    /// A system library that belongs neither to the language nor to libc, such as SQLite; an interpreter, and what is
-    /// installed for its programs.
+    /// A system library that belongs neither to the language nor to libc, such as SQLite; also an interpreter, and
+    /// packages for its programs.
     case library
     /// libc, libdispatch, a language runtime, the loader, the kernel's vDSO, program startup code, and the standard
     /// libraries of Python, JavaScript, Java, .NET, Erlang, Go, Rust and C++, even if they are in the program's own file.
@@ -35,7 +35,7 @@ public enum CodeOrigin: String, Codable, Sendable {
     /// Functions that the linker adds to every executable.
     private static let startFunctions: Set<String> = ["_start", "__libc_csu_init", "__libc_start_main", "start"]
 
-    /// What an image's path says about the code in it.
+    /// Classifies an image by its path.
     ///
     /// - Parameters:
     ///   - image: the image.
@@ -82,8 +82,8 @@ public enum CodeOrigin: String, Codable, Sendable {
         }
     }
 
-    /// Whether the function belongs to the client library, which is part of the app's file but says nothing about the
-    /// app.
+    /// Whether the function belongs to the client library, which is linked into the app's file but is not the app's own
+    /// code.
     private static func isOurs(_ symbol: String) -> Bool {
         symbol.hasPrefix("static Watchdog.") || symbol.contains(" in static Watchdog.")
     }
@@ -106,7 +106,7 @@ public enum CodeOrigin: String, Codable, Sendable {
         return interpreterNames.contains(String(bare))
     }
 
-    /// Whether a file is an extension of Python or Node.js, which they load from these folders.
+    /// Whether a file is an extension of Python or Node.js, which is loaded from these folders.
     private static func isInstalledForInterpreter(_ path: String) -> Bool {
         ["/site-packages/", "/dist-packages/", "/lib-dynload/", "/node_modules/"].contains { path.contains($0) }
     }

@@ -2,7 +2,7 @@
 
 import WatchdogVerdict
 
-/// The images of a report, each with whose code it has, which thousands of frames ask for.
+/// The images of a report with their origins, cached because thousands of frames use them.
 struct ImageOrigins {
     private let images: [(ImageInfo, CodeOrigin)]
 

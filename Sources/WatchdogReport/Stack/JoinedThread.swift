@@ -3,14 +3,14 @@
 import WatchdogBase
 public import WatchdogVerdict
 
-/// The thread for whose end another one only waits.
+/// The thread whose end another one awaits.
 ///
-/// A launcher that runs the program on a thread of its own, as Java's does, or a main thread that joins its workers, has
-/// nothing to say itself: what it waits for is what the other one does.
+/// A launcher that runs the program on another thread, like Java's, or a main thread that joins its workers, is not
+/// informative itself: the cause of its wait is the joined thread's activity.
 public struct JoinedThread: Equatable, Sendable {
     /// Its stack.
     public let stack: ReportStack
-    /// What it waits for in turn; nil if that is not known.
+    /// The wait of that thread; nil if unknown.
     public let wait: WaitDetails?
 
     /// `thread 1 (java)`, in the middle of a sentence.
@@ -18,8 +18,8 @@ public struct JoinedThread: Equatable, Sendable {
 }
 
 extension Report {
-    /// The last of the threads whose ends the faulting thread waits for, one through the other; nil if it waits for something
-    /// else, or in a circle.
+    /// The last thread in the chain of joins from the faulting thread; nil if it waits for something else, or in a
+    /// cycle.
     public var joinedThread: JoinedThread? {
         guard let linux = body.linux, linux.verdict.kind == .blocked,
             body.threads.indices.contains(body.faultingThread),
@@ -41,6 +41,6 @@ extension Report {
         return stack.calls.isEmpty ? nil : JoinedThread(stack: stack, wait: joined.wait)
     }
 
-    /// The stack that shows why the process did not move: of the thread that ``joinedThread`` names, or of the faulting one.
+    /// The stack that explains the hang: that of ``joinedThread``, or of the faulting thread.
     public var decidingStack: ReportStack? { joinedThread?.stack ?? faultingStack }
 }

@@ -2,7 +2,7 @@
 
 public import WatchdogVerdict
 
-/// A thread's stack as a reader sees it: Apple's keys combined with what Linux adds.
+/// A thread's stack for readers: Apple's keys combined with the Linux details.
 public struct ReportStack: Equatable, Sendable {
     /// The thread's index in the report.
     public let index: Int
@@ -12,7 +12,7 @@ public struct ReportStack: Equatable, Sendable {
     public let name: String?
     /// Whether the report is about this thread.
     public let isFaulting: Bool
-    /// What the kernel says about the thread; nil in foreign reports.
+    /// The kernel's facts about the thread; nil in foreign reports.
     public let details: ThreadDetails?
     /// The calls, innermost first, asynchronous callers last.
     public let calls: [CallSite]
@@ -21,7 +21,7 @@ public struct ReportStack: Equatable, Sendable {
 
     /// The app's own calls; if there are none, interpreted ones, those of packages first; or else those of libraries.
     ///
-    /// Frames found by scanning may be leftovers and count only when there is nothing else.
+    /// Frames found by scanning may be stale and are used only as a last resort.
     public var decisive: [CallSite] {
         let choices: [(CallSite) -> Bool] = [
             { $0.origin == .application }, { $0.language != nil && $0.origin == .library }, { $0.language != nil },
@@ -35,13 +35,13 @@ public struct ReportStack: Equatable, Sendable {
         return []
     }
 
-    /// Those of ``decisive`` that have names, if any has.
+    /// The calls of ``decisive`` with names; if none has one, all of them.
     public var named: [CallSite] {
         let named = decisive.filter { $0.function != nil }
         return named.isEmpty ? decisive : named
     }
 
-    /// The system call that the thread is in.
+    /// The system call in which the thread is blocked; nil outside one.
     public var systemCall: SystemCall? { SystemCall.blocking(details?.syscall) }
 
     /// `Thread 2 (downloader)`.
@@ -57,8 +57,8 @@ public struct ReportStack: Equatable, Sendable {
 
     /// - Parameters:
     ///   - index: the index of the thread.
-    ///   - thread: what Apple's keys say about it.
-    ///   - details: what Linux adds, if it is about the same thread.
+    ///   - thread: its part in Apple's keys.
+    ///   - details: its Linux details, if they are of the same thread.
     ///   - images: the images of the report.
     ///   - isFaulting: whether the report is about this thread.
     init(
@@ -98,13 +98,12 @@ extension Report {
         return body.threads.indices.map { ReportStack($0, in: body, images) }
     }
 
-    /// The stack of the thread to blame; nil when the report names none.
+    /// The stack of the thread to blame; nil if the report names none.
     public var faultingStack: ReportStack? {
         body.threads.indices.contains(body.faultingThread) ? ReportStack(body.faultingThread, in: body) : nil
     }
 
-    /// What the app was watched for; in foreign reports the event in the termination reasons, or else the exception
-    /// type.
+    /// The watched event; in foreign reports that of the termination reasons, or else the exception type.
     public var event: String {
         if let event = metadata.linux?.event ?? body.linux?.allowance.event { return event }
         let mark = "WatchdogEvent: "
