@@ -3,11 +3,11 @@
 import Glibc
 import Synchronization
 
-/// Tells which Debian package contains a file, as dpkg's database says.
+/// Finds the Debian package that contains a file, in dpkg's database.
 ///
-/// Reads at most 128 MiB, and nothing again until the database changes.
+/// Reads at most 128 MiB, and rereads only after a change of the database.
 ///
-/// Isolation: may be used from any thread. Every call may wait for the disk.
+/// Isolation: may be used from any thread. Every call may block on the disk.
 public final class DebianPackages: Sendable {
     /// A package that contains a file.
     public struct Package: Equatable, Sendable {
@@ -18,7 +18,7 @@ public final class DebianPackages: Sendable {
     }
 
     private struct Cache {
-        /// When the database was changed, in nanoseconds.
+        /// The modification time of the database, in nanoseconds.
         var time: Int64 = 0
         var packages: [String: Package?] = [:]
     }
@@ -31,7 +31,7 @@ public final class DebianPackages: Sendable {
     private let folder: String
     private let cache = Mutex(Cache())
 
-    /// Creates a reader of the database in this folder.
+    /// Creates a reader, which reads nothing before the first search.
     public init(folder: String = "/var/lib/dpkg") {
         self.folder = folder
     }
@@ -53,7 +53,7 @@ public final class DebianPackages: Sendable {
     }
 
     private func find(_ path: String) -> Package? {
-        // Where /bin is a link to /usr/bin, packages may list either.
+        // If /bin is a link to /usr/bin, packages may list either path.
         let paths = path.hasPrefix("/usr/") ? [path, String(path.dropFirst(4))] : [path]
         let lines = paths.map { "\n\($0)\n" }
         var total = 0
@@ -92,8 +92,8 @@ public final class DebianPackages: Sendable {
         return String(decoding: text.prefix(128), as: UTF8.self)
     }
 
-    /// The file between a line break and a 0, so that its first line is found like any other; nil if it is too large or
-    /// unreadable.
+    /// The file with a leading line break, so that searches also match its first line, and a trailing 0; nil if it is
+    /// too large or unreadable.
     private static func read(_ path: String) -> [UInt8]? {
         let file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard file >= 0 else { return nil }
@@ -117,7 +117,7 @@ public final class DebianPackages: Sendable {
         }
     }
 
-    /// The index of a text in bytes that end with 0; stops at the first 0.
+    /// The index of a text in 0-terminated bytes; the search stops at the first 0.
     private static func find(_ needle: String, in bytes: [UInt8]) -> Int? {
         bytes.withUnsafeBytes { haystack in
             guard haystack.last == 0, let start = haystack.baseAddress?.assumingMemoryBound(to: CChar.self),

@@ -6,18 +6,18 @@ public import WatchdogBase
 public struct KeptHang: Equatable, Sendable {
     /// The app's name.
     public var app: String
-    /// When it was over, or when it was judged.
+    /// The end of the silence, or the time of its judgement.
     public var time: WallTime
-    /// How long the main loop did not answer.
+    /// The time for which the main loop did not answer.
     public var duration: Duration
-    /// What the app was watched for, such as `scene-update`.
+    /// The watched event, such as `scene-update`.
     public var event: String
     /// Whether the app was killed for it.
     public var isFatal: Bool
-    /// What was running.
+    /// The version of the program.
     public var version: ProgramVersion
 
-    /// Creates the record of a hang.
+    /// Creates the record of a hang; times are stored in microseconds.
     public init(
         app: String, time: WallTime, duration: Duration, event: String, isFatal: Bool,
         version: ProgramVersion = ProgramVersion()
@@ -33,17 +33,17 @@ public struct KeptHang: Equatable, Sendable {
 
 /// The end of an app's process.
 public struct KeptTermination: Equatable, Sendable {
-    /// Why a process ended, in the classes of Apple's `MXAppExitMetric`.
+    /// The cause of a process's end, in the classes of Apple's `MXAppExitMetric`.
     public enum Reason: String, Sendable, CaseIterable {
         /// It exited with code 0, or on request.
         case normal
-        /// It exited with another code, or by a signal that has no class of its own.
+        /// It exited with another code, or a signal without its own class ended it.
         case abnormal
-        /// SIGSEGV or SIGBUS.
+        /// SIGSEGV or SIGBUS ended it.
         case badAccess = "bad-access"
-        /// SIGILL or SIGTRAP.
+        /// SIGILL or SIGTRAP ended it.
         case illegalInstruction = "illegal-instruction"
-        /// The kernel killed it for its memory.
+        /// The kernel killed it because memory was exhausted.
         case memory
         /// watchdogd killed it because it missed a deadline.
         case watchdog
@@ -57,20 +57,20 @@ public struct KeptTermination: Equatable, Sendable {
 
     /// The app's name.
     public var app: String
-    /// When it ended.
+    /// The time of the end.
     public var time: WallTime
-    /// Why it ended.
+    /// The cause of the end.
     public var reason: Reason
     /// Whether the app was in the foreground.
     public var isForeground: Bool
-    /// What watchdogd killed it for, such as `scene-update`; nil if it did not.
+    /// The watched event for which watchdogd killed it, such as `scene-update`; nil for other ends.
     public var event: String?
-    /// How the process ended, in words; nil if unknown.
+    /// The exit status in words; nil if unknown.
     public var status: String?
-    /// What was running.
+    /// The version of the program.
     public var version: ProgramVersion
 
-    /// Creates the record of an end.
+    /// Creates the record of an end; times are stored in microseconds.
     public init(
         app: String, time: WallTime, reason: Reason, isForeground: Bool, event: String? = nil, status: String? = nil,
         version: ProgramVersion = ProgramVersion()
@@ -85,11 +85,11 @@ public struct KeptTermination: Equatable, Sendable {
     }
 }
 
-/// What the history keeps.
+/// An entry of the history.
 public enum HistoryEntry: Equatable, Sendable {
     /// A launch or resume.
     case launch(KeptLaunch)
-    /// What became known of a launch whose record is written; no reader returns it.
+    /// Later facts about a stored launch; readers return them as part of the launch.
     case completion(LaunchCompletion)
     /// A hang.
     case hang(KeptHang)

@@ -2,9 +2,9 @@
 
 public import WatchdogBase
 
-/// One launch or resume of an app, as the history keeps it.
+/// One launch or resume of an app, as stored in the history.
 public struct KeptLaunch: Equatable, Sendable {
-    /// What was measured.
+    /// The kind of the record.
     public enum Kind: String, Sendable, CaseIterable {
         /// A process was launched.
         case launch
@@ -12,17 +12,17 @@ public struct KeptLaunch: Equatable, Sendable {
         case resume
     }
 
-    /// Whether the program had to be read from a disk.
+    /// Whether the launch read from a disk.
     public enum Temperature: String, Sendable, CaseIterable {
-        /// Something was read from a disk during the launch.
+        /// The launch read from a disk.
         case cold
-        /// Everything was in memory.
+        /// All pages were in memory.
         case warm
-        /// The kernel did not say.
+        /// The kernel did not report it.
         case unknown
     }
 
-    /// How the launch ended.
+    /// The end of a launch.
     public enum Outcome: String, Sendable, CaseIterable {
         /// The app became ready, or answered after its resume.
         case ready
@@ -40,15 +40,15 @@ public struct KeptLaunch: Equatable, Sendable {
     public enum Moment: String, Sendable, CaseIterable {
         /// The program was executed.
         case exec
-        /// The app said hello on its channel.
+        /// The app sent its greeting on the channel.
         case hello
         /// The app drew its first frame.
         case firstFrame = "first_frame"
         /// The app became ready, or answered after its resume.
         case ready
-        /// The app became useful.
+        /// The app reported that it does its actual work.
         case useful
-        /// The last task that extends the launch was over, and the app was ready.
+        /// The last task that extends the launch had ended, and the app was ready.
         case extended
     }
 
@@ -56,9 +56,9 @@ public struct KeptLaunch: Equatable, Sendable {
     public struct Task: Hashable, Sendable {
         /// The task's name.
         public var name: String
-        /// When it began, counted from the request.
+        /// The start, relative to the request.
         public var begin: Duration
-        /// When it ended; nil if it did not before the launch was over.
+        /// The end; nil if the launch ended before.
         public var end: Duration?
 
         /// Creates a task.
@@ -71,44 +71,44 @@ public struct KeptLaunch: Equatable, Sendable {
 
     /// The app's name.
     public var app: String
-    /// When the launch was requested.
+    /// The time of the request.
     public var time: WallTime
-    /// What was measured.
+    /// The kind of the record.
     public var kind: Kind
-    /// How it ended.
+    /// The end of the launch.
     public var outcome: Outcome
-    /// Why the app was launched: `start`, `request`, `restart` or what an automatic restart followed, such as `crash`.
+    /// The cause: `start`, `request`, `restart`, or the reason of an automatic restart, such as `crash`.
     public var cause: String
-    /// What made the app ready, such as `notify`.
+    /// The source of readiness, such as `notify`.
     public var source: String?
-    /// Whether the program had to be read from a disk.
+    /// Whether the launch read from a disk.
     public var temperature: Temperature
-    /// What was launched.
+    /// The version of the program.
     public var version: ProgramVersion
     /// The machine's name.
     public var host: String
-    /// The known moments, counted from the request.
+    /// The known moments, relative to the request.
     public var moments: [Moment: Duration]
-    /// The tasks that extend the launch, in the order in which they began.
+    /// The tasks that extend the launch, in order of their starts.
     public var tasks: [Task]
-    /// How long each phase took that has ended; empty if they are not known.
+    /// The durations of the completed phases; empty if unknown.
     public var phases: [LaunchPhaseName: Duration]
-    /// The CPU time of the main process until the launch was over; nil if unknown.
+    /// The CPU time of the main process until the end of the launch; nil if unknown.
     public var cpuTime: Duration?
-    /// The main process's page faults that waited for a disk; nil if unknown.
+    /// The main process's major page faults; nil if unknown.
     public var majorFaults: Int?
-    /// What the main process had read from disks, in bytes; nil if unknown.
+    /// The number of bytes that the main process read from disks; nil if unknown.
     public var bytesRead: Int?
 
-    /// Whether watchdogd assumed that the app was ready, because it had said nothing.
+    /// Whether watchdogd assumed that the app was ready, because it did not report readiness.
     public var isAssumed: Bool { source == Self.assumed }
-    /// The source of readiness that nothing was measured of.
+    /// The source of assumed readiness, for which no time was measured.
     static let assumed = "assumed"
 
-    /// How long the launch took: until the app was ready; nil if it never was, or if that was only assumed.
+    /// The time until the app was ready; nil if it never was, or if that was only assumed.
     public var duration: Duration? { isAssumed ? nil : moments[.ready] }
 
-    /// Creates the record of a launch.
+    /// Creates the record of a launch; times are stored in microseconds.
     public init(
         app: String, time: WallTime, kind: Kind = .launch, outcome: Outcome = .ready, cause: String = "start",
         source: String? = nil, temperature: Temperature = .unknown, version: ProgramVersion = ProgramVersion(),
@@ -133,7 +133,7 @@ public struct KeptLaunch: Equatable, Sendable {
         self.bytesRead = bytesRead
     }
 
-    /// Adds what became known since; nothing that is known is replaced.
+    /// Adds later facts; known values are not replaced.
     public mutating func complete(with completion: LaunchCompletion) {
         guard let exec = moments[.exec] else { return }
         for (moment, time) in completion.moments where moments[moment] == nil { moments[moment] = exec + time }
@@ -142,7 +142,7 @@ public struct KeptLaunch: Equatable, Sendable {
 }
 
 extension KeptLaunch.Task {
-    /// The same task, counted from an earlier moment.
+    /// The same task, relative to a moment that is earlier by `offset`.
     func later(by offset: Duration) -> KeptLaunch.Task {
         KeptLaunch.Task(name: name, begin: begin + offset, end: end.map { $0 + offset })
     }

@@ -2,20 +2,20 @@
 
 public import WatchdogBase
 
-/// What became known of a launch after its record was written: an app may be useful long after it is ready.
+/// Facts about a launch that became known after its record was written: an app may be useful long after it is ready.
 ///
-/// The app, the host and the time of the request identify the record. All other times are counted from the execution of the
-/// program, because a watchdogd that has taken over knows nothing earlier.
+/// The app, the host and the time of the request identify the record. All other times are relative to the execution of
+/// the program, because a watchdogd that took over an app knows no earlier moment.
 public struct LaunchCompletion: Equatable, Sendable {
     /// The app's name.
     public var app: String
-    /// When the launch was requested.
+    /// The time of the request.
     public var time: WallTime
     /// The machine's name.
     public var host: String
-    /// The moments that became known.
+    /// The new moments.
     public var moments: [KeptLaunch.Moment: Duration]
-    /// All tasks that extend the launch; empty if nothing became known of them.
+    /// All tasks that extend the launch; empty without news of them.
     public var tasks: [KeptLaunch.Task]
 
     /// Creates a completion.

@@ -2,9 +2,9 @@
 
 public import WatchdogBase
 
-/// Launches that have something in common, counted.
+/// Statistics of launches with a common property.
 public struct LaunchGroup: Equatable, Sendable {
-    /// What launches are grouped by.
+    /// The property by which launches are grouped.
     public enum Key: String, Sendable, CaseIterable {
         /// The app's name.
         case app
@@ -14,24 +14,24 @@ public struct LaunchGroup: Equatable, Sendable {
         case host
         /// Launch or resume, cold or warm.
         case kind
-        /// Why the app was launched.
+        /// The cause of the launch.
         case cause
     }
 
-    /// What they have in common: a name, a version, `cold launch`.
+    /// The common property: a name, a version, `cold launch`.
     public var label: String
-    /// How many there were, also those that never became ready.
+    /// The number of launches, including those that never became ready.
     public var count: Int
-    /// How many were only assumed to be ready, because the app had said nothing.
+    /// The number of launches whose readiness was only assumed.
     public var assumed: Int
-    /// The durations of those that became ready.
+    /// The durations of the launches that became ready.
     public var durations: DurationBuckets
-    /// When the first of them was requested.
+    /// The time of the first request.
     public var first: WallTime
-    /// When the last of them was requested.
+    /// The time of the last request.
     public var last: WallTime
 
-    /// How many never became ready.
+    /// The number of launches that never became ready.
     public var failures: Int { max(0, count - assumed - durations.count) }
 
     /// Creates a group.
@@ -56,11 +56,11 @@ public struct LaunchGroup: Equatable, Sendable {
     }
 }
 
-/// How long a phase of launches took.
+/// The durations of one phase.
 public struct PhaseSummary: Equatable, Sendable {
-    /// Which.
+    /// The phase.
     public var phase: LaunchPhaseName
-    /// Its durations in all launches in which it ended, also those that never became ready.
+    /// Its durations in all launches in which it ended, including those that never became ready.
     public var durations: DurationBuckets
 
     /// Creates a summary.
@@ -70,11 +70,11 @@ public struct PhaseSummary: Equatable, Sendable {
     }
 }
 
-/// How long launches took until a moment that not every app has.
+/// The times until an optional moment.
 public struct MomentSummary: Equatable, Sendable {
-    /// Which.
+    /// The moment.
     public var moment: KeptLaunch.Moment
-    /// The times from the request, in all launches in which the moment came, also those that never became ready.
+    /// The times from the request, in all launches that reached the moment, including those that never became ready.
     public var durations: DurationBuckets
 
     /// Creates a summary.
@@ -85,7 +85,7 @@ public struct MomentSummary: Equatable, Sendable {
 }
 
 extension KeptLaunch.Moment {
-    /// The moments that are summarized: those that not every app has, in the order in which they usually come.
+    /// The optional moments, which are summarized, in their usual order.
     static let summarized: [KeptLaunch.Moment] = [.firstFrame, .useful, .extended]
 
     /// The name for people, after `from the request to`.
@@ -102,13 +102,13 @@ extension KeptLaunch.Moment {
 public struct LaunchSummaryTable: Equatable, Sendable {
     /// The app; nil for all.
     public var app: String?
-    /// What the launches are grouped by.
+    /// The property by which the launches are grouped.
     public var key: LaunchGroup.Key
-    /// The groups: those of a version in the order of their first launch, others the largest first.
+    /// The groups: versions in the order of their first launch, others by size, largest first.
     public var groups: [LaunchGroup]
-    /// The phases of all the launches, in their order; empty without an app, or if none is known.
+    /// The phases of all the launches, in their order; empty without an app or without known phases.
     public var phases: [PhaseSummary]
-    /// The times until moments that not every app has; empty without an app, or if none is known.
+    /// The times until optional moments; empty without an app or without known moments.
     public var moments: [MomentSummary]
     /// The version of the first launch; nil without an app or without launches.
     public var firstVersion: ProgramVersion?
@@ -129,7 +129,7 @@ public struct LaunchSummaryTable: Equatable, Sendable {
         self.lastVersion = lastVersion
     }
 
-    /// All groups together; nil if there are none.
+    /// The total of all groups; nil without groups.
     public var total: LaunchGroup? {
         guard var total = groups.first else { return nil }
         for group in groups.dropFirst() { total.add(group) }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Identifies what was launched.
+/// The version of a launched program.
 public struct ProgramVersion: Hashable, Sendable, Encodable {
-    /// The build ID of the main program in hexadecimal digits; empty if it has none.
+    /// The build ID of the main program in hexadecimal digits; empty without one.
     public var buildID: String
-    /// The name of the Debian package that contains the program; empty if none does.
+    /// The name of the Debian package that contains the program; empty without one.
     public var package: String
-    /// The version of that package; without a package, the configured version of the app; else empty.
+    /// The version of that package; without a package, the configured version of the app; otherwise empty.
     public var packageVersion: String
-    /// The program's file, as long as its package has not been looked up; nil afterward, or if it is unknown.
+    /// The path of the program until its package is looked up; nil afterward, or if unknown.
     public var file: String?
 
     /// Creates a version; without arguments, an unknown one.
@@ -19,14 +19,14 @@ public struct ProgramVersion: Hashable, Sendable, Encodable {
         self.packageVersion = packageVersion
     }
 
-    /// The version under the name that the app's configuration gives it; the same if it gives none.
+    /// The version with the name from the app's configuration; unchanged without one.
     public func named(_ configured: String?) -> ProgramVersion {
         guard let configured, !configured.isEmpty else { return self }
         return ProgramVersion(buildID: buildID, packageVersion: configured)
     }
 
-    /// The name under which reports, metrics and the organizer know it: the configured version, else the first digits
-    /// of the build ID; empty if both are unknown.
+    /// The name in reports, metrics and the organizer: the configured version, else the first digits of the build ID;
+    /// empty if both are unknown.
     public var name: String { package.isEmpty && !packageVersion.isEmpty ? packageVersion : String(buildID.prefix(8)) }
 
     /// The version with the package of its file.
@@ -39,7 +39,7 @@ public struct ProgramVersion: Hashable, Sendable, Encodable {
         return version
     }
 
-    /// The shortest text that tells people which version it is: `3f2a91c0 (redis 7.0.15-1)`, `2.4.1 (3f2a91c0)`,
+    /// The shortest text that identifies the version for people: `3f2a91c0 (redis 7.0.15-1)`, `2.4.1 (3f2a91c0)`,
     /// `3f2a91c0` or `unknown`.
     public var text: String {
         let build = String(buildID.prefix(8))

@@ -5,7 +5,7 @@ import WatchdogBase
 extension WallTime {
     static let dayLength: Int64 = 86_400_000_000
 
-    /// Microseconds since 1970; a time that does not fit is taken for the nearest one that does.
+    /// Microseconds since 1970; a time out of range is clamped.
     var microseconds: Int64 {
         let limit = Int64.max / 2_000_000
         return min(max(seconds, -limit), limit) * 1_000_000 + Int64(nanoseconds) / 1_000

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Numbers in base 128, the lowest digit first: one below 128 takes one byte.
+/// Encodes numbers in base 128 (LEB128), so that a number below 128 takes one byte.
 enum Base128 {
     static func append(_ value: UInt64, to bytes: inout [UInt8]) {
         var rest = value
@@ -12,7 +12,7 @@ enum Base128 {
     }
 }
 
-/// Reads numbers where they lie: a query may read a million of them.
+/// Reads numbers in place, without copies: a query may read a million of them.
 struct Base128Reader {
     private let bytes: UnsafeRawBufferPointer
     private var index = 0
@@ -35,7 +35,7 @@ struct Base128Reader {
         return nil
     }
 
-    /// This many bytes; nil if there are fewer.
+    /// The next bytes; nil if fewer are left.
     mutating func next(count: UInt64) -> UnsafeRawBufferPointer? {
         guard count <= UInt64(bytes.count - index) else { return nil }
         defer { index += Int(count) }

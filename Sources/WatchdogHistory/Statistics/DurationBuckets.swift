@@ -10,11 +10,11 @@ public struct DurationBuckets: Equatable, Sendable {
     private static let scale = GrowingBuckets(bits: 5)
     /// 2^47 µs, more than four years.
     private static let longest: Int64 = 1 << 47
-    /// The most launches of one row that are believed, so that sums fit.
+    /// The maximum plausible count of one row, so that sums do not overflow.
     static let largestCount = 1 << 32
 
     private var counts: [Int: Int] = [:]
-    /// How many durations were added.
+    /// The number of added durations.
     public private(set) var count = 0
 
     /// Creates empty buckets.
@@ -25,7 +25,7 @@ public struct DurationBuckets: Equatable, Sendable {
 
     mutating func add(microseconds: Int64) { add(Self.bucket(of: microseconds), count: 1) }
 
-    /// Adds what other buckets hold.
+    /// Adds the counts of other buckets.
     public mutating func add(_ other: DurationBuckets) {
         for (bucket, count) in other.counts { add(bucket, count: count) }
     }
@@ -35,7 +35,7 @@ public struct DurationBuckets: Equatable, Sendable {
         count += more
     }
 
-    /// The duration that `fraction` of those added do not exceed, as the middle of its bucket; nil if there are none.
+    /// The duration that `fraction` of the added ones do not exceed, as the middle of its bucket; nil if empty.
     public func quantile(_ fraction: Double) -> Duration? {
         guard count > 0 else { return nil }
         let rank = min(count, max(1, Int((min(max(fraction, 0), 1) * Double(count)).rounded(.up))))
@@ -47,7 +47,7 @@ public struct DurationBuckets: Equatable, Sendable {
         return nil
     }
 
-    /// The buckets that hold something, in ascending order: from, up to but excluding, how many.
+    /// The nonempty buckets in ascending order: lower bound, exclusive upper bound, count.
     public var ranges: [(from: Duration, to: Duration, count: Int)] {
         counts.sorted { $0.key < $1.key }.map {
             (.microseconds(Self.start(of: $0.key)), .microseconds(Self.start(of: $0.key + 1)), $0.value)
@@ -56,7 +56,7 @@ public struct DurationBuckets: Equatable, Sendable {
 
     // MARK: - Buckets
 
-    /// How many buckets there are, empty ones included.
+    /// The number of buckets, including empty ones.
     static let places = bucket(of: .max) + 1
 
     private static func bucket(of microseconds: Int64) -> Int {
@@ -69,7 +69,7 @@ public struct DurationBuckets: Equatable, Sendable {
 
     // MARK: - Bytes
 
-    /// The bytes that the store keeps: for each bucket the distance from the one before and its count, in base 128.
+    /// The encoded form for the store: for each bucket, the distance from the previous one and its count, in base 128.
     var bytes: [UInt8] {
         var bytes: [UInt8] = []
         var last = 0
@@ -86,15 +86,15 @@ public struct DurationBuckets: Equatable, Sendable {
         guard bytes.withUnsafeBytes({ add(bytes: $0) }) else { return nil }
     }
 
-    /// Adds what ``bytes`` of others hold, up to where they are damaged; then returns false.
+    /// Adds the counts in the ``bytes`` of others; returns false at the first damage, after adding what precedes it.
     @discardableResult
     mutating func add(bytes: UnsafeRawBufferPointer) -> Bool {
         Self.read(bytes) { add($0, count: $1) }
     }
 
-    /// Gives each bucket in ``bytes`` and its count to `body`, up to where they are damaged; then returns false.
+    /// Calls `body` with each bucket in ``bytes`` and its count; returns false at the first damage.
     ///
-    /// Each bucket is below ``places``, and the counts of a row have a sum that fits.
+    /// Each bucket is below ``places``, and the sum of a row's counts does not overflow.
     static func read(_ bytes: UnsafeRawBufferPointer, _ body: (Int, Int) -> Void) -> Bool {
         var reader = Base128Reader(bytes)
         var bucket = 0
@@ -109,6 +109,6 @@ public struct DurationBuckets: Equatable, Sendable {
         return true
     }
 
-    /// Compares the counts of every bucket.
+    /// Whether all buckets have equal counts.
     public static func == (left: DurationBuckets, right: DurationBuckets) -> Bool { left.counts == right.counts }
 }

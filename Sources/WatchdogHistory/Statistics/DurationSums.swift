@@ -4,9 +4,10 @@ import WatchdogBase
 
 /// The sum of buckets from many rows of the store.
 ///
-/// A sum of few rows takes little memory, because there may be many sums; one of many rows is cheap to add to.
+/// A sum of few rows is compact, because there may be many sums; a sum of many rows is a flat array, which is fast to
+/// add to.
 struct DurationSums {
-    /// A sum of more rows has a place for every bucket, in 11 KB.
+    /// A sum of more rows uses an array of all buckets, 11 KB.
     private static let fewRows = 32
 
     private var few = DurationBuckets()
@@ -15,7 +16,7 @@ struct DurationSums {
 
     mutating func add(_ duration: Duration) { few.add(duration) }
 
-    /// Adds what the bytes of ``DurationBuckets`` hold, up to where they are damaged.
+    /// Adds the counts in bytes of ``DurationBuckets``, up to the first damage.
     mutating func add(bytes: UnsafeRawBufferPointer) {
         rows += 1
         guard rows > Self.fewRows else {
@@ -25,12 +26,12 @@ struct DurationSums {
         if many.isEmpty { many = Array(repeating: 0, count: DurationBuckets.places) }
         many.withUnsafeMutableBufferPointer { places in
             guard let start = places.baseAddress else { return }
-            // The buckets of a row are below the number of places.
+            // Unchecked access is safe: read(_:_:) yields only buckets below `places`.
             _ = DurationBuckets.read(bytes) { start[$0] += $1 }
         }
     }
 
-    /// What was added.
+    /// The sum.
     var buckets: DurationBuckets {
         var buckets = few
         for (bucket, count) in many.enumerated() where count > 0 { buckets.add(bucket, count: count) }

@@ -5,9 +5,9 @@ import WatchdogBase
 
 /// The Mann–Whitney test: whether values of one group tend to be larger than those of another.
 ///
-/// It compares ranks only, so that a single slow value cannot decide.
+/// It compares ranks only, so that a single outlier cannot decide.
 struct RankTest: Equatable, Sendable {
-    /// The probability of ranks at least as extreme if both groups were alike; one-sided.
+    /// The probability of ranks at least as extreme if both groups had the same distribution; one-sided.
     let p: Double
     /// The Hodges–Lehmann estimate of the ratio: the median of all ratios of a later to an earlier value.
     let ratio: Double
@@ -16,7 +16,7 @@ struct RankTest: Equatable, Sendable {
     init?(_ earlier: [Double], _ later: [Double]) {
         guard !earlier.isEmpty, !later.isEmpty else { return nil }
         var ratios: [Double] = []
-        // How often a later value is larger; a tie counts half.
+        // The number of pairs in which the later value is larger; a tie counts half.
         var wins = 0.0
         for new in later {
             for old in earlier {
@@ -31,9 +31,9 @@ struct RankTest: Equatable, Sendable {
             : Self.approximate(earlier.count, later.count, wins: wins)
     }
 
-    /// The share of all arrangements of the ranks that have at least this many wins.
+    /// The fraction of all permutations of the ranks with at least this many wins.
     private static func exact(_ earlier: Int, _ later: Int, wins: Int) -> Double {
-        // ways[n][w]: arrangements of n later values, and of the earlier values so far, with w wins.
+        // ways[n][w]: permutations of n later values and of the earlier values so far, with w wins.
         var ways = [[Double]](repeating: [1], count: later + 1)
         for size in 1...earlier {
             var next: [[Double]] = [[1]]

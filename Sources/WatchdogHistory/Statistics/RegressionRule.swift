@@ -2,9 +2,9 @@
 
 import WatchdogBase
 
-/// A version that launches more slowly than the one before it.
+/// A version that launches more slowly than the previous one.
 public struct LaunchRegression: Equatable, Sendable {
-    /// What was compared.
+    /// The compared quantity.
     public enum Measure: String, Sendable {
         /// The CPU time of the launches.
         case cpuTime = "CPU time"
@@ -16,17 +16,17 @@ public struct LaunchRegression: Equatable, Sendable {
     public var app: String
     /// The slower version.
     public var version: ProgramVersion
-    /// The version before it.
+    /// The previous version.
     public var former: ProgramVersion
-    /// What was compared.
+    /// The compared quantity.
     public var measure: Measure
-    /// The median of the moments of the version before it.
+    /// The median of the previous version's moments.
     public var before: Duration
-    /// The median of the moments of the slower version.
+    /// The median of the slower version's moments.
     public var after: Duration
-    /// How much slower: 1.2 is 20 %.
+    /// The slowdown: 1.2 is 20 %.
     public var ratio: Double
-    /// The probability of such a difference if both versions were alike.
+    /// The probability of such a difference if both versions were equally fast.
     public var p: Double
 
     /// One line without the app's name.
@@ -39,17 +39,17 @@ public struct LaunchRegression: Equatable, Sendable {
 
 /// Decides whether a new version launches more slowly, beyond the noise.
 ///
-/// Launches at one moment share the machine's state at that moment, so a hundred of them say little more than one. The
-/// rule therefore compares moments: launches within half an hour count once, with their median. It judges only when a
-/// version has 8, 16, 32 or 64 complete moments, because each further look would be a further chance of a false alarm.
+/// Launches at one moment share the machine's state at that moment, so they are not independent. The rule therefore
+/// compares moments: launches within half an hour count once, with their median. It judges only when a version has 8,
+/// 16, 32 or 64 complete moments, because each test is another chance of a false alarm.
 public struct RegressionRule: Equatable, Sendable {
-    /// One launch, as the rule sees it.
+    /// The data of one launch for the rule.
     public struct Sample: Equatable, Sendable {
-        /// When, in microseconds since 1970.
+        /// The time, in microseconds since 1970.
         public var time: Int64
-        /// How long it took.
+        /// The duration.
         public var duration: Duration
-        /// Its CPU time; nil if unknown.
+        /// The CPU time; nil if unknown.
         public var cpuTime: Duration?
 
         /// Creates a sample.
@@ -60,41 +60,41 @@ public struct RegressionRule: Equatable, Sendable {
         }
     }
 
-    /// A difference that the rule believes.
+    /// A significant difference.
     public struct Finding: Equatable, Sendable {
-        /// What was compared.
+        /// The compared quantity.
         public var measure: LaunchRegression.Measure
         /// The median of the earlier moments.
         public var before: Duration
         /// The median of the later moments.
         public var after: Duration
-        /// How much slower.
+        /// The slowdown.
         public var ratio: Double
-        /// The probability of it if nothing had changed.
+        /// The probability of such a difference by chance.
         public var p: Double
     }
 
-    /// Launches closer together than this are one moment.
+    /// Launches closer together than this count as one moment.
     public static let momentLength: Duration = .seconds(1_800)
     /// The numbers of moments at which the rule judges.
     static let looks = [8, 16, 32, 64]
-    /// The fewest moments of the version before.
+    /// The minimum number of moments of the previous version.
     static let fewest = 8
-    /// The most moments of the version before; the latest count.
+    /// The maximum number of moments of the previous version; the latest are used.
     static let most = 64
 
-    /// The largest probability that counts as a difference, and the smallest ratio.
+    /// The maximum probability and the minimum ratio of a significant difference.
     private static func threshold(_ measure: LaunchRegression.Measure) -> (p: Double, ratio: Double) {
         switch measure {
         case .cpuTime: (0.001, 1.1)
-        // A busy machine makes launches slower, but hardly changes what they compute.
+        // Stricter than for CPU time: a busy machine slows down launches, but hardly changes their CPU time.
         case .duration: (0.000_5, 1.25)
         }
     }
 
-    /// Compares the launches of a version with those of the version before it; nil if there is nothing to report.
+    /// Compares the launches of a version with those of the previous one; nil without a significant slowdown.
     ///
-    /// The samples are in order of time. CPU time decides where every sample has it.
+    /// The samples are in order of time. CPU time is used if every sample has it.
     public static func judge(former: [Sample], latest: [Sample]) -> Finding? {
         // The last moment may be incomplete.
         let later = moments(latest).dropLast()
@@ -120,7 +120,7 @@ public struct RegressionRule: Equatable, Sendable {
         var moments: [[Sample]] = []
         var start = Int64.min
         for sample in samples {
-            // A clock that was set back begins a moment too.
+            // A clock that was set back starts a new moment, too.
             if moments.isEmpty || sample.time < start || sample.time - start >= momentLength.wholeMicroseconds {
                 moments.append([])
                 start = sample.time

@@ -15,7 +15,7 @@ final class Connection {
     ///
     /// - Parameters:
     ///   - flags: as for `sqlite3_open_v2`.
-    ///   - patience: how long to wait for a lock of another process.
+    ///   - patience: the time limit of waiting for a lock of another process.
     init(_ path: String, uri: String? = nil, flags: Int32, patience: Duration) throws(HistoryError) {
         var handle: OpaquePointer?
         let result = sqlite3_open_v2(uri ?? path, &handle, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
@@ -26,7 +26,7 @@ final class Connection {
         self.path = path
         self.handle = handle
         sqlite3_busy_timeout(handle, Int32(clamping: patience.wholeMicroseconds / 1_000))
-        // The file may have been written by somebody else: no function runs because its schema says so.
+        // The file is untrusted: do not let its schema run functions.
         sqlite3_exec(handle, "PRAGMA trusted_schema = OFF", nil, nil, nil)
     }
 
@@ -35,13 +35,13 @@ final class Connection {
         sqlite3_close(handle)
     }
 
-    /// Runs statements that have no result.
+    /// Runs statements without a result.
     func execute(_ statements: String) throws(HistoryError) {
         let result = sqlite3_exec(handle, statements, nil, nil, nil)
         guard result == SQLITE_OK else { throw HistoryError(path, handle, result) }
     }
 
-    /// Runs a statement with these values, and gives each row of its result to `body`.
+    /// Runs a statement with these values, and calls `body` with each row of its result.
     func run(_ text: String, _ values: [Value] = [], _ body: (Row) -> Void = { _ in }) throws(HistoryError) {
         let statement = try statement(text)
         defer { statement.reset() }
@@ -62,14 +62,14 @@ final class Connection {
         return found
     }
 
-    /// Does everything in one transaction, or nothing of it.
+    /// Runs `body` in a transaction, which is rolled back if it throws.
     func transaction(_ body: () throws(HistoryError) -> Void) throws(HistoryError) {
         try execute("BEGIN IMMEDIATE")
         do {
             try body()
             try execute("COMMIT")
         } catch {
-            // SQLite has rolled back by itself after some failures; then this one says so.
+            // After some failures, SQLite has already rolled back by itself; then this fails, which is harmless.
             try? execute("ROLLBACK")
             throw error
         }
@@ -104,11 +104,11 @@ enum Value {
 
 /// The columns of one row, valid until the next row.
 ///
-/// SQLite does not notice a changed bit of a value, and whoever may write to the file may write any number. So numbers are
-/// limited to what can be computed with.
+/// SQLite does not detect a flipped bit, and any program with write permission can store any number. So numbers are
+/// clamped to a range in which calculations cannot overflow.
 struct Row {
     fileprivate let statement: OpaquePointer
-    /// The difference of two times fits.
+    /// The difference of two such numbers does not overflow.
     private static let integers: ClosedRange<Int64> = -(1 << 61)...1 << 61
 
     func integer(_ column: Int32) -> Int64? {
@@ -117,24 +117,24 @@ struct Row {
         return min(max(value, Self.integers.lowerBound), Self.integers.upperBound)
     }
 
-    /// A number of launches; their sum over all rows fits.
+    /// A number of launches; clamped so that the sum over all rows does not overflow.
     func count(_ column: Int32) -> Int { Int(min(max(integer(column) ?? 0, 0), Int64(DurationBuckets.largestCount))) }
 
     func duration(_ column: Int32) -> Duration? { integer(column).map { .microseconds($0) } }
 
-    /// At most 1 KiB: the file may hold anything.
+    /// A text, cut to 1 KiB because the file is untrusted.
     func text(_ column: Int32) -> String {
         guard let text = sqlite3_column_text(statement, column) else { return "" }
         let count = min(Int(sqlite3_column_bytes(statement, column)), 1 << 10)
         return String(decoding: UnsafeBufferPointer(start: text, count: count), as: UTF8.self)
     }
 
-    /// At most 1 MiB.
+    /// A blob, cut to 1 MiB.
     func bytes(_ column: Int32) -> [UInt8] { withBytes(column) { [UInt8]($0) } }
 
-    /// The bytes where SQLite has them, at most 1 MiB.
+    /// Calls `body` with a blob in SQLite's memory, cut to 1 MiB.
     func withBytes<Result>(_ column: Int32, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-        // The size is that of the form that was asked for last.
+        // Call this first: sqlite3_column_bytes returns the size of the last requested form.
         let start = sqlite3_column_blob(statement, column)
         let count = min(Int(sqlite3_column_bytes(statement, column)), 1 << 20)
         return body(UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : count))
@@ -149,7 +149,7 @@ private struct Statement {
 
     var row: Row { Row(statement: pointer) }
 
-    /// SQLITE_TRANSIENT, a cast that Swift does not import: SQLite makes a copy.
+    /// SQLITE_TRANSIENT, whose cast Swift does not import, makes SQLite copy the bytes.
     private static var copied: sqlite3_destructor_type { unsafeBitCast(-1, to: sqlite3_destructor_type.self) }
 
     func bind(_ value: Value, at index: Int32) {

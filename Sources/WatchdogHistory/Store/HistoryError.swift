@@ -2,7 +2,7 @@
 
 import CSQLite
 
-/// Why the history cannot be read or written.
+/// The reason why the history cannot be read or written.
 public struct HistoryError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The kind of failure.
     public enum Code: Sendable {
@@ -10,21 +10,21 @@ public struct HistoryError: Error, Equatable, Sendable, CustomStringConvertible 
         case notFound
         /// This user may not read it.
         case notReadable
-        /// It is damaged, or no database at all.
+        /// It is damaged, or not a database.
         case damaged
         /// It is the database of another program.
         case foreign
-        /// A later watchdogd wrote it, with more than this one knows.
+        /// A newer watchdogd wrote it, with a schema that this one does not know.
         case newer
-        /// There is no space left.
+        /// The disk is full.
         case full
         /// Another failure.
         case failed
     }
 
-    /// What kind of failure.
+    /// The kind of failure.
     public let code: Code
-    /// What was attempted, and why it failed.
+    /// The attempted operation, and the reason of its failure.
     public let description: String
 
     init(_ code: Code, _ description: String) {

@@ -3,13 +3,13 @@
 public import WatchdogBase
 
 extension HistoryReader {
-    /// The most entries that one call returns.
+    /// The maximum number of entries per kind that one call returns.
     public static let entryLimit = 1_000_000
 
     /// The launches, hangs and ends of an app, each kind in order of time; without costs.
     ///
     /// - Parameter since: only those from this time on; nil for all.
-    /// - Throws: ``HistoryError``. Over ``entryLimit`` of a kind, the earliest are left out.
+    /// - Throws: ``HistoryError``. Beyond ``entryLimit`` of a kind, the earliest are dropped.
     public func entries(of app: String, since: WallTime? = nil) throws(HistoryError) -> [HistoryEntry] {
         let values: [Value] = [.integer(since?.microseconds ?? .min), .text(app), .integer(Int64(Self.entryLimit))]
         func rows(

@@ -3,7 +3,7 @@
 public import WatchdogBase
 
 extension HistoryReader {
-    /// Launches that are being counted.
+    /// The running sum of launches.
     private struct Sum {
         var count = 0
         var assumed = 0
@@ -19,7 +19,7 @@ extension HistoryReader {
         }
     }
 
-    /// Sums by the value of a column; the rows of a value often follow each other.
+    /// Sums by the value of a column; the latest one is cached, because rows of a value are often consecutive.
     private struct Sums {
         private(set) var values: [String] = []
         private(set) var all: [Sum] = []
@@ -40,13 +40,13 @@ extension HistoryReader {
         }
     }
 
-    /// Where a query begins.
+    /// The start of a query.
     struct Start {
-        /// In microseconds.
+        /// The time in microseconds.
         let time: Int64
-        /// The first day that counts as a whole.
+        /// The first day that is counted completely.
         let day: Int64
-        /// Whether launches of the day before it count, too.
+        /// Whether the query also includes a part of the previous day.
         let isPartial: Bool
 
         init(_ since: WallTime?) {
@@ -56,13 +56,13 @@ extension HistoryReader {
         }
     }
 
-    /// Counts launches by what they have in common, and, for one app, how long their phases took.
+    /// Counts launches by a common property, and, for one app, sums up the durations of their phases.
     ///
-    /// Whole days come from the counts of the days, the first part of a day from its launches.
+    /// Complete days are read from the daily counts, a partial first day from its launches.
     ///
     /// - Parameters:
-    ///   - app: whose launches; nil for those of all apps.
-    ///   - since: only launches from here on; nil for all.
+    ///   - app: the app; nil for all.
+    ///   - since: the earliest request; nil for all.
     public func launches(
         of app: String?, since: WallTime? = nil, by key: LaunchGroup.Key
     ) throws(HistoryError) -> LaunchSummaryTable {
@@ -96,7 +96,7 @@ extension HistoryReader {
         of app: String?, from start: Start, by key: LaunchGroup.Key
     ) throws(HistoryError) -> Sums {
         var sums = Sums()
-        // The index has the app before the day.
+        // Name the apps explicitly, because the index has the app before the day.
         let own = "app IN (SELECT id FROM app\(app == nil ? "" : " WHERE name = ?1"))"
         let name = [app.map { Value.text($0) } ?? .null]
         let assumed = try HistorySchema.hasAssumed(connection) ? "assumed" : "0"
@@ -129,7 +129,7 @@ extension HistoryReader {
 
     // MARK: - Labels
 
-    /// What people call a value of a group's column; nil if the store does not say.
+    /// The name for people of a value of a group's column; nil if unknown.
     private func label(_ value: String, _ key: LaunchGroup.Key) throws(HistoryError) -> String? {
         var label: String?
         switch key {

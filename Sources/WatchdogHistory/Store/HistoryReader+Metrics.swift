@@ -11,8 +11,8 @@ extension HistoryReader {
     /// MetricKit's metrics of each app and day, in order of day and app.
     ///
     /// - Parameters:
-    ///   - app: whose metrics; nil for those of all apps.
-    ///   - since: only days from the one of this time on; nil for all.
+    ///   - app: the app; nil for all.
+    ///   - since: a time on the first day; nil for all.
     public func metrics(of app: String?, since: WallTime? = nil) throws(HistoryError) -> [MetricKitMetrics] {
         var days: [Place: MetricKitMetrics.Day] = [:]
         let start = since.map { Value.integer($0.day * WallTime.dayLength) } ?? .integer(.min)
@@ -40,7 +40,7 @@ extension HistoryReader {
             } else {
                 let ready = row.text(9) == KeptLaunch.assumed ? nil : row.duration(3)
                 if let draw = row.duration(4) ?? ready { day.firstDraws.add(draw) }
-                // Its tasks may end before its first frame.
+                // The tasks may end before the first frame, so take the later of the two.
                 let extended = row.duration(10).map { max($0, row.duration(4) ?? .zero) }
                 if let extended = extended ?? row.duration(5) { day.extendedLaunches.add(extended) }
             }

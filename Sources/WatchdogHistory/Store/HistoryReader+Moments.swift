@@ -3,7 +3,7 @@
 import WatchdogBase
 
 extension HistoryReader {
-    /// How long an app's launches took until each moment that not every app has.
+    /// The times of an app's launches until each optional moment.
     func moments(of app: String, from start: Start) throws(HistoryError) -> [MomentSummary] {
         guard try HistorySchema.hasMoments(connection) else { return [] }
         var sums: [KeptLaunch.Moment: DurationSums] = [:]

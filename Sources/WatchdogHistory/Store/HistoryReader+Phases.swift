@@ -3,7 +3,7 @@
 import WatchdogBase
 
 extension HistoryReader {
-    /// How long the phases of an app's launches took.
+    /// The durations of the phases of an app's launches.
     func phases(of app: String, from start: Start) throws(HistoryError) -> [PhaseSummary] {
         guard try HistorySchema.hasPhases(connection) else { return [] }
         var sums: [LaunchPhaseName: DurationSums] = [:]

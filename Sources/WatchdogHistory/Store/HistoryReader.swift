@@ -4,9 +4,9 @@ import CSQLite
 import Glibc
 import WatchdogBase
 
-/// Reads the history while a daemon may write it.
+/// Reads the history, concurrently with a daemon that writes it.
 ///
-/// Isolation: one thread at a time. Every call may wait for the disk.
+/// Isolation: one thread at a time. Every call may block on the disk.
 public final class HistoryReader {
     let connection: Connection
 
@@ -23,7 +23,7 @@ public final class HistoryReader {
                     : "cannot read \(path): \(String(cString: strerror(errno))); only root and its group may read it")
         }
         var status = stat()
-        // SQLite would wait for the writer of a FIFO.
+        // Reject a FIFO: SQLite would block until it has a writer.
         guard stat(path, &status) != 0 || status.st_mode & S_IFMT == S_IFREG else {
             throw HistoryError(.damaged, "\(path) is not a regular file")
         }
@@ -36,8 +36,8 @@ public final class HistoryReader {
             try HistorySchema.check(connection)
             return connection
         } catch  where error.code == .failed && access("\(path)-wal", F_OK) != 0 {
-            // Without a writer there is no shared memory, and who cannot write to the folder cannot create it; but then
-            // nobody changes the file either.
+            // Without a writer, SQLite's shared-memory file does not exist, and a reader without write permission
+            // cannot create it. But then no process changes the file, so it can be opened as immutable.
             let allowed = Set("/-._~".utf8)
             let escaped = path.utf8.map { byte in
                 allowed.contains(byte) || (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte)
@@ -52,7 +52,7 @@ public final class HistoryReader {
         }
     }
 
-    /// The names of all apps in the history, sorted.
+    /// The names of all apps in the history, in ascending order.
     public func apps() throws(HistoryError) -> [String] {
         var names: [String] = []
         try connection.run("SELECT name FROM app ORDER BY name") { names.append($0.text(0)) }

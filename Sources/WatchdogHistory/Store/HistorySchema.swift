@@ -2,10 +2,10 @@
 
 /// The tables of the history.
 ///
-/// Each step brings the tables from one version to the next; `user_version` counts the steps that were done. To add a
+/// Each step upgrades the tables from one version to the next; `user_version` is the number of executed steps. To add a
 /// column, add a step, never change one. All times are microseconds since 1970 in UTC, all durations microseconds.
 enum HistorySchema {
-    /// `application_id`: "0x8badf00d" in the 31 bits that are left of it.
+    /// `application_id`: "0x8badf00d" in the available 31 bits.
     static let applicationID: Int64 = 0x0bad_f00d
     /// The newest version.
     static var version: Int64 { Int64(steps.count) }
@@ -55,12 +55,12 @@ enum HistorySchema {
         """,
     ]
 
-    /// Whether the file has phases of launches: a reader may find an older one, which only a writer upgrades.
+    /// Whether the file has phases of launches: a reader may open an older file, which only a writer upgrades.
     static func hasPhases(_ connection: Connection) throws(HistoryError) -> Bool {
         try connection.integer("PRAGMA user_version") ?? 0 >= 2
     }
 
-    /// Whether the file counts launches that were only assumed to be complete.
+    /// Whether the file counts launches whose readiness was only assumed.
     static func hasAssumed(_ connection: Connection) throws(HistoryError) -> Bool {
         try connection.integer("PRAGMA user_version") ?? 0 >= 3
     }
@@ -70,7 +70,7 @@ enum HistorySchema {
         try connection.integer("PRAGMA user_version") ?? 0 >= 4
     }
 
-    /// Throws if the file holds something else, or what a later watchdogd wrote.
+    /// Throws if the file is another program's database, or if a newer watchdogd wrote it.
     static func check(_ connection: Connection) throws(HistoryError) {
         let identifier = try connection.integer("PRAGMA application_id") ?? 0
         let version = try connection.integer("PRAGMA user_version") ?? 0
@@ -89,20 +89,20 @@ enum HistorySchema {
         }
     }
 
-    /// Creates the tables, or brings them up to date.
+    /// Creates the tables, or upgrades them.
     static func prepare(_ connection: Connection) throws(HistoryError) {
         let isNew = try connection.integer("SELECT count(*) FROM sqlite_schema") == 0
         if isNew {
-            // Takes effect only before the first table.
+            // This has an effect only before the first table is created.
             try connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         } else {
-            // Before the mode of somebody else's journal is changed.
+            // Check before the journal mode is changed, which would modify another program's database.
             try check(connection)
         }
         try connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;")
         try connection.execute("PRAGMA journal_size_limit = 4194304")
         try connection.transaction { () throws(HistoryError) in
-            // Another process may have been first.
+            // Another process may have created the tables in the meantime.
             let isEmpty = try connection.integer("SELECT count(*) FROM sqlite_schema") == 0
             if isEmpty { try connection.execute("PRAGMA application_id = \(applicationID)") }
             try check(connection)

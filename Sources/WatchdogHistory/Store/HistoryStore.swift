@@ -7,18 +7,18 @@ import WatchdogLinux
 
 /// The history of launches, hangs and terminations in an SQLite file.
 ///
-/// Several processes may use the same file. Every call may wait for the disk.
+/// Several processes may use the same file. Every call may block on the disk.
 ///
 /// Isolation: one thread at a time.
 public final class HistoryStore {
-    /// How much is kept.
+    /// The limits of the history.
     public struct Limits: Hashable, Sendable {
-        /// What is older is removed.
+        /// The age at which entries are removed.
         public var age: Duration
-        /// The size of the file in bytes; the oldest tenth is removed when it is larger.
+        /// The size of the file in bytes; beyond it, the oldest tenth is removed.
         public var bytes: Int64
 
-        /// Creates limits; without arguments, 400 days and 200 MB.
+        /// Creates limits; the defaults are 400 days and 200 MB.
         public init(age: Duration = .seconds(400 * 86_400), bytes: Int64 = 200_000_000) {
             self.age = age
             self.bytes = bytes
@@ -33,10 +33,10 @@ public final class HistoryStore {
     private var moments = MomentCounts()
     private var names: [String: Int64] = [:]
     private var versions: [Int64: [ProgramVersion: Int64]] = [:]
-    /// Identifiers of names and versions that are kept in memory; more are looked up again.
+    /// The maximum number of cached identifiers of names and versions.
     private static let cacheLimit = 4_096
 
-    /// Opens or creates the history; the file's mode is 0640, or stricter if the umask says so.
+    /// Opens or creates the history; the file's mode is 0640, or stricter, depending on the umask.
     ///
     /// - Throws: ``HistoryError``: `damaged` or `newer` if the file cannot be used; see ``open(_:limits:)``.
     public init(path: String, limits: Limits = Limits()) throws(HistoryError) {
@@ -50,7 +50,7 @@ public final class HistoryStore {
 
     /// Opens the history; a damaged one is set aside as `PATH.damaged-N`, and a new one is created.
     ///
-    /// - Returns: the history, and the sentence to say if one was set aside.
+    /// - Returns: the history, and a message if one was set aside.
     public static func open(
         _ path: String, limits: Limits = Limits()
     ) throws(HistoryError) -> (store: HistoryStore, warning: String?) {
@@ -65,7 +65,7 @@ public final class HistoryStore {
         }
     }
 
-    /// Renames a damaged file; its log would otherwise be applied to the new file.
+    /// Renames a damaged file; also its write-ahead log, which SQLite would otherwise apply to the new file.
     private static func setAside(_ path: String, because error: HistoryError) throws(HistoryError) -> String {
         let place: FilePlace
         do throws(LinuxError) {
@@ -86,7 +86,7 @@ public final class HistoryStore {
         throw HistoryError(.failed, "\(error); it cannot be set aside as \(path).damaged-N")
     }
 
-    /// SQLite gives its other files the mode of this one.
+    /// Creates the file with its mode, which SQLite copies to its journal files.
     private static func create(_ path: String) throws(HistoryError) {
         let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
         if !folder.isEmpty, access(folder, F_OK) != 0 { try createFolder(folder) }
@@ -110,7 +110,7 @@ public final class HistoryStore {
 
     // MARK: - Writing
 
-    /// Keeps these entries, all of them or none.
+    /// Stores these entries in one transaction.
     public func add(_ entries: [HistoryEntry]) throws(HistoryError) {
         do throws(HistoryError) {
             try connection.transaction { () throws(HistoryError) in
@@ -119,7 +119,7 @@ public final class HistoryStore {
                 try moments.flush(to: connection)
             }
         } catch {
-            // What was inserted for them is gone too.
+            // The rollback has also removed their rows, so drop the cached identifiers.
             names = [:]
             versions = [:]
             phases = PhaseCounts()
@@ -182,7 +182,7 @@ public final class HistoryStore {
         self.moments.add(launch.moments, of: app, on: launch.time.day)
     }
 
-    /// Adds a launch to the counts of its day, which answer questions without reading every launch.
+    /// Adds a launch to the counts of its day, from which queries are answered without reading every launch.
     private func count(
         _ launch: KeptLaunch, _ app: Int64, _ version: Int64, _ host: Int64
     ) throws(HistoryError) {
@@ -245,7 +245,7 @@ public final class HistoryStore {
 
     // MARK: - Regressions
 
-    /// Compares the latest version of an app with the one before it; nil if there is nothing new to report.
+    /// Compares the latest version of an app with the previous one; nil without a new regression.
     ///
     /// A version is reported once.
     public func regression(of app: String, on host: String) throws(HistoryError) -> LaunchRegression? {
@@ -268,7 +268,7 @@ public final class HistoryStore {
         guard order.count >= 2, let latest = samples[order[0]], let former = samples[order[1]],
             let finding = RegressionRule.judge(former: former.reversed(), latest: latest.reversed())
         else { return nil }
-        // In one statement, because another process may look too.
+        // Use one statement, because another process may check at the same time.
         var isFirst = false
         try connection.run(
             "UPDATE version SET reported = 1 WHERE id = ? AND reported = 0 RETURNING id", [.integer(order[0])]
@@ -289,14 +289,14 @@ public final class HistoryStore {
 
     // MARK: - Limits
 
-    /// Removes what is too old, and the oldest tenth while the file is too large.
+    /// Removes entries beyond the age limit, and the oldest tenth while the file is too large.
     ///
     /// - Parameter now: nil for no limit of age.
     public func prune(at now: WallTime?) throws(HistoryError) {
         if let now { try remove(before: now.microseconds - limits.age.wholeMicroseconds) }
         for _ in 0..<64 {
             guard try size() > limits.bytes else { break }
-            // Not from the days: the first of them may begin long before its first launch that is left.
+            // Do not use the days for this: the first one may start long before its first remaining launch.
             guard let first = try connection.integer("SELECT min(time) FROM launch"),
                 let last = try connection.integer("SELECT max(time) FROM launch"), last > first
             else { break }
@@ -313,7 +313,7 @@ public final class HistoryStore {
 
     private func remove(before time: Int64) throws(HistoryError) {
         try connection.transaction { () throws(HistoryError) in
-            // First, because a row's number may be used again.
+            // Delete these first, because SQLite may reuse a row's number.
             try connection.run(
                 "DELETE FROM launch_task WHERE launch IN (SELECT id FROM launch WHERE time < ?)", [.integer(time)])
             for table in ["launch", "hang", "termination"] {

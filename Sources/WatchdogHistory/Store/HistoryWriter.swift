@@ -7,14 +7,14 @@ public import WatchdogLinux
 
 /// The thread that writes the history, so that the loop never waits for the disk.
 ///
-/// What was recorded while a transaction was under way is written in the next one. When the queue is full, entries are
-/// dropped and counted.
+/// Entries recorded during a transaction are written in the next one. If the queue is full, entries are dropped and
+/// counted.
 ///
 /// Isolation: may be used from any thread.
 public final class HistoryWriter: Sendable {
-    /// What the thread has to say.
+    /// A message of the thread.
     public enum News: Equatable, Sendable {
-        /// Something about the store, as a sentence.
+        /// A problem of the store, as a sentence.
         case problem(String)
         /// A new version launches more slowly.
         case regression(LaunchRegression)
@@ -28,7 +28,7 @@ public final class HistoryWriter: Sendable {
         var thread: WorkerThread?
     }
 
-    /// The most entries that wait.
+    /// The maximum number of queued entries.
     private let capacity: Int
     private let state = Mutex(State())
     private let wakeUp = PosixSemaphore()
@@ -37,9 +37,9 @@ public final class HistoryWriter: Sendable {
     ///
     /// - Parameters:
     ///   - path: the file of the store.
-    ///   - limits: how much is kept.
+    ///   - limits: the limits of the store.
     ///   - host: this machine's name.
-    ///   - capacity: the most entries that wait; more are dropped and counted.
+    ///   - capacity: the maximum number of queued entries; more are dropped and counted.
     ///   - tell: called on the thread.
     /// - Throws: if the thread cannot be started.
     public init(
@@ -55,7 +55,7 @@ public final class HistoryWriter: Sendable {
         state.withLock { $0.thread = thread }
     }
 
-    /// Records an entry; never waits longer than it takes to copy it.
+    /// Records an entry; never blocks for longer than a copy takes.
     ///
     /// - Returns: false if the queue was full, and the entry was dropped.
     @discardableResult
@@ -72,7 +72,7 @@ public final class HistoryWriter: Sendable {
         return fits
     }
 
-    /// Ends the thread once it has written the queue; waits for that, but no longer than `limit`.
+    /// Ends the thread after it has written the queue; waits for at most `limit`.
     ///
     /// - Returns: false if the thread was still writing.
     @discardableResult
@@ -86,13 +86,13 @@ public final class HistoryWriter: Sendable {
         return thread?.join(until: .now() + limit) ?? true
     }
 
-    /// Waits until everything is written, but no longer than `limit`.
+    /// Waits until all entries are written, for at most `limit`.
     public func settle(within limit: Duration) {
         let end = Instant.now() + limit
         while state.withLock({ $0.isWriting || !$0.waiting.isEmpty }), .now() < end { usleep(1_000) }
     }
 
-    /// Waits for entries; nil at the end.
+    /// Waits for entries; nil after the shutdown.
     private func next() -> (entries: [HistoryEntry], dropped: Int)? {
         while true {
             let (entries, dropped, isEnding) = state.withLock { state in
@@ -107,12 +107,12 @@ public final class HistoryWriter: Sendable {
     }
 }
 
-/// What the thread does: opens the store, writes, prunes, and looks for regressions.
+/// The work of the thread: opens the store, writes, prunes, and checks for regressions.
 ///
 /// Isolation: the history's thread.
 private struct HistoryWork {
     private static let pruning: Duration = .seconds(3_600)
-    /// How long a store that failed is left alone.
+    /// The time until the next attempt after a failure of the store.
     private static let patience: Duration = .seconds(60)
 
     private let path: String
@@ -126,7 +126,7 @@ private struct HistoryWork {
     private var retry: Instant?
     private var pruned: Instant?
     private var lost = 0
-    /// When the latest moment of each app's launches began.
+    /// The start of the latest moment of each app's launches.
     private var moments: [String: Instant] = [:]
 
     init(
@@ -156,7 +156,7 @@ private struct HistoryWork {
     /// A full disk may fail in another way each time: at the opening, at the first page, or later.
     private mutating func failed(_ error: HistoryError) {
         store = nil
-        // Nothing but another watchdogd or an administrator changes that.
+        // Only another watchdogd or an administrator can change that, so do not retry.
         retry = [.newer, .foreign].contains(error.code) ? nil : .now() + Self.patience
         guard !isFailing else { return }
         isFailing = true
@@ -182,7 +182,7 @@ private struct HistoryWork {
         } catch {
             lost += entries.count
             failed(error)
-            // A damaged store is set aside at once.
+            // Reopen immediately, which sets a damaged store aside.
             if error.code == .damaged { open() }
             return
         }
@@ -192,7 +192,7 @@ private struct HistoryWork {
         lost = 0
     }
 
-    /// Looks for regressions of apps whose launches begin a new moment.
+    /// Checks apps for regressions if their launches start a new moment.
     private mutating func look(
         for entries: [HistoryEntry], in store: HistoryStore, at now: Instant
     ) throws(HistoryError) {

@@ -10,7 +10,7 @@ struct LaunchRow {
     private let exec: Duration?
     private let known: Set<KeptLaunch.Moment>
 
-    /// Finds the row of a launch; nil if nothing was recorded of it, or if it was removed.
+    /// Finds the row of a launch; nil if it was not recorded or has been removed.
     static func find(_ completion: LaunchCompletion, in connection: Connection) throws(HistoryError) -> LaunchRow? {
         let moments = KeptLaunch.Moment.allCases
         var found: LaunchRow?
@@ -29,9 +29,9 @@ struct LaunchRow {
         return found
     }
 
-    /// Writes what is not in the row yet.
+    /// Writes the values that the row does not have yet.
     ///
-    /// Without the moment of the execution, from which a completion counts, there is nothing to add it to.
+    /// A completion is relative to the moment of the execution; without that moment, its times cannot be added.
     func complete(
         with completion: LaunchCompletion, in connection: Connection, _ counts: inout MomentCounts
     ) throws(HistoryError) {
@@ -47,7 +47,7 @@ struct LaunchRow {
         try Self.write(completion.tasks.map { $0.later(by: exec) }, of: id, to: connection)
     }
 
-    /// Writes the tasks of a launch, in place of those that were there.
+    /// Writes the tasks of a launch, in place of the existing ones.
     static func write(
         _ tasks: [KeptLaunch.Task], of launch: Int64, to connection: Connection
     ) throws(HistoryError) {

@@ -2,7 +2,7 @@
 
 import WatchdogBase
 
-/// The bytes in which the store keeps the phases of launches; phases of a later watchdogd are passed over.
+/// Encodes the phases of launches for the store; phases of a newer watchdogd are skipped.
 ///
 /// A phase's number is its position among all cases.
 enum PhaseBytes {
@@ -11,7 +11,7 @@ enum PhaseBytes {
 
     // MARK: - One launch
 
-    /// A number with a bit for each phase that is known, and the microseconds of each, in base 128; nil without phases.
+    /// A bit set of the known phases, and the microseconds of each, in base 128; nil without phases.
     static func bytes(_ durations: [LaunchPhaseName: Duration]) -> [UInt8]? {
         guard !durations.isEmpty else { return nil }
         var known: UInt64 = 0
@@ -26,7 +26,7 @@ enum PhaseBytes {
         return bytes + rest
     }
 
-    /// The phases in the bytes, up to where they are damaged.
+    /// Decodes the phases, up to the first damage.
     static func durations(_ bytes: UnsafeRawBufferPointer) -> [LaunchPhaseName: Duration] {
         var durations: [LaunchPhaseName: Duration] = [:]
         var reader = Base128Reader(bytes)
@@ -41,7 +41,7 @@ enum PhaseBytes {
 
     // MARK: - One day
 
-    /// For each phase its number, and the length and the bytes of its buckets.
+    /// Encodes each phase as its number, and the length and the bytes of its buckets.
     static func bytes(_ buckets: [LaunchPhaseName: DurationBuckets]) -> [UInt8] {
         var bytes: [UInt8] = []
         for (number, phase) in LaunchPhaseName.allCases.enumerated() {
@@ -53,7 +53,7 @@ enum PhaseBytes {
         return bytes
     }
 
-    /// Gives each phase and the bytes of its buckets to `body`, up to where the bytes are damaged.
+    /// Calls `body` with each phase and the bytes of its buckets, up to the first damage.
     static func read(_ bytes: UnsafeRawBufferPointer, _ body: (LaunchPhaseName, UnsafeRawBufferPointer) -> Void) {
         var reader = Base128Reader(bytes)
         while let number = reader.next(), let count = reader.next(), let part = reader.next(count: count) {

@@ -20,7 +20,7 @@ struct PhaseCounts {
         }
     }
 
-    /// Adds what was counted to the days of the store, and forgets it.
+    /// Adds the counts to the days of the store, and resets them.
     mutating func flush(to connection: Connection) throws(HistoryError) {
         for (key, added) in days {
             var buckets = added

@@ -4,7 +4,7 @@ import WatchdogBase
 
 /// A histogram in a few rows with round limits.
 struct DurationRows: Equatable {
-    /// One row: from, up to but excluding, how many.
+    /// One row: lower bound, exclusive upper bound, count.
     struct Row: Equatable {
         let from: Duration
         let to: Duration
@@ -12,7 +12,7 @@ struct DurationRows: Equatable {
     }
 
     private static let most = 14
-    /// Limits within each power of ten, the finest first, times ten.
+    /// Series of limits within a power of ten, multiplied by ten, the finest first.
     private static let series: [[Int64]] = [
         [10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 22, 24, 26, 28, 30, 35, 40, 45, 50, 60, 70, 80, 90],
         [10, 12, 15, 20, 25, 30, 40, 50, 60, 80], [10, 20, 50], [10],
@@ -36,7 +36,7 @@ struct DurationRows: Equatable {
         }
     }
 
-    /// The limits of a series from the last that is not above `first` to the first that is above `last`.
+    /// The limits of a series from the last one not above `first` to the first one above `last`.
     private static func limits(_ series: [Int64], from first: Duration, to last: Duration) -> [Duration] {
         var limits: [Duration] = [.zero]
         var scale: Int64 = 100

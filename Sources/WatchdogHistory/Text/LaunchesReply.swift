@@ -2,7 +2,7 @@
 
 import WatchdogBase
 
-/// What `watchdogd launches --json` prints; times are microseconds since 1970, durations microseconds.
+/// The JSON object of `watchdogd launches --json`; times are in microseconds since 1970, durations in microseconds.
 public struct LaunchesReply: Encodable, Sendable {
     private struct Bucket: Encodable {
         let fromUSec: Int64
@@ -47,7 +47,7 @@ public struct LaunchesReply: Encodable, Sendable {
 
         init(_ summary: PhaseSummary) { self.init(summary.phase.rawValue, summary.durations) }
 
-        /// Like phases, moments have hyphens.
+        /// Moments have hyphens in JSON, like phases.
         init(_ summary: MomentSummary) {
             self.init(summary.moment.rawValue.replacing("_", with: "-"), summary.durations)
         }
@@ -68,7 +68,7 @@ public struct LaunchesReply: Encodable, Sendable {
     private let firstVersion: ProgramVersion?
     private let lastVersion: ProgramVersion?
 
-    /// Creates the reply for a table.
+    /// Creates the reply for a table; groups keep their order.
     public init(_ table: LaunchSummaryTable) {
         app = table.app
         by = table.key.rawValue

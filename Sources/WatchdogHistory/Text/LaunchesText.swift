@@ -6,7 +6,7 @@ public import WatchdogBase
 public struct LaunchesText: Sendable {
     /// The terminal's width.
     public var columns: Int
-    /// Whether characters beyond ASCII may be used.
+    /// Whether non-ASCII characters may be used.
     public var isUnicode: Bool
     /// Returns the reader's time zone at a time.
     public var zone: @Sendable (WallTime) -> LocalZone
@@ -14,7 +14,7 @@ public struct LaunchesText: Sendable {
     private static let fewestColumns = 60
     private static let barColumns = 120
 
-    /// Creates a style.
+    /// Creates a style; the zone is that of the reader.
     public init(
         columns: Int = 79, isUnicode: Bool = true, zone: @escaping @Sendable (WallTime) -> LocalZone = { _ in .utc }
     ) {
@@ -59,7 +59,7 @@ public struct LaunchesText: Sendable {
     // MARK: - The table
 
     private func rows(_ table: LaunchSummaryTable) -> [String] {
-        // What the numbers and the dates need.
+        // The columns for the numbers and the dates.
         let hasAssumed = table.groups.contains { $0.assumed > 0 }
         let numbers = (hasAssumed ? 6 : 5) * 10
         let room = columns - numbers - 2 * 12

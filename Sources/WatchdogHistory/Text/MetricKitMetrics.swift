@@ -5,7 +5,7 @@ import WatchdogBase
 /// One day of an app in the form of MetricKit's metrics, for collectors that accept them.
 ///
 /// The keys are those of `MXMetricPayload`'s JSON: `MXAppLaunchMetric`, `MXAppResponsivenessMetric` and
-/// `MXAppExitMetric`. The time to first draw is the time until the app was ready where it reports no first frame. An
+/// `MXAppExitMetric`. The time to first draw is the time until the app was ready if it reports no first frame. An
 /// extended launch lasts until the first frame has been drawn and all launch tasks have ended; that of an app without
 /// launch tasks lasts until it is useful.
 public struct MetricKitMetrics: Encodable, Equatable, Sendable {
@@ -49,7 +49,7 @@ public struct MetricKitMetrics: Encodable, Equatable, Sendable {
                 })
         }
 
-        /// Milliseconds, to the microsecond where there is one.
+        /// Milliseconds, with microseconds as decimals if there are any.
         private static func text(_ duration: Duration) -> String {
             let microseconds = duration.wholeMicroseconds
             var fraction = (microseconds % 1_000).padded(3)
@@ -95,7 +95,7 @@ public struct MetricKitMetrics: Encodable, Equatable, Sendable {
         let cumulativeBadAccessExitCount: Int
         let cumulativeIllegalInstructionExitCount: Int
         let cumulativeMemoryResourceLimitExitCount: Int
-        /// Not distinguished from the memory limit.
+        /// Always 0: it is not distinguished from the memory limit.
         var cumulativeMemoryPressureExitCount = 0
         let cumulativeCPUResourceLimitExitCount: Int
         let cumulativeSuspendedWithLockedFileExitCount: Int
