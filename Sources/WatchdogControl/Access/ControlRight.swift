@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a client may be allowed to do.
+/// A right of a client.
 public enum ControlRight: String, Hashable, Sendable, CaseIterable {
     /// See the names and states of apps.
     case observe

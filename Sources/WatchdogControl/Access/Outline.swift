@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What callers without the right to inspect may see. Each outline is built from the fields that it contains, so that a
-// new field is withheld until somebody adds it here.
+// The outlines that callers without the right to inspect get. Each outline is built from an explicit list of fields, so
+// that a new field is withheld until it is added here.
 
 extension AppSummary {
     /// The app's name and state, whether it answers, and the number of its restarts.

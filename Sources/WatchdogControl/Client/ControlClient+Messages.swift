@@ -44,7 +44,7 @@ extension ControlClient {
         return try receive(until: patience.map { .now() + $0 }).0
     }
 
-    /// A request as JSON without an encoder, whose first use costs 0.3 ms; nil for one that needs it.
+    /// A request as JSON, without an encoder, whose first use costs 0.3 ms; nil for a request that needs one.
     private static func plainJSON(of request: some ControlRequest) -> String? {
         switch request {
         case let request as AppRequest: request.plainJSON
@@ -75,7 +75,7 @@ extension ControlClient {
             switch errno {
             case EINTR: continue
             case EAGAIN: try wait(for: Int16(POLLOUT), until: deadline)
-            // The reason it was closed may be there to read.
+            // The server may have sent the reason before it closed the connection, so read on.
             case EPIPE, ECONNRESET: return
             default: throw failed("send to watchdogd")
             }
@@ -88,7 +88,7 @@ extension ControlClient {
         try Self.decode(try nextMessage(until: deadline), with: decoder)
     }
 
-    /// Reads a message without its NUL, which may hold anything.
+    /// Reads a message without its NUL, which is untrusted.
     static func decode<Reply: ControlReply>(
         _ message: [UInt8], with decoder: @autoclosure () -> JSONDecoder
     ) throws(ControlClientError) -> (Reply, continues: Bool) {
@@ -155,7 +155,7 @@ extension ControlClient {
             }
             milliseconds = Int32(clamping: left / 1_000_000 + 1)
         }
-        // The result does not matter: the operation is tried again.
+        // The result is ignored, because the operation is retried anyway.
         _ = poll(&entry, 1, milliseconds)
     }
 

@@ -87,7 +87,7 @@ public final class ControlClient {
         try call(.launch, request, patience: request.waits ? nil : patience)
     }
 
-    /// Asks an app to end.
+    /// Requests an app's exit.
     public func terminate(_ request: AppRequest) throws(ControlClientError) -> TerminateReply {
         try call(.terminate, request, patience: request.waits ? nil : patience)
     }
@@ -97,12 +97,12 @@ public final class ControlClient {
         try call(.restart, request, patience: request.waits ? nil : patience)
     }
 
-    /// Asks an app to go to the foreground.
+    /// Requests that an app enters the foreground.
     public func foreground(_ request: AppRequest) throws(ControlClientError) -> LifecycleReply {
         try call(.foreground, request, patience: request.waits ? nil : patience)
     }
 
-    /// Asks an app to go to the background.
+    /// Requests that an app enters the background.
     public func background(_ request: AppRequest) throws(ControlClientError) -> LifecycleReply {
         try call(.background, request, patience: request.waits ? nil : patience)
     }
@@ -127,7 +127,7 @@ public final class ControlClient {
         try call(.capture, request, patience: nil)
     }
 
-    /// Reloads the configuration, or asks what that would change.
+    /// Reloads the configuration, or returns what that would change.
     public func reload(_ request: ReloadRequest = ReloadRequest()) throws(ControlClientError) -> ReloadReply {
         try call(.reload, request)
     }
@@ -137,10 +137,10 @@ public final class ControlClient {
         try call(.reloadApp, request, patience: request.waits ? nil : patience)
     }
 
-    /// Receives events for as long as the closure wants them.
+    /// Receives events until the closure returns false.
     ///
     /// - Parameters:
-    ///   - request: which events.
+    ///   - request: the events to receive.
     ///   - next: called for each reply, the first of which is empty, as is the last of a request that does not follow;
     ///     false ends the call and the connection's use.
     public func monitor(

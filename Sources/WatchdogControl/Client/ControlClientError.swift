@@ -4,15 +4,15 @@ import Glibc
 import WatchdogBase
 public import WatchdogLinux
 
-/// Why a call failed.
+/// The reason why a call failed.
 public struct ControlClientError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What went wrong.
+    /// The kinds of failures.
     public enum Code: Hashable, Sendable {
-        /// Nobody answers at the path.
+        /// No watchdogd listens at the path.
         case notRunning
         /// This user may not connect.
         case notAllowedToConnect
-        /// There was no reply in time.
+        /// No reply arrived in time.
         case timedOut
         /// watchdogd closed the connection before it replied.
         case disconnected
@@ -24,7 +24,7 @@ public struct ControlClientError: Error, Hashable, Sendable, CustomStringConvert
         case failed(LinuxError)
     }
 
-    /// What went wrong.
+    /// The kind of the failure.
     public let code: Code
     /// One line, or more if files are invalid; safe for a terminal.
     public let description: String
@@ -39,14 +39,14 @@ public struct ControlClientError: Error, Hashable, Sendable, CustomStringConvert
         if case .refused(let error) = code { error } else { nil }
     }
 
-    /// There is no directory for a user's watchdogd.
+    /// The directory of a user's watchdogd does not exist.
     public static let noUserPath = ControlClientError(.notRunning, ControlPath.noUserPath)
 
     static func refused(_ error: ControlError) -> ControlClientError {
         ControlClientError(.refused(error), error.description)
     }
 
-    /// - Parameter isUnderSystemd: whether a systemd runs that could start it; sd_booted(3) asks for the same folder.
+    /// - Parameter isUnderSystemd: whether systemd runs and could start it; sd_booted(3) checks for the same folder.
     static func cannotConnect(
         _ error: Errno, _ place: ControlPath, isUnderSystemd: Bool = access("/run/systemd/system", F_OK) == 0
     ) -> ControlClientError {
@@ -70,6 +70,6 @@ public struct ControlClientError: Error, Hashable, Sendable, CustomStringConvert
 }
 
 extension Errno {
-    /// `ECONNREFUSED`: nobody is listening.
+    /// `ECONNREFUSED`: no process is listening.
     static let connectionRefused = Errno(rawValue: ECONNREFUSED)
 }

@@ -6,7 +6,7 @@ public import WatchdogLinux
 public struct ControlPath: Hashable, Sendable {
     /// The socket's path.
     public let path: String
-    /// The command to enter if nobody answers there; nil if unknown.
+    /// The command that starts this watchdogd; nil if unknown.
     public let startCommand: String?
 
     /// Creates an address with an unknown start command.
@@ -28,11 +28,11 @@ public struct ControlPath: Hashable, Sendable {
         return ControlPath("\(directory)/watchdogd/control", startCommand: "systemctl --user start watchdogd")
     }
 
-    /// Why a user's watchdogd has no address, and what to do about it.
+    /// The error text for a user without a runtime directory, with the remedy.
     public static let noUserPath =
         "XDG_RUNTIME_DIR is not set, so there is no place for the control socket;"
         + " log in to a session, or set a path with --control"
 
-    /// The mode of the socket: everyone may observe the system's apps, but only the user may observe a user's.
+    /// The mode of the socket: all users may observe the system's apps, but only the user may observe a user's apps.
     public var socketMode: UInt32 { self == .system ? 0o666 : 0o600 }
 }

@@ -4,12 +4,12 @@ import WatchdogBase
 
 /// Checks the shape of a JSON text without parsing it.
 enum JSONShape {
-    /// How deep a message may nest arrays and objects.
+    /// The maximum nesting depth of arrays and objects.
     static let depthLimit = 32
 
-    /// Rejects what is not an object or nests too deeply, so that a recursive parser is safe.
+    /// Rejects text that is not an object or is nested too deeply, so that a recursive parser is safe.
     ///
-    /// Whether it is valid JSON is left to the parser.
+    /// The parser checks everything else.
     static func check(_ bytes: [UInt8]) throws(MessageFault) {
         var scanner = JSONScanner(bytes)
         guard let first = scanner.next(), bytes[first.range.lowerBound] == UInt8(ascii: "{") else { throw .notAnObject }

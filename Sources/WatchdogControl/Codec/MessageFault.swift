@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why bytes are not a valid message.
+/// The reason why bytes are not a valid message.
 enum MessageFault: Error, Hashable, CustomStringConvertible {
-    /// There is no NUL within the limit.
+    /// No NUL within the limit.
     case tooLong(limit: Int)
-    /// There is nothing between two NULs.
+    /// No bytes between two NULs.
     case empty
     /// It is not a JSON object.
     case notAnObject

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A call about one app in the form in which almost all clients write it, read without a decoder.
+/// A call about one app in the form that almost all clients use, parsed without a decoder.
 ///
 /// `{"method":"M","parameters":{"name":"N","wait":true}}`: these members in this order, without escapes; `wait` may be
-/// missing, and blanks do not matter. After a pause, a decoder takes a tenth of a millisecond for it, which is a sixth of
-/// a launch.
+/// missing, and blanks are ignored. After a pause, a decoder takes a tenth of a millisecond for it, a sixth of a
+/// launch.
 struct PlainCall {
     let method: String
     let request: AppRequest
 
-    /// Nil for every other message, whether it is valid or not: the decoder reads those.
+    /// Nil for any other message, valid or not, which the decoder then reads.
     init?(decoding bytes: [UInt8]) {
         var reader = PlainReader(bytes)
         guard reader.skips("{"), reader.skips("\"method\""), reader.skips(":"), let method = reader.text(),

@@ -2,7 +2,7 @@
 
 import WatchdogBase
 
-/// Reads JSON text token by token, as far as it has the form in which almost everybody writes it.
+/// Reads JSON tokens in their most common form.
 struct PlainReader {
     private let bytes: [UInt8]
     private var scanner: JSONScanner

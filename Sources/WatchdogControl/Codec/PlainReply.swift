@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The reply to `Launch`, `Restart` or `Terminate` in the form in which watchdogd writes it, read without a decoder.
+/// The reply to `Launch`, `Restart` or `Terminate` in the form that watchdogd writes, parsed without a decoder.
 ///
 /// The first use of a decoder costs a client 0.5 ms, a tenth of the whole command.
 struct PlainReply {
@@ -8,7 +8,7 @@ struct PlainReply {
     private var ended: String?
     private var isGone: Bool?
 
-    /// Nil for every other message, whether it is valid or not: the decoder reads those.
+    /// Nil for any other message, valid or not, which the decoder then reads.
     init?(decoding bytes: [UInt8]) {
         var reader = PlainReader(bytes)
         guard reader.skips("{"), reader.skips("\"parameters\""), reader.skips(":"), reader.skips("{") else {
@@ -23,7 +23,7 @@ struct PlainReply {
         guard reader.skips("}"), reader.isAtEnd else { return nil }
     }
 
-    /// - Returns: false for an unknown member, and for one that comes twice.
+    /// - Returns: false for an unknown or repeated member.
     private mutating func takeMember(from reader: inout PlainReader) -> Bool {
         guard let name = reader.text(), reader.skips(":") else { return false }
         switch name {
@@ -40,7 +40,7 @@ struct PlainReply {
         }
     }
 
-    /// The reply as a value; nil if it is none of this type.
+    /// The reply as a value; nil if it is not of this type.
     func reply<Reply: ControlReply>(as type: Reply.Type = Reply.self) -> Reply? {
         switch type {
         case is LaunchReply.Type where isGone == nil: LaunchReply(pid: pid, ended: ended) as? Reply

@@ -6,7 +6,7 @@ enum ReplyBody {
     enum Member {
         /// A value, encoded at once.
         case value(String, any Encodable)
-        /// An array, encoded element by element; each element is created when it is needed, and nil omits it.
+        /// An array, encoded element by element; elements are created on demand, and nil omits one.
         case list(String, count: Int, element: (Int) -> (any Encodable)?)
 
         /// An array whose elements are JSON already.

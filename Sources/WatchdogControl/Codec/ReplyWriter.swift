@@ -2,7 +2,7 @@
 
 import FoundationEssentials
 
-/// Encodes a reply in parts, so that a long one delays nobody and is never in memory as a whole.
+/// Encodes a reply in parts, so that a long one neither blocks the loop nor is in memory as a whole.
 struct ReplyWriter {
     private let encoder: JSONEncoder
     private var pieces: [Piece]

@@ -48,7 +48,7 @@ struct VarlinkCall {
         wantsUpgrade = head.upgrade ?? false
     }
 
-    /// Decodes the parameters, all of which the method must know.
+    /// Decodes the parameters; rejects those that the method does not have.
     func parameters<Request: ControlRequest>(
         as type: Request.Type, with decoder: JSONDecoder
     ) throws(ControlError) -> Request {
@@ -85,7 +85,7 @@ struct VarlinkCall {
                 parameters = nil
                 return
             }
-            // A misspelled parameter would otherwise be ignored silently.
+            // JSONDecoder would silently ignore a misspelled parameter.
             let given = try container.nestedContainer(keyedBy: AnyKey.self, forKey: .parameters)
             if let unknown = given.allKeys.map(\.stringValue).sorted().first(where: {
                 !Request.parameterNames.contains($0)
@@ -109,7 +109,7 @@ struct VarlinkCall {
         init?(intValue: Int) { nil }
     }
 
-    /// The name of the parameter that an error is about.
+    /// The name of the parameter that caused an error.
     private static func parameter(_ error: DecodingError) -> String {
         let path: [any CodingKey] =
             switch error {

@@ -17,7 +17,7 @@ extension ControlError {
         var parameter: String?
     }
 
-    /// The name with the interface, as it is sent.
+    /// The name with the interface, for the message.
     var wireName: String {
         switch self {
         case .noSuchApp: "\(ControlInterface.name).NoSuchApp"
@@ -42,7 +42,7 @@ extension ControlError {
         }
     }
 
-    /// The parameters, as they are sent.
+    /// The parameters, for the message.
     var body: ReplyBody {
         switch self {
         case .invalidConfiguration(let diagnostics, let app):
@@ -51,7 +51,7 @@ extension ControlError {
         }
     }
 
-    /// The parameters in one piece.
+    /// The parameters as one value.
     var parameters: Parameters {
         switch self {
         case .noSuchApp(let name, let suggestion): Parameters(name: name, suggestion: suggestion)

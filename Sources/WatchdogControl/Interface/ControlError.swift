@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why a method failed.
+/// The reason why a method failed.
 public enum ControlError: Error, Hashable, Sendable {
-    /// There is no app with this name; the server adds the nearest name if there is no suggestion.
+    /// No app has this name; the server adds the most similar name if `suggestion` is nil.
     case noSuchApp(String, suggestion: String? = nil)
     /// The caller lacks a right, which root and the owner have.
     case notPermitted(ControlRight, user: UInt32, owner: UInt32)
-    /// Files are invalid: those of the one app named, which is therefore missing, or some of all, so that nothing was
-    /// changed.
+    /// Files are invalid: those of the named app, which is therefore missing, or some of all apps' files, so that
+    /// nothing was changed.
     case invalidConfiguration([ControlDiagnostic], app: String? = nil)
     /// The app is already running.
     case alreadyRunning(String, pid: Int32?)
@@ -21,19 +21,19 @@ public enum ControlError: Error, Hashable, Sendable {
     case captureFailed(String, reason: String)
     /// The app did not reload its own configuration.
     case reloadFailed(String, reason: String)
-    /// The request does not apply to the app's state, or the app takes no part in the lifecycle.
+    /// The request does not apply to the app's state, or the app does not take part in the lifecycle.
     case refused(String, reason: String)
     /// watchdogd is ending.
     case shuttingDown
     /// The limit of connections is reached.
     case tooManyConnections(limit: Int)
-    /// The connection sent an invalid message, and is closed.
+    /// The connection sent an invalid message, and was closed.
     case malformedMessage(reason: String)
-    /// It failed for another reason.
+    /// Another failure.
     case failed(reason: String)
     /// The interface has no such method.
     case methodNotFound(String)
-    /// There is no such interface.
+    /// The service has no such interface.
     case interfaceNotFound(String)
     /// A parameter is missing, unknown or of the wrong kind.
     case invalidParameter(String)

@@ -2,7 +2,7 @@
 
 /// The parameters of a method.
 public protocol ControlRequest: Codable, Hashable, Sendable {
-    /// The names of all parameters; a call with any other is rejected.
+    /// The names of all parameters; a call with any other parameter is rejected.
     static var parameterNames: Set<String> { get }
 }
 

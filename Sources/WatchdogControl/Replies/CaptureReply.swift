@@ -4,7 +4,7 @@
 public struct CaptureReply: ControlReply {
     /// The report's path.
     public var report: String
-    /// What the app was doing.
+    /// The verdict of the report.
     public var verdict: String?
 
     /// Creates a reply.

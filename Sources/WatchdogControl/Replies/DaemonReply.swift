@@ -10,7 +10,7 @@ public struct DaemonReply: ControlReply {
     public var apps: Int
     /// The folder of its crash logs; nil if it keeps none, or the client may not inspect it.
     public var reports: String?
-    /// The longest single turn of its loop since its start.
+    /// The longest single iteration of its loop since its start.
     public var longestTurn: Microseconds
     /// The longest iteration in the last minute.
     public var recentTurn: Microseconds

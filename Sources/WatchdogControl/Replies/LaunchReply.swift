@@ -2,10 +2,10 @@
 
 /// The reply to `Launch` and `Restart`.
 public struct LaunchReply: ControlReply {
-    /// The main process; nil if it is yet to be started.
+    /// The main process; nil before it is started.
     public var pid: Int32?
 
-    /// How the app exited, if it completed its work before it was ready: "exited with code 0".
+    /// The exit of an app that completed its work before it was ready: "exited with code 0".
     public var ended: String?
 
     /// Creates a reply.

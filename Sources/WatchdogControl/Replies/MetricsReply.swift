@@ -18,7 +18,7 @@ public struct MetricsReply: ControlReply, PiecewiseReply {
 
     /// Creates a reply for a server, with parts that are encoded already.
     ///
-    /// The text of a thousand apps takes long to encode, so that is done beside the loop.
+    /// Encoding the text of a thousand apps takes long, so that happens off the loop.
     ///
     /// - Parameter parts: UTF-8; they are encoded here.
     public init(encoding parts: some Sequence<ArraySlice<UInt8>>) {

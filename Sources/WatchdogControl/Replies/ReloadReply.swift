@@ -8,7 +8,7 @@ public struct ReloadReply: ControlReply, PiecewiseReply {
     public var changed: [String]
     /// Apps whose configuration was removed.
     public var removed: [String]
-    /// The number of apps that did not change and were not touched.
+    /// The number of unchanged apps, which keep running.
     public var unchanged: Int
     /// Warnings about the files.
     public var warnings: [ControlDiagnostic]

@@ -4,7 +4,7 @@
 public struct DescribeRequest: ControlRequest {
     /// The app's name.
     public var name: String
-    /// How many of the latest log lines to include; the server requests no more than the client may see.
+    /// The number of the latest log lines to include; the server limits it to what the client may see.
     public var logLines: Int?
 
     /// Creates the parameters.

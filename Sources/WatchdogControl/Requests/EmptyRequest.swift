@@ -2,7 +2,7 @@
 
 /// The empty parameters of `List`, `DescribeDaemon`, `Metrics` and `GetInfo`.
 public struct EmptyRequest: ControlRequest {
-    /// There are none.
+    /// Empty.
     public static let parameterNames: Set<String> = []
 
     /// Creates the parameters.

@@ -7,7 +7,7 @@ public struct EventRequest: ControlRequest {
 
     /// The app's name.
     public var name: String
-    /// What happened, such as `url`.
+    /// The kind of the event, such as `url`.
     public var kind: String
     /// Details, which only the app interprets.
     public var payload: String?
@@ -46,7 +46,7 @@ public struct EventRequest: ControlRequest {
         launches = try container.decodeIfPresent(Bool.self, forKey: .launches) ?? false
     }
 
-    /// Rejects what would not reach the app unchanged.
+    /// Rejects kinds and payloads that would not reach the app unchanged.
     func check() throws(ControlError) {
         guard (1...Self.limits.kind).contains(kind.utf8.count), Self.isLine(kind) else {
             throw .invalidParameter("kind")

@@ -2,11 +2,11 @@
 
 /// The parameters of `Monitor`.
 public struct MonitorRequest: ControlRequest {
-    /// The apps whose events to send, besides those that concern all; nil for every app.
+    /// The apps whose events to send, in addition to events about all apps; nil for every app.
     public var apps: [String]?
-    /// How many of the latest events to send first.
+    /// The number of past events to send first.
     public var history: Int?
-    /// Whether to send events as they happen, after those of the history; nil means true.
+    /// Whether to send new events after the past ones; nil means true.
     public var follows: Bool?
 
     /// Creates the parameters.

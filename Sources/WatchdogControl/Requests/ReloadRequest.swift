@@ -2,7 +2,7 @@
 
 /// The parameters of `Reload`.
 public struct ReloadRequest: ControlRequest {
-    /// Whether to reply with what a reload would change, and change nothing.
+    /// Whether to return the changes of a reload without reloading.
     public var isDryRun: Bool?
 
     /// Creates the parameters.

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The calls of one client that are in progress: they are worked on together, and their replies go out in the order of the
-/// calls.
+/// The calls of one client that are in progress: they are executed concurrently, and their replies are sent in the
+/// order of the calls.
 ///
 /// Isolation: the loop's thread.
 struct CallQueue {
-    /// What a call has got so far.
+    /// The progress of a call.
     enum Progress {
-        /// The handler owes the reply.
+        /// The handler has not replied yet.
         case awaited
-        /// The reply is there, and perhaps partly written.
+        /// The reply is available, and may be partly written.
         case ready(ReplyWriter)
-        /// Events, from the cursor on, until the connection ends; without `follows`, until those that exist are sent.
+        /// Events, from the cursor on, until the connection ends; without `follows`, until the existing ones are sent.
         ///
         /// - Parameter opening: the first reply, until it is written.
         case monitoring(EventRing.Cursor, follows: Bool, opening: [UInt8]?)
@@ -23,7 +23,7 @@ struct CallQueue {
     var count: Int { calls.count }
     var isEmpty: Bool { calls.isEmpty }
 
-    /// What the first call has got, whose reply goes out next; nil if there is no call.
+    /// The progress of the first call, whose reply is sent next; nil without calls.
     var first: Progress? { calls.first?.progress }
 
     /// Adds a call, and returns its number.
@@ -34,10 +34,10 @@ struct CallQueue {
         return lastNumber
     }
 
-    /// Whether the handler owes the reply to a call.
+    /// Whether the handler has not replied to a call yet.
     func awaits(_ number: UInt64) -> Bool { index(awaiting: number) != nil }
 
-    /// Notes the reply to a call that waits for one.
+    /// Stores the reply to a call that awaits it.
     mutating func answer(_ number: UInt64, _ reply: ReplyWriter) {
         if let index = index(awaiting: number) { calls[index].progress = .ready(reply) }
     }
@@ -48,13 +48,14 @@ struct CallQueue {
         }
     }
 
-    /// Passes what the first call has got to the closure, which returns what it has got then; nil if its reply is complete.
+    /// Updates the progress of the first call; the closure returns nil if the reply is complete.
     mutating func updateFirst(_ update: (Progress) -> Progress?) {
         guard let first = calls.first else { return }
         if let progress = update(first.progress) { calls[0].progress = progress } else { calls.removeFirst() }
     }
 
-    /// Drops what a client that is gone will not read; what the handler still owes remains, because it occupies the handler.
+    /// Drops the replies to a disconnected client; calls without a reply remain, because the handler still works on
+    /// them.
     mutating func dropReplies() {
         calls.removeAll { call in
             if case .awaited = call.progress { false } else { true }

@@ -2,7 +2,8 @@
 
 /// Delivers the reply to a client, once, immediately or later.
 ///
-/// It does nothing if the client is gone or wanted no reply. If it is released unused, the client receives an error.
+/// It does nothing if the client has disconnected or requested no reply. If it is released unused, the client receives
+/// an error.
 ///
 /// Isolation: the loop's thread.
 public final class ControlAnswer<Reply: ControlReply> {
@@ -19,12 +20,12 @@ public final class ControlAnswer<Reply: ControlReply> {
         deliver?(.failure(.failed(reason: "watchdogd gave no answer")))
     }
 
-    /// Sends the reply.
+    /// Sends the reply; only the first call of this or ``fail(_:)`` has an effect.
     public func succeed(_ reply: Reply) {
         finish(.success(reply))
     }
 
-    /// Sends an error.
+    /// Sends an error; only the first call of this or ``succeed(_:)`` has an effect.
     public func fail(_ error: ControlError) {
         finish(.failure(error))
     }

@@ -5,7 +5,7 @@ import WatchdogBase
 import WatchdogLinux
 import WatchdogPolicy
 
-/// One client: what it has sent, what it is to receive, and what is being done for it.
+/// One client: its received bytes, its output, and its calls in progress.
 ///
 /// Isolation: the loop's thread.
 final class ControlConnection {
@@ -13,33 +13,33 @@ final class ControlConnection {
     let peer: ControlPeer
     let mayAct: Bool
     let descriptor: OwnedDescriptor
-    /// Whether the kernel refuses descriptors that the client tries to pass.
+    /// Whether the kernel refuses descriptors that the client passes (SCM_RIGHTS).
     let refusesDescriptors: Bool
-    /// For the copy that the closer keeps if it does not.
+    /// For the duplicate that the closer keeps otherwise.
     var ticket: Closer.Ticket?
     var source: IOSource?
 
     var input: MessageBuffer
     var output = OutputBuffer()
-    /// What the server is doing for the client.
+    /// The calls in progress.
     var calls = CallQueue()
     private let callLimit: Int
     var bucket: TokenBucket
-    /// When the next call may be handled.
+    /// The earliest time of the next call.
     var throttledUntil: Instant?
-    /// Whether it is waiting for its turn.
+    /// Whether the connection is queued for a turn.
     var isQueued = false
-    /// Whether it is having its turn.
+    /// Whether the connection's turn is running.
     var isBusy = false
-    /// The client will send no more.
+    /// The client has closed its sending side.
     private(set) var isInputEnded = false
-    /// Nobody reads anymore: the calls already received are executed, and their replies are dropped.
+    /// The client does not read any more: received calls are still executed, but their replies are dropped.
     var isGone = false
-    /// Close once the output is sent.
+    /// The connection is closed once the output is sent.
     var isClosing = false
-    /// When the client last sent a complete message.
+    /// The time of the client's last complete message.
     var lastSign: Instant
-    /// When the client stopped reading its output; nil if no output is waiting.
+    /// The time since which output is unread; nil without pending output.
     private(set) var unreadSince: Instant?
     private var watched: IOSource.Readiness = .readable
 
@@ -61,7 +61,7 @@ final class ControlConnection {
         lastSign = now
     }
 
-    /// Whether the client may have another call in progress.
+    /// Whether another call of the client may start.
     var hasRoom: Bool { calls.count < callLimit && !isClosing }
 
     /// Reads once, without waiting.
@@ -74,7 +74,7 @@ final class ControlConnection {
             if let length, length > 0 {
                 input.append(UnsafeRawBufferPointer(rebasing: buffer[..<length]))
             } else if length == 0 || isGone {
-                // Nothing more can come from a client that is gone.
+                // After ECONNRESET, no more input can follow.
                 isInputEnded = true
             }
         }
@@ -103,7 +103,7 @@ final class ControlConnection {
         }
     }
 
-    /// Watches for readiness that can be used now.
+    /// Requests only the readiness events that can be handled now.
     func updateInterest() throws(LinuxError) {
         var wanted: IOSource.Readiness = []
         if !isInputEnded, !isClosing, input.room > 0 { wanted.insert(.readable) }
@@ -114,7 +114,7 @@ final class ControlConnection {
     }
 }
 
-/// The result of a call, repeated while signals interrupt it.
+/// Calls a system call, and repeats it after EINTR.
 private func uninterrupted(_ call: () -> Int) -> Int {
     while true {
         let result = call()

@@ -4,13 +4,13 @@ public import WatchdogPolicy
 
 /// Executes the calls that a ``ControlServer`` receives: the daemon.
 ///
-/// The server has checked the client's rights and the types of the parameters; whether an app exists is for the handler
-/// to decide. All methods are called on the loop's thread and must not wait: what takes time keeps the
+/// The server has checked the client's rights and the types of the parameters; the handler checks whether the app
+/// exists. All methods are called on the loop's thread and must not block: for slow work, the handler retains the
 /// ``ControlAnswer`` and returns.
 public protocol ControlHandler: AnyObject {
     /// The names of all apps, sorted.
     ///
-    /// Read for each `List`, and to find the nearest name for an unknown one.
+    /// Read for each `List`, and to find the most similar name for an unknown one.
     var appNames: [String] { get }
 
     /// The folder of crash logs; nil if there is none.
@@ -34,7 +34,7 @@ public protocol ControlHandler: AnyObject {
     /// Launches an app; replies when it is ready if the client waits.
     func launch(_ request: AppRequest, from peer: ControlPeer, answer: ControlAnswer<LaunchReply>)
 
-    /// Asks an app to end; replies when it is gone if the client waits.
+    /// Requests an app's exit; replies when it is gone if the client waits.
     func terminate(_ request: AppRequest, from peer: ControlPeer, answer: ControlAnswer<TerminateReply>)
 
     /// Terminates an app if it is running, and launches it; replies when it is ready if the client waits.
@@ -43,15 +43,16 @@ public protocol ControlHandler: AnyObject {
     /// Captures the stacks of a running app; replies when the report is written.
     func capture(_ request: CaptureRequest, from peer: ControlPeer, answer: ControlAnswer<CaptureReply>)
 
-    /// Sends an app an event, perhaps after launching it; replies when it has handled the event if the client waits.
+    /// Sends an app an event, after launching it if requested; replies when it has handled the event if the client
+    /// waits.
     func sendEvent(_ request: EventRequest, from peer: ControlPeer, answer: ControlAnswer<LifecycleReply>)
 
-    /// Asks an app to change its lifecycle state; replies when it has done so if the client waits.
+    /// Requests a lifecycle state of an app; replies when it has done so if the client waits.
     func request(
         _ lifecycle: LifecycleRequest, of request: AppRequest, from peer: ControlPeer,
         answer: ControlAnswer<LifecycleReply>)
 
-    /// Reloads the configuration, or says what that would change.
+    /// Reloads the configuration, or returns what that would change.
     func reload(_ request: ReloadRequest, from peer: ControlPeer, answer: ControlAnswer<ReloadReply>)
 
     /// Makes an app reload its own configuration; replies when it has done so if the client waits.

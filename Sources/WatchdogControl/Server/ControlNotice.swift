@@ -4,7 +4,7 @@ public import WatchdogLinux
 
 /// A notice of a ``ControlServer`` about its connections.
 public struct ControlNotice: Hashable, Sendable, CustomStringConvertible {
-    /// What happened.
+    /// The kinds of notices.
     public enum Kind: Hashable, Sendable {
         /// A new connection was closed because there are too many.
         case refused
@@ -16,20 +16,20 @@ public struct ControlNotice: Hashable, Sendable, CustomStringConvertible {
         case malformed(reason: String)
         /// A client called a method without the required right.
         case notPermitted(method: String)
-        /// A connection could not be accepted, and none will be for a moment.
+        /// A connection could not be accepted, and accepting pauses for a moment.
         case acceptFailed(Errno)
         /// Something else failed.
         case failed(LinuxError)
     }
 
-    /// What happened.
+    /// The kind of the notice.
     public let kind: Kind
     /// The client; nil if unknown.
     public let peer: ControlPeer?
-    /// How many notices were suppressed before this one because there were too many.
+    /// The number of notices that the rate limit suppressed before this one.
     public let suppressed: Int
 
-    /// One line.
+    /// The notice as one line for a log.
     public var description: String {
         let who = peer.map { " of \($0)" } ?? ""
         let what =

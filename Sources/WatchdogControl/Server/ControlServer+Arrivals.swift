@@ -6,11 +6,11 @@ import WatchdogBase
 import WatchdogLinux
 
 extension ControlServer {
-    /// The descriptors that callers who may only look do not get: captures and reports need some, and libdispatch ends a
-    /// process that has none left.
+    /// The number of descriptors that clients without the right to act cannot use up: captures and reports need some,
+    /// and libdispatch crashes a process without free descriptors.
     private static let reservedDescriptors: Int64 = 32
 
-    /// The owner of all connections, for the closer: no user.
+    /// The key of all connections for the closer, which is not a user's ID.
     static let clients = UInt32.max
 
     func accept() {
@@ -20,7 +20,8 @@ extension ControlServer {
             return
         }
         let descriptor = OwnedDescriptor(taking: number)
-        // If the kernel lets clients pass descriptors, before Linux 6.16, unread ones are closed with the connection.
+        // If the kernel lets clients pass descriptors (before Linux 6.16), closing the connection also closes unread
+        // ones, which can block. So the closer keeps a duplicate.
         let ticket = socket.refusesDescriptors ? nil : closer?.keep(descriptor, for: Self.clients)
         var isOpen = false
         defer { if !isOpen, let ticket { closer?.release(ticket) } }
@@ -28,7 +29,7 @@ extension ControlServer {
         guard wd_stream_peer(number, &credentials) == 0 else { return }
         let peer = ControlPeer(pid: credentials.pid, user: credentials.user, group: credentials.group)
         let mayAct = access.allows(.act, to: peer.user)
-        // The kernel assigns the lowest free number.
+        // The kernel assigns the lowest free number, so the number shows how many are in use.
         if !mayAct, let limit = try? ResourceLimit.current(.openFiles).soft,
             Int64(number) >= Int64(clamping: limit) - Self.reservedDescriptors
         {
@@ -77,8 +78,8 @@ extension ControlServer {
         switch error.rawValue {
         case EAGAIN, ECONNABORTED, EPERM: break
         default:
-            // Without a free descriptor the client stays in the queue and the socket stays readable: the loop would
-            // retry forever.
+            // Without a free descriptor, the client stays in the backlog and the socket stays readable, so the loop
+            // would spin.
             do {
                 try arrivals?.watch(for: [])
                 acceptAgainAt = loop.now + .milliseconds(250)

@@ -111,7 +111,7 @@ extension ControlServer {
 
     // MARK: - Methods
 
-    /// Reads each app when its entry is written, so that a list of thousands is never in memory.
+    /// Reads each app when its entry is written, so that a list of thousands of apps is never in memory as a whole.
     private func list(_ handler: any ControlHandler, mayInspect: Bool) -> ReplyBody {
         let names = handler.appNames
         let invalid = handler.invalidFiles
@@ -131,7 +131,7 @@ extension ControlServer {
     ) throws(ControlError) {
         guard !call.isOneway else { return }
         guard call.wantsMore else { throw .expectedMore }
-        // A client that monitors a nonexistent app would wait forever.
+        // Fail early: a client that monitors a nonexistent app would wait forever.
         for name in request.apps ?? [] where handler.summary(of: name) == nil { throw .noSuchApp(name) }
         let history = try count(request.history, named: "history", default: 0, most: limits.eventHistory)
         let mayInspect = mayInspect(connection)
@@ -191,7 +191,7 @@ extension ControlServer {
         }
     }
 
-    /// The limit of names compared to find the nearest, which happens on the loop.
+    /// The maximum number of names to compare for a suggestion, because that happens on the loop.
     private static let mostNames = 2000
 
     /// The reply with an error.
@@ -201,7 +201,7 @@ extension ControlServer {
         return ReplyWriter(error.body, error: error.wireName, encoder: encoder)
     }
 
-    /// Why there is no app with a name: its files are invalid, or the name is wrong.
+    /// The error for a missing app: its files are invalid, or the name is wrong.
     private func missing(_ name: String, for connection: ControlConnection) -> ControlError {
         // A file without an app has an empty name.
         if let file = handler?.invalidFiles.first(where: { $0.name == name && !name.isEmpty }) {

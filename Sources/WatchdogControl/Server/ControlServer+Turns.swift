@@ -7,7 +7,7 @@ import WatchdogPolicy
 extension ControlServer {
     func serve(_ connection: ControlConnection, _ readiness: IOSource.Readiness) {
         if readiness.contains(.hungUp) || readiness.contains(.failed) {
-            // The loop would report it again and again. Calls sent before are still executed.
+            // EPOLLHUP is reported continuously, so stop watching. Calls received before are still executed.
             connection.isGone = true
             connection.source?.cancel()
         }
@@ -33,17 +33,17 @@ extension ControlServer {
         if !queue.isEmpty { turns?.callAgain() }
     }
 
-    /// Sends the answer that came first.
+    /// Sends the oldest of the answers that have arrived.
     func giveReply() {
         guard !answeredConnections.isEmpty else { return }
-        // Another call is new work, which comes after deadlines.
+        // Do not start another call: new work has a lower priority than deadlines.
         if let connection = connections[answeredConnections.removeFirst()] { takeTurn(connection, takesCall: false) }
         if !answeredConnections.isEmpty { replies?.callAgain() }
     }
 
-    /// Does one short step for a connection: handles a call, and writes part of a reply.
+    /// Executes one short step for a connection: handles a call, and writes part of a reply.
     ///
-    /// A call whose reply has to wait does not hold back those behind it; only their replies wait for its own.
+    /// A call with a delayed reply does not block the calls behind it; only their replies wait for its reply.
     private func takeTurn(_ connection: ControlConnection, takesCall: Bool = true) {
         guard connections[connection.id] != nil, !connection.isBusy else { return }
         connection.isBusy = true
@@ -79,7 +79,7 @@ extension ControlServer {
         }
     }
 
-    /// Writes part of the reply that is next.
+    /// Writes a part of the next reply.
     private func write(_ connection: ControlConnection) {
         guard connection.output.count < limits.outputBytes, !connection.isGone else { return }
         connection.calls.updateFirst { progress in
@@ -114,7 +114,7 @@ extension ControlServer {
             : .monitoring(cursor, follows: follows, opening: nil)
     }
 
-    /// Decides what comes next for a connection after a turn.
+    /// Schedules the next step of a connection after a turn.
     func settle(_ connection: ControlConnection) {
         guard connections[connection.id] != nil else { return }
         if connection.isGone { connection.calls.dropReplies() }
@@ -124,7 +124,7 @@ extension ControlServer {
         }
         if hasWork(connection) { enqueue(connection) }
         do {
-            // A client that has stopped sending would be reported writable forever.
+            // The socket of such a client is reported writable continuously.
             if connection.isGone { connection.source?.cancel() } else { try connection.updateInterest() }
         } catch {
             notice(.failed(error), connection.peer)

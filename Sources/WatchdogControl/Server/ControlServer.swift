@@ -7,10 +7,10 @@ public import WatchdogLinux
 
 /// Serves `org.watchdogd.Supervisor` to the clients of a socket.
 ///
-/// Clients cannot stall the loop: nothing here waits, no turn takes longer than handling one call or encoding a few
-/// values, and turns come after everything more important, including deadlines. Only an answer that the daemon owed is
-/// sent before deadlines: there is one for each call, and the client waits for it. ``ControlLimits`` bounds what a client
-/// may use.
+/// Clients cannot stall the loop: the server never blocks, a turn handles one call or encodes a few values, and turns
+/// have a lower priority than everything else, including deadlines. Only delayed answers of the daemon are sent before
+/// deadlines: there is one for each call, and the client waits for it. ``ControlLimits`` bounds the resources of a
+/// client.
 ///
 /// Isolation: the loop's thread.
 public final class ControlServer {
@@ -21,9 +21,9 @@ public final class ControlServer {
     public let access: ControlAccess
     /// The limits on clients.
     public let limits: ControlLimits
-    /// Counts of what was done so far.
+    /// The counters so far.
     public internal(set) var statistics = ControlStatistics()
-    /// Called for what is worth a log line, at most ten times in a burst and then once a second.
+    /// Called with notices for the log, at most ten in a burst and then one a second.
     public var onNotice: (ControlNotice) -> Void = { _ in }
 
     let info: ServiceInfo
@@ -40,14 +40,14 @@ public final class ControlServer {
     private(set) var turns: CallSource?
     private(set) var replies: CallSource?
     private(set) var patience: Timer?
-    /// By connection number, which is never reused.
+    /// The connections by number; a number is never reused.
     var connections: [UInt64: ControlConnection] = [:]
     var lastID: UInt64 = 0
-    /// Connections waiting for a turn.
+    /// The connections that are queued for a turn.
     var queue: [UInt64] = []
-    /// Connections whose answer has come since their last turn.
+    /// The connections with an answer that has arrived since their last turn.
     var answeredConnections: [UInt64] = []
-    /// When connections are accepted again after a failure.
+    /// The time at which accepting resumes after a failure.
     var acceptAgainAt: Instant?
     private var noticeBucket = TokenBucket(capacity: 10, perSecond: 1)
     private var suppressedNotices = 0
@@ -56,10 +56,10 @@ public final class ControlServer {
     ///
     /// - Parameters:
     ///   - loop: the loop to serve on.
-    ///   - socket: where clients connect.
+    ///   - socket: the listening socket.
     ///   - handler: executes the calls; held weakly.
     ///   - info: describes this watchdogd.
-    ///   - closer: closes what clients pass where the kernel does not refuse it, before Linux 6.16.
+    ///   - closer: closes descriptors that clients pass, which the kernel does not refuse before Linux 6.16.
     ///   - access: the access rules.
     ///   - limits: the limits on clients.
     ///   - priority: the priority of turns.
@@ -80,11 +80,12 @@ public final class ControlServer {
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         turns = try loop.soon(priority: priority) { [weak self] in self?.giveTurn() }
         replies = try loop.soon { [weak self] in self?.giveReply() }
-        // After the connections: what came in time counts, however late it is handled.
+        // Lower than the connections' priority: input that arrived in time counts, even if it is handled late.
         let last = EventLoop.Priority(rawValue: priority.rawValue + 1)
         patience = try loop.timer(priority: last) { [weak self] _ in self?.losePatience() }
         arrivals = try loop.onReadable(socket.descriptor, priority: priority) { [weak self] in self?.accept() }
-        // Until this process ends: connections that nobody accepted end with the socket, and what was passed with them.
+        // Keep the socket open until this process ends: closing it would close unaccepted connections, and descriptors
+        // passed over them.
         if !socket.refusesDescriptors { _ = closer?.keep(socket.descriptor, for: Self.clients) }
     }
 
@@ -96,7 +97,7 @@ public final class ControlServer {
         }
     }
 
-    /// Tells clients that watchdogd is ending, closes their connections, and accepts no more.
+    /// Sends clients the error that watchdogd is ending, closes their connections, and accepts no more.
     ///
     /// The socket stays until ``ControlSocket/remove()``.
     public func stop() {
@@ -109,7 +110,7 @@ public final class ControlServer {
         }
     }
 
-    /// Ends all calls in progress, as far as that is a matter of a few bytes: a long reply ends the connection unfinished.
+    /// Fails the calls that await a reply, and sends replies that are nearly complete; a long reply stays unfinished.
     private func sayLast(to connection: ControlConnection) {
         var isWhole = true
         while isWhole, !connection.calls.isEmpty {

@@ -4,17 +4,17 @@ import CLinux
 import Glibc
 public import WatchdogLinux
 
-/// The socket that clients connect to.
+/// The socket to which clients connect.
 ///
 /// Isolation: immutable; any thread.
 public final class ControlSocket: Sendable {
-    /// Why there is no socket.
+    /// The reason why a socket cannot be bound.
     public enum BindError: Error, Hashable, Sendable, CustomStringConvertible {
-        /// Another watchdogd answers at this path: this process, if that is known.
+        /// Another watchdogd answers at this path: with this process ID, if known.
         case inUse(path: String, process: Int32?)
-        /// The watchdogd of this path does not run, but may again.
+        /// The watchdogd of this path does not respond, but may recover.
         case stuck(path: String, reason: String)
-        /// Something that is not a socket is in the way.
+        /// The path exists and is not a socket.
         case notASocket(path: String)
         /// The descriptor that was passed is not a listening Unix stream socket.
         case notListening(descriptor: Int32)
@@ -46,11 +46,11 @@ public final class ControlSocket: Sendable {
         }
     }
 
-    /// Readable when a client has connected; passed on when watchdogd is replaced.
+    /// The listening descriptor, which is passed to the next watchdogd on a restart in place.
     public let descriptor: OwnedDescriptor
-    /// The path it is bound to; empty if unknown.
+    /// The path of the socket; empty if unknown.
     public let path: String
-    /// Whether the kernel refuses descriptors that clients try to pass, also before their connections are accepted: since
+    /// Whether the kernel refuses descriptors that clients pass, even before their connections are accepted: since
     /// Linux 6.16.
     ///
     /// If not, a ``Closer`` must keep the descriptor and those of all connections.
@@ -64,17 +64,17 @@ public final class ControlSocket: Sendable {
         self.path = path
         self.lock = lock
         identity = path.isEmpty ? nil : Identity(path: path)
-        // Connections inherit it, but one to an older socket may have some already.
+        // Connections inherit the option, but a connection to an older socket may already contain descriptors.
         refusesDescriptors = wd_socket_refuse_descriptors(descriptor.number) == 0 && isNew
     }
 
-    /// Binds a socket, replacing one that nobody serves, and creates its directory if needed.
+    /// Binds a socket, replacing a stale one, and creates its directory if needed.
     ///
-    /// A file `PATH.lock` stays behind.
+    /// It leaves a file `PATH.lock`.
     ///
     /// - Parameters:
     ///   - path: at most 107 bytes.
-    ///   - mode: who may connect: 0o666 for everyone, 0o600 for the user only.
+    ///   - mode: the mode: 0o666 lets every user connect, 0o600 only this one.
     ///   - replacesOwn: whether this process served the path with a program that it executed before.
     public static func bind(
         path: String, mode: UInt32, replacesOwn: Bool = false
@@ -112,10 +112,10 @@ public final class ControlSocket: Sendable {
     private static func makeFolder(of path: String) throws(BindError) {
         guard let slash = path.lastIndex(of: "/"), slash > path.startIndex else { return }
         let folder = String(path[..<slash])
-        // Everybody may enter root's directory, whatever the umask.
+        // All users may search root's directory, regardless of the umask.
         let mode: mode_t = geteuid() == 0 ? 0o711 : 0o700
         if mkdir(folder, 0o700) == 0 {
-            // What was made, and not what somebody else has put in its place.
+            // Set the mode through a descriptor: the path may have been replaced in the meantime.
             let made = try? OwnedDescriptor(opening: folder, flags: O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
             if let made { fchmod(made.number, mode) }
         } else if errno != EEXIST {
@@ -131,8 +131,9 @@ public final class ControlSocket: Sendable {
             throw .failed(error)
         }
         if try takes(file, lockPath, for: path) { return file }
-        // The holder is dead, except for a thread that the kernel does not let go. Its lock goes with that thread, so a
-        // new file takes the place of the old one, once for all who start now: they have a lock of flock(2) on the old.
+        // The holder is dead, except for a thread that is stuck in the kernel, which keeps the lock. So a new file
+        // replaces the old one. Concurrent starts do that only once, because each takes a flock(2) lock on the old file
+        // first.
         guard flock(file.number, LOCK_EX | LOCK_NB) == 0, isAt(lockPath, file), unlink(lockPath) == 0 else {
             throw .inUse(path: path, process: nil)
         }
@@ -146,19 +147,19 @@ public final class ControlSocket: Sendable {
             && named.st_dev == opened.st_dev
     }
 
-    /// Takes the lock; false if a process has it that will never use it.
+    /// Takes the lock; false if its holder is a dead process.
     private static func takes(
         _ file: OwnedDescriptor, _ lockPath: String, for path: String
     ) throws(BindError) -> Bool {
-        // Unlike a lock of flock(2), this one ends with the process, whatever its children inherited: a child that has
-        // not executed its program yet briefly outlives a killed watchdogd. fcntl(2).
+        // Unlike a flock(2) lock, a record lock ends with the process and is not inherited: a forked child before its
+        // execve(2) briefly outlives a killed watchdogd. See fcntl(2).
         var whole = Glibc.flock()
         whole.l_type = Int16(F_WRLCK)
         guard fcntl(file.number, F_SETLK, &whole) == 0 else {
             guard errno == EAGAIN || errno == EACCES else {
                 throw .failed(LinuxError("lock \(lockPath)", Errno(rawValue: errno)))
             }
-            // Another process may have replaced the file that this one opened: it is about to serve.
+            // Another process may have replaced the file after it was opened here; that process is about to serve.
             guard isAt(lockPath, file), fcntl(file.number, F_GETLK, &whole) == 0, whole.l_type == Int16(F_WRLCK),
                 whole.l_pid > 0
             else { throw .inUse(path: path, process: nil) }
@@ -169,7 +170,7 @@ public final class ControlSocket: Sendable {
         return true
     }
 
-    /// Throws unless a process that has the path will never use it.
+    /// Throws unless the process with the path is dead.
     private static func refuse(_ process: Int32, _ path: String) throws(BindError) {
         switch ProcessCondition.of(process) {
         case .alive: throw .inUse(path: path, process: process)
@@ -193,7 +194,7 @@ public final class ControlSocket: Sendable {
             switch errno {
             case ENOENT: return
             case ECONNREFUSED: break
-            // The connection queue is full: somebody is listening.
+            // The backlog is full, so a process is listening.
             case EAGAIN: throw .inUse(path: path, process: nil)
             default: throw .failed(LinuxError("find out who serves \(path)", Errno(rawValue: errno)))
             }
@@ -203,7 +204,7 @@ public final class ControlSocket: Sendable {
         }
     }
 
-    /// Throws unless the listening process itself is gone, and just a child that inherited the socket is left.
+    /// Throws unless the listening process has exited, and only a child that inherited the socket is left.
     private static func refuseServer(
         of connection: OwnedDescriptor, _ path: String, _ replacesOwn: Bool
     ) throws(BindError) {
@@ -211,7 +212,7 @@ public final class ControlSocket: Sendable {
         guard wd_stream_peer(connection.number, &peer) == 0, peer.pid > 0 else {
             throw .inUse(path: path, process: nil)
         }
-        // The keeper of a closer still has the socket.
+        // The closer's keeper process of the previous program still holds the socket.
         guard !replacesOwn || peer.pid != getpid() else { return }
         if ProcessStat.read(peer.pid) != nil { return try refuse(peer.pid, path) }
         guard kill(peer.pid, 0) != 0, errno == ESRCH else { throw .inUse(path: path, process: peer.pid) }

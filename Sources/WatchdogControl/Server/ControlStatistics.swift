@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Counts of what a ``ControlServer`` has done so far.
+/// The counters of a ``ControlServer``.
 public struct ControlStatistics: Hashable, Sendable {
-    /// Open connections.
+    /// The number of open connections.
     public internal(set) var open = 0
-    /// Accepted connections.
+    /// The number of accepted connections.
     public internal(set) var accepted = 0
-    /// Connections closed immediately because there were too many.
+    /// The number of connections that were closed immediately because there were too many.
     public internal(set) var refused = 0
-    /// Connections closed because replies were not read.
+    /// The number of connections that were closed because replies were not read.
     public internal(set) var unread = 0
-    /// Connections closed because they were silent.
+    /// The number of connections that were closed because they were idle.
     public internal(set) var silent = 0
-    /// Connections closed because of an invalid message.
+    /// The number of connections that were closed because of an invalid message.
     public internal(set) var malformed = 0
-    /// Valid calls.
+    /// The number of valid calls.
     public internal(set) var calls = 0
-    /// Calls with an error as the reply.
+    /// The number of calls with an error as the reply.
     public internal(set) var errors = 0
-    /// Calls delayed by the rate limit.
+    /// The number of calls that the rate limit delayed.
     public internal(set) var throttled = 0
-    /// Events that were dropped before a monitoring client had read them.
+    /// The number of events that were dropped before a monitoring client had read them.
     public internal(set) var missedEvents = 0
 }

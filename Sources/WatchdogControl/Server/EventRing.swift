@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The latest events, for readers that each read at their own pace; an event and its outline are encoded at most once.
+/// The latest events, for readers with independent positions; an event and its outline are encoded at most once.
 struct EventRing {
     /// The position of a reader.
     struct Cursor {
         /// The sequence number of the next event.
         fileprivate(set) var next: Int
-        /// The apps whose events to read, besides those that concern all; nil for every app.
+        /// The apps whose events to read, in addition to events about all apps; nil for every app.
         let apps: Set<String>?
         /// Whether the reader gets the outlines of events.
         let isOutlined: Bool
@@ -14,7 +14,7 @@ struct EventRing {
 
     /// The result of reading.
     enum Step {
-        /// This many events were dropped before they were read.
+        /// The number of events that were dropped before they were read.
         case missed(Int)
         /// The encoded event, including its NUL.
         case reply([UInt8])
@@ -60,12 +60,12 @@ struct EventRing {
         return cursor
     }
 
-    /// Whether there is something to read.
+    /// Whether there are events to read.
     func hasMore(for cursor: Cursor) -> Bool {
         cursor.next <= count
     }
 
-    /// Reads the next event; nil if there is none.
+    /// Reads the next event; nil at the end.
     mutating func read(_ cursor: inout Cursor, encode: (ControlEvent) -> [UInt8]) -> Step? {
         guard cursor.next <= count else { return nil }
         if cursor.next < oldest {

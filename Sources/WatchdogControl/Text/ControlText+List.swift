@@ -4,10 +4,10 @@ import WatchdogBase
 
 extension ControlText {
     private static let gap = "  "
-    /// More names of apps say less.
+    /// The maximum number of app names in a line.
     private static let mostNames = 5
     private static let headings = ["APP", "STATE", "PID", "UPTIME", "RESTARTS", "LAST INCIDENT"]
-    /// The app, its state and its restarts.
+    /// The columns of an outline: the app, its state and its restarts.
     private static let outlineColumns = [0, 1, 4]
     private static let withheld = "Only root and the owner of this watchdogd see more than names and states."
 
@@ -15,13 +15,13 @@ extension ControlText {
         let name: String
         let meaning: TextStyle.Meaning?
         var cells: [String]
-        /// What the cell of the state becomes in a table that is too wide for all of it.
+        /// The short form of the state, for a table that is too wide.
         let shortState: String
     }
 
     /// A table with a line per app, the diagnostics of invalid files, and the number of apps in each state.
     ///
-    /// Apps that are missing because their files are invalid have a line too.
+    /// Apps that are missing because of invalid files have a line, too.
     public static func list(_ reply: ListReply, style: Style = Style()) -> String {
         let known = Set(reply.apps.map(\.name))
         let invalid = reply.invalidFiles.map(\.name).filter { !$0.isEmpty && !known.contains($0) }
@@ -54,7 +54,7 @@ extension ControlText {
         }
         let rows = [headings] + apps.map(\.cells)
         if let columns = style.columns {
-            // The incident shrinks first, down to its heading; then names, which keep both ends.
+            // The incident shrinks first, down to its heading; then names, which keep their beginning and end.
             let left = columns - widths[1...4].reduce(gap.count * 5, +)
             widths[0] = min(widths[0], max(12, left - min(widths[5], rows[0][5].count)))
             widths[5] = min(widths[5], max(3, left - widths[0]))
@@ -101,7 +101,7 @@ extension ControlText {
             shortState: app.silence?.shortText(at: style.time.now) ?? state)
     }
 
-    /// Which apps nothing watches for hangs.
+    /// The line about apps without hang detection.
     private static func unwatched(_ apps: [AppSummary], _ style: Style) -> String {
         let names = apps.filter { $0.isWatched == false }.map { $0.name.singleLine() }
         guard let first = names.first else { return "" }
@@ -116,7 +116,7 @@ extension ControlText {
         wrap(total(of: reply.apps, invalidFiles: reply.invalidFiles.count), indent: 4, style)
     }
 
-    /// The same of apps, of which one that is kept from answering counts as that: "1 not answering".
+    /// The number of apps in each state, where an app that does not answer counts as such: "1 not answering".
     static func total(of apps: [AppSummary], invalidFiles invalid: Int) -> String {
         total(of: apps.map(\.standing), invalidFiles: invalid)
     }

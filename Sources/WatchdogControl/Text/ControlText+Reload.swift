@@ -13,7 +13,7 @@ extension ControlText {
         return lines + "unchanged: \(reply.unchanged)\n"
     }
 
-    /// What a reload would change: for each app, its settings before and after, and whether its process ends.
+    /// The changes of a reload: for each app, its settings before and after, and whether its process ends.
     public static func dryRun(_ reply: ReloadReply, style: Style = Style()) -> String {
         var text = reply.warnings.map { wrap($0.description.singleLine(), indent: 4, style) }.joined()
         for change in reply.changes ?? [] {

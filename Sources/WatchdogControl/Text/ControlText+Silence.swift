@@ -3,7 +3,7 @@
 import WatchdogBase
 
 extension SilenceSummary {
-    /// What is said of the app instead of its state: "not answering", "stopped by a signal".
+    /// The word shown instead of the app's state: "not answering", "stopped by a signal".
     var word: String {
         switch reason {
         case .stopped: "stopped by a signal"
@@ -14,7 +14,7 @@ extension SilenceSummary {
         }
     }
 
-    /// The word where there is little room: at most 13 characters.
+    /// The word for narrow columns: at most 13 characters.
     private var shortWord: String { reason == .stopped ? "stopped (sig)" : word }
 
     /// "not answering for 4s (2 of 3 probes failed)", "stopped by a signal (5s)".
@@ -25,7 +25,7 @@ extension SilenceSummary {
         case .stopped, .frozen, .traced, .dumpingCore: return "\(word) (\(time))"
         case .probes:
             let (failed, needed) = (failedProbes ?? 0, neededProbes ?? 0)
-            // From then on, how many it takes says nothing any more.
+            // Beyond the limit, the number of needed failures is not interesting.
             detail = failed < needed ? "\(failed) of \(needed) probes failed" : Self.count(failed) + " failed"
         case .ping: detail = "no answer to a ping"
         case .push: detail = "no WATCHDOG=1"
@@ -39,15 +39,15 @@ extension SilenceSummary {
 
     private static func count(_ probes: Int) -> String { probes == 1 ? "1 probe" : "\(probes) probes" }
 
-    /// Whether it may still turn out to be nothing.
+    /// Whether the silence may still be harmless.
     fileprivate var isMild: Bool { isInTime == true || reason == .dumpingCore }
 }
 
 extension AppSummary {
-    /// What a list counts it as: its state, unless it is kept from answering.
+    /// The state for counts in lists: its own, unless it does not answer.
     var standing: AppState { silence.map { AppState(rawValue: $0.word) } ?? state }
 
-    /// What the color of its state says; nil for a state that needs none.
+    /// The meaning for the color of its state; nil for a state without a color.
     var meaning: TextStyle.Meaning? {
         silence.map { $0.isMild ? .caution : .failure } ?? ControlText.meaning(of: state)
     }

@@ -4,7 +4,7 @@ import WatchdogBase
 import WatchdogPolicy
 
 extension ControlText {
-    /// How a launched app exited after completing its work; nil for one that is running.
+    /// The line about a launched app that exited after completing its work; nil for one that is running.
     public static func end(_ reply: LaunchReply, of name: String) -> String? {
         reply.ended.map { "\(name.singleLine()) has done its work: \($0.singleLine())" }
     }
@@ -104,7 +104,7 @@ extension ControlText {
             + (details.isEnforced ? "" : "; reported only, nothing is killed")
     }
 
-    /// How long each phase took; nil if the line for the launch has all that is known.
+    /// The durations of the phases; nil if the line for the launch already has all of them.
     private static func phases(_ launch: LaunchSummary) -> String? {
         let phases = (launch.phases ?? []).map { ($0, LaunchPhaseName(rawValue: $0.name)) }
         guard phases.contains(where: { $1?.isActivity == true }) else { return nil }
@@ -120,7 +120,7 @@ extension ControlText {
         ].compactMap { name, span in span.map { "\(name) \($0.duration.brief)" } }
         let tasks = (launch.openTasks ?? []).map { $0.singleLine() }.joined(separator: ", ")
         let duration = launch.duration.duration
-        // A program may be ready before watchdogd hears that it was executed.
+        // A program may be ready before watchdogd notices its execution.
         let time = duration <= .zero ? "at once" : "after \(duration.brief)"
         return "ready \(time) (\(launch.source.singleLine()))"
             + (moments.isEmpty ? "" : "; " + moments.joined(separator: ", "))
@@ -156,7 +156,7 @@ extension ControlText {
     private static func incident(_ incident: IncidentSummary, _ style: Style) -> String {
         let when = "\(style.time.date(incident.time)) (\(style.time.distance(incident.time)))"
         let blanks = String(repeating: " ", count: labelWidth + 2)
-        // The verdict on an end says how it ended.
+        // The verdict of an end already describes it.
         let isEnd = [.crash, .exit].contains(incident.kind)
         let sentences = [isEnd && incident.verdict != nil ? nil : incident.summary, incident.verdict].compactMap(\.self)
         var text = wrapped("Incident", "\(when) \(sentences.first?.singleLine() ?? "")", style)

@@ -3,17 +3,17 @@
 import FoundationEssentials
 import WatchdogBase
 
-/// The text of replies for a terminal: at most 80 columns, and nothing that the terminal could interpret as a command.
+/// The text of replies for a terminal: at most 80 columns, and no escape sequences from untrusted text.
 ///
-/// A path or word longer than a line is not cut, so that it can be copied.
+/// A path or word that is longer than a line is not cut, so that it can be copied.
 public enum ControlText {
     /// The style of the text.
     public struct Style: Sendable {
         /// Whether states are colored.
         public var isColored: Bool
-        /// The maximum width of a table; nil for unlimited, so that programs get whole names.
+        /// The maximum width of a table; nil for unlimited, so that programs get complete names.
         public var columns: Int?
-        /// The clock that times are shown by.
+        /// The clock and the time zone for shown times.
         public var time: LocalTime
 
         /// Creates a style; the default is for a terminal of the usual 80 columns.

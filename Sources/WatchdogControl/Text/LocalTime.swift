@@ -13,7 +13,7 @@ public struct LocalTime: Sendable {
     ///
     /// - Parameters:
     ///   - now: the current time.
-    ///   - zone: returns the local time zone, as it is at a time.
+    ///   - zone: returns the local time zone at a time.
     public init(now: Timestamp, zone: @escaping @Sendable (Timestamp) -> LocalZone = { _ in .utc }) {
         self.now = now
         self.zone = zone

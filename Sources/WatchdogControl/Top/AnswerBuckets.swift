@@ -2,22 +2,23 @@
 
 import WatchdogBase
 
-/// The cumulative histograms of answers to pings and probes of all apps, as the metrics have them.
+/// The cumulative histograms of answers to pings and probes of all apps, from the metrics.
 public struct AnswerBuckets: Hashable, Sendable {
-    /// An app may have both: its main loop's answers say more than those of its port.
+    /// The series, in order of preference: an app may have both, and its main loop's answers are more meaningful than
+    /// those of its port.
     private static let series = ["ping", "probe"].map { "watchdogd_app_\($0)_duration_seconds_bucket{" }
 
     /// The answers within a limit.
     private struct Bucket: Hashable {
-        /// In seconds; infinity for the last.
+        /// The limit in seconds; infinity for the last one.
         let limit: Double
         let count: UInt64
     }
 
-    /// One dictionary for each of the series.
+    /// The buckets by app, one dictionary for each series.
     private var counts = [[String: [Bucket]]](repeating: [:], count: series.count)
 
-    /// Reads the Prometheus text of all series; what is malformed is left out.
+    /// Reads the Prometheus text of all series; malformed lines are skipped.
     public init(_ parts: [String]) {
         for part in parts {
             for line in part.split(separator: "\n") {
@@ -41,12 +42,11 @@ public struct AnswerBuckets: Hashable, Sendable {
         return value.firstIndex(of: "\"").map { String(value[..<$0]) }
     }
 
-    /// The 99th percentile of what was answered since an earlier reading.
+    /// The 99th percentile of the answers since an earlier reading.
     ///
     /// It is that of the pings, or that of the probes if the app has never answered a ping.
     ///
-    /// - Returns: the upper limit of the bucket that holds it; nil if nothing was answered, or if it took longer than the
-    ///   last finite limit.
+    /// - Returns: the upper limit of its bucket; nil without answers, or beyond the last finite limit.
     public func percentile99(of app: String, since earlier: AnswerBuckets) -> Duration? {
         for (now, before) in zip(counts, earlier.counts) {
             guard let buckets = now[app], let answers = buckets.last?.count, answers > 0 else { continue }
@@ -60,7 +60,7 @@ public struct AnswerBuckets: Hashable, Sendable {
     private static func fresh(_ buckets: [Bucket], since earlier: [Bucket]) -> [Bucket] {
         buckets.map { bucket in
             let old = earlier.first { $0.limit == bucket.limit }?.count ?? 0
-            // A daemon that was restarted counts from zero again.
+            // A restarted daemon counts from zero.
             return Bucket(limit: bucket.limit, count: bucket.count >= old ? bucket.count - old : bucket.count)
         }
     }

@@ -2,11 +2,11 @@
 
 import WatchdogBase
 
-/// One line of `watchdogd top`: what the daemon says of an app, and what its processes use.
+/// One line of `watchdogd top`: the daemon's summary of an app, and the usage of its processes.
 public struct TopApp: Hashable, Sendable {
-    /// What the daemon says.
+    /// The daemon's summary.
     public var summary: AppSummary
-    /// The 99th percentile of the pings, or else of the probes, answered since the last reading; nil if none was.
+    /// The 99th percentile of the pings, or else of the probes, answered since the last reading; nil without any.
     public var ping: Duration?
     /// The CPU time since the last reading, as a share of one CPU: 1.5 for one and a half CPUs; nil if unknown.
     public var cpu: Double?

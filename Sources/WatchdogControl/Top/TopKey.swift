@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A key that `watchdogd top` understands.
+/// A key for `watchdogd top`.
 public enum TopKey: Hashable, Sendable {
     case character(Character)
     case enter
@@ -13,9 +13,9 @@ public enum TopKey: Hashable, Sendable {
     case pageUp
     case pageDown
 
-    /// The keys in bytes that a terminal sent; unknown sequences are left out.
+    /// Parses the keys in bytes from a terminal; unknown sequences are skipped.
     ///
-    /// - Parameter bytes: what one read(2) returned; terminals send the bytes of a key together.
+    /// - Parameter bytes: the result of one read(2); terminals send the bytes of a key together.
     public static func keys(in bytes: [UInt8]) -> [TopKey] {
         var keys: [TopKey] = []
         var rest = bytes[...]

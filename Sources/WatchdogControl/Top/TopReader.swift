@@ -3,7 +3,7 @@
 import WatchdogBase
 import WatchdogLinux
 
-/// Reads what `watchdogd top` shows: from the daemon, and from `/proc` for what processes use.
+/// Reads the data of `watchdogd top`: from the daemon, and the usage of processes from `/proc`.
 ///
 /// Isolation: one thread at a time.
 public final class TopReader {
@@ -13,24 +13,25 @@ public final class TopReader {
         let process: Int32
     }
 
-    /// Above this, the text with all histograms is too much for every second.
+    /// The maximum number of apps for which histograms are read: with more, the text is too large for one read a
+    /// second.
     private static let mostWithPings = 200
 
     private let client: ControlClient
     private var uses: [String: Use] = [:]
     private var answers: AnswerBuckets?
 
-    /// Reads through a connection that nobody else uses.
+    /// Creates a reader, which must be the only user of the connection.
     public init(_ client: ControlClient) {
         self.client = client
     }
 
-    /// A reading; differences count since the one before.
+    /// Takes a reading; differences are relative to the previous one.
     public func read() throws(ControlClientError) -> [TopApp] {
         let apps = try client.list().apps
         var fresh: AnswerBuckets?
         if apps.count <= Self.mostWithPings {
-            // Other users may not read them.
+            // Users without the right to inspect may not read the metrics.
             do { fresh = AnswerBuckets(try client.metrics().parts) } catch  where error.controlError != nil {}
         }
         defer { answers = fresh }
@@ -43,7 +44,7 @@ public final class TopReader {
     }
 
     private func measure(_ pid: Int32, _ line: inout TopApp) {
-        // Without a cgroup, only the main process is known.
+        // Without a cgroup of its own, only the main process is known.
         let cgroup = line.summary.cgroup.flatMap { try? Cgroup(opening: $0) }
         let now = Instant.now()
         if let time = cgroup?.cpuTime ?? ProcessCPU.time(pid) {

@@ -2,18 +2,18 @@
 
 import WatchdogBase
 
-/// What `watchdogd top` shows, and what keys do to it.
+/// The screen of `watchdogd top`, and its reaction to keys.
 ///
-/// A value without a clock, a terminal or a connection: readings and keys go in, lines come out.
+/// A pure value without a clock, a terminal or a connection: readings and keys are the input, lines the output.
 public struct TopScreen: Sendable {
-    /// What a key asks for that the screen cannot do itself.
+    /// An action of a key that the screen cannot execute itself.
     public enum Action: Hashable, Sendable {
         case quit
         /// Show the crash log at this path.
         case open(report: String)
     }
 
-    /// What lines are sorted by.
+    /// The sort order of lines.
     enum Order: Character, CaseIterable, Sendable {
         case name = "n"
         case cpu = "c"
@@ -22,7 +22,7 @@ public struct TopScreen: Sendable {
         case incident = "i"
     }
 
-    /// How many readings a trend shows.
+    /// The number of readings in a trend.
     static let trendLength = 8
 
     private(set) var apps: [TopApp] = []
@@ -30,7 +30,7 @@ public struct TopScreen: Sendable {
     private(set) var filter = ""
     private var isFiltering = false
     private var selected: String?
-    /// The latest pings of each app, the newest last; nil for a reading in which it was kept from answering.
+    /// The latest pings of each app, the newest last; nil for a reading in which it did not answer.
     private var trends: [String: [Duration?]] = [:]
     private var message = ""
     /// The first visible line of the table.
@@ -48,7 +48,7 @@ public struct TopScreen: Sendable {
         trends = trends.filter { names.contains($0.key) }
         for (index, app) in apps.enumerated() {
             let name = app.summary.name
-            // An app may be asked less often than it is read: until it is asked again, its latest answer counts.
+            // Pings may be less frequent than readings: until the next one, show the latest answer.
             if app.ping == nil, app.summary.silence == nil {
                 self.apps[index].ping = trends[name]?.last ?? nil
             } else {
@@ -135,7 +135,7 @@ public struct TopScreen: Sendable {
 
     /// Whether the first comes first because it is larger; nil if both are equal.
     ///
-    /// What is unknown comes last.
+    /// Unknown values come last.
     private func more<Value: Comparable>(_ one: Value?, _ other: Value?) -> Bool? {
         switch (one, other) {
         case (let one?, let other?): one == other ? nil : one > other
@@ -151,7 +151,7 @@ public struct TopScreen: Sendable {
     ///
     /// - Parameters:
     ///   - rows: the height of the terminal; nil for all lines and no help, as for a pipe.
-    ///   - isUnicode: whether the terminal shows more than ASCII.
+    ///   - isUnicode: whether the terminal shows non-ASCII characters.
     public mutating func lines(columns: Int, rows: Int?, style: ControlText.Style, isUnicode: Bool) -> [String] {
         let apps = visible
         let table = TopTable(of: apps, columns: columns, style: style, isUnicode: isUnicode)

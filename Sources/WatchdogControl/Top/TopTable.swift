@@ -2,10 +2,10 @@
 
 import WatchdogBase
 
-/// The table of `watchdogd top`, as wide as the terminal.
+/// The table of `watchdogd top`, which fits the width of the terminal.
 ///
-/// Names and states are as wide as they need to be. The latest incident gets the rest; for its reason, columns that
-/// matter less are left out of a narrow terminal.
+/// Names and states are as wide as necessary. The latest incident gets the rest; on a narrow terminal, less important
+/// columns are dropped to leave room for its reason.
 struct TopTable {
     private enum Column: CaseIterable {
         case state, uptime, cpu, memory, tasks, ping, trend
@@ -37,9 +37,9 @@ struct TopTable {
 
     private static let shortestName = 12
     private static let longestName = 32
-    /// With less, the reason of an incident says nothing.
+    /// The minimum width of an incident: with less, its reason is unreadable.
     private static let shortestIncident = 26
-    /// With less, a state is shown in few words.
+    /// The preferred width of an incident: with less, states are shortened.
     private static let goodIncident = 44
     private static let shortIncident = 9
 
@@ -52,7 +52,7 @@ struct TopTable {
     private let incidentWidth: Int
     private let hasLongStates: Bool
 
-    /// - Parameter apps: those that the table shows.
+    /// - Parameter apps: the shown apps.
     init(of apps: [TopApp], columns: Int, style: ControlText.Style, isUnicode: Bool) {
         self.columns = columns
         self.style = style
@@ -154,7 +154,7 @@ struct TopTable {
         return "\(time): \(verdict.hasPrefix(subject) ? verdict.dropFirst(subject.count) : verdict) (\(what))"
     }
 
-    /// The trend of pings; its highest is a full block.
+    /// The trend of pings; the maximum is a full block.
     private func chart(_ trend: [Duration?]) -> String {
         let blocks = Array(isUnicode ? "▁▂▃▄▅▆▇█" : ".:-=+*%#")
         let highest = trend.compactMap(\.self).max()?.nanoseconds ?? 0

@@ -4,11 +4,11 @@ public import WatchdogPolicy
 
 /// The allowances in force for an app.
 public struct AllowanceSummary: Hashable, Sendable, Codable {
-    /// From `execve` to ready.
+    /// The allowance from `execve` to ready.
     public var launch: Microseconds
-    /// For an answer of the main loop.
+    /// The allowance of an answer of the main loop.
     public var update: Microseconds
-    /// From the request to end until the process is gone.
+    /// The allowance from the request to exit to the end of the process.
     public var terminate: Microseconds
 
     /// Converts the policy's allowances.

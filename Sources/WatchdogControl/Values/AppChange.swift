@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a reload would change of an app.
+/// The changes of a reload to one app.
 public struct AppChange: Hashable, Sendable, Codable {
     /// The app's name.
     public var name: String
     /// Whether its process would be restarted, or terminated if the app was removed.
     public var endsProcess: Bool
-    /// The settings that would go away, as `Key=value`.
+    /// The settings that would no longer apply, as `Key=value`.
     public var removed: [String]
-    /// The settings that would come into force.
+    /// The settings that would newly apply, as `Key=value`.
     public var added: [String]
 
-    /// Creates a change; settings that are the same before and after are left out.
+    /// Creates a change; unchanged settings are omitted.
     public init(name: String, endsProcess: Bool, from old: [String], to new: [String]) {
         self.name = name
         self.endsProcess = endsProcess

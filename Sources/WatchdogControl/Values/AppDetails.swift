@@ -2,17 +2,17 @@
 
 /// The details of an app beyond its summary.
 public struct AppDetails: Hashable, Sendable, Codable {
-    /// The file that the app was read from.
+    /// The app's file.
     public var file: String?
     /// Whether an exhausted allowance kills the app, or is only reported.
     public var isEnforced: Bool
     /// The allowances in force.
     public var allowances: AllowanceSummary
-    /// How the latest launch went; nil until it is complete.
+    /// The latest launch; nil until it is complete.
     public var launch: LaunchSummary?
     /// The number of restarts by cause: `RestartSettings.Cause`, or `request`.
     public var restartsByCause: [String: Int]
-    /// The restart limit that keeps it down or delays its next launch.
+    /// The restart limit that prevents or delays its next launch; nil if none does.
     public var reachedLimit: LimitSummary?
     /// Round trips of pings.
     public var pings: LatencySummary
@@ -20,25 +20,26 @@ public struct AppDetails: Hashable, Sendable, Codable {
     public var probes: LatencySummary?
     /// Liveness probes of this launch that failed while the app was ready; nil for an app that is not probed.
     public var failedProbes: Int?
-    /// When the app last answered a ping or a probe, or pushed; nil if it has not since its launch.
+    /// The time of the latest answer to a ping or probe, or push; nil without one since the launch.
     public var lastAnswer: Timestamp?
-    /// Why the app cannot be probed; nil if it can.
+    /// The reason why the app cannot be probed; nil if it can.
     public var probeRefusal: String?
-    /// The setting or option that would watch the app for hangs; nil if something does.
+    /// The setting or option that would detect hangs of the app; nil if hangs are detected.
     public var probeAdvice: String?
     /// Answers that came late without exhausting the allowance.
     public var hangs: LatencySummary
-    /// Answers to no ping.
+    /// The number of answers that match no ping.
     public var strayAnswers: Int
-    /// How its previous process ended: "exited with code 1".
+    /// The end of its previous process: "exited with code 1".
     public var lastExit: String?
     /// The latest `STATUS=` of the app.
     public var status: String?
     /// Its lifecycle state: foreground, background or suspended; nil if it is not running.
     public var lifecycle: String?
-    /// Where its standard output goes: "journal", "inherit", "null" or the path of a file.
+    /// The destination of its standard output: "journal", "inherit", "null" or the path of a file.
     public var output: String?
-    /// What its reports would lack now, in one phrase each: "no stacks: 2 earlier captures of this app have not returned".
+    /// The parts that its reports would lack now, one phrase each: "no stacks: 2 earlier captures of this app have not
+    /// returned".
     public var reportGaps: [String]?
 
     /// Creates details.

@@ -22,7 +22,7 @@ public struct AppState: RawRepresentable, Hashable, Sendable, Codable, CaseItera
     public static let launching = AppState(rawValue: "launching")
     /// It is ready.
     public static let running = AppState(rawValue: "running")
-    /// It was asked to end, or is ending by itself.
+    /// It was requested to exit, or is exiting by itself.
     public static let terminating = AppState(rawValue: "terminating")
     /// Its stacks are being captured.
     public static let capturing = AppState(rawValue: "capturing")
@@ -35,7 +35,7 @@ public struct AppState: RawRepresentable, Hashable, Sendable, Codable, CaseItera
 
     /// The state that corresponds to a phase of the machine.
     ///
-    /// Whether an app that ended is restarted, or has failed too often, is not known to the machine.
+    /// The machine does not know whether an ended app is restarted, or has failed too often.
     public init(_ phase: ProcessMachine.Phase) {
         self =
             switch phase {
@@ -49,7 +49,7 @@ public struct AppState: RawRepresentable, Hashable, Sendable, Codable, CaseItera
             }
     }
 
-    /// The states that this version knows.
+    /// All states of this version.
     public static let allCases: [AppState] = [
         .stopped, .waiting, .launching, .running, .terminating, .capturing, .dying, .failed, .unkillable,
     ]

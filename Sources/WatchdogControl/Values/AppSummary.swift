@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One app in a list: its state and what led to it.
+/// One app in a list: its state and the causes.
 public struct AppSummary: Hashable, Sendable, Codable {
     /// The app's name.
     public var name: String
@@ -8,24 +8,24 @@ public struct AppSummary: Hashable, Sendable, Codable {
     public var summary: String?
     /// The app's state.
     public var state: AppState
-    /// Whether it is ready and owes no answer: to a ping, a probe, or a push of its own; nil if it is not ready.
+    /// Whether no answer to a ping or probe, and no push, is overdue; nil if the app is not ready.
     public var isAnswering: Bool?
-    /// What keeps it from answering; nil if nothing is known to.
+    /// The reason why it does not answer; nil if it answers or the reason is unknown.
     public var silence: SilenceSummary?
     /// Whether anything can detect a hang of it: a probe, pings that it answers, or its own pushes; nil if it is not
     /// ready.
     public var isWatched: Bool?
-    /// When it entered this state.
+    /// The start of this state.
     public var since: Timestamp
     /// Its main process; nil if it is not running.
     public var pid: Int32?
-    /// The directory of the cgroup that holds its processes, and no others; nil if there is none.
+    /// The directory of the cgroup with its processes, and no others; nil without such a cgroup.
     public var cgroup: String?
-    /// How long its process has been running; nil if it is not running.
+    /// The time since the start of its process; nil if it is not running.
     public var uptime: Microseconds?
-    /// The number of restarts, whatever the cause.
+    /// The number of restarts, for any cause.
     public var restarts: Int
-    /// When it will be restarted; nil unless it is waiting for that.
+    /// The time of its next restart; nil unless it waits for one.
     public var nextLaunch: Timestamp?
     /// The latest incident, crash or failed launch.
     public var lastIncident: IncidentSummary?

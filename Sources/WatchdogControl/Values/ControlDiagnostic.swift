@@ -18,9 +18,9 @@ public struct ControlDiagnostic: Hashable, Sendable, Codable, CustomStringConver
     public var line: Int?
     /// The column, counted from 1; nil for the whole file.
     public var column: Int?
-    /// One sentence without a period.
+    /// The problem: one sentence without a period.
     public var message: String
-    /// What to write instead, if known.
+    /// The text to write instead, if known.
     public var suggestion: String?
 
     /// Creates a diagnostic.

@@ -2,7 +2,7 @@
 
 public import WatchdogPolicy
 
-/// Something that happened, for clients that monitor.
+/// An event for monitoring clients.
 public struct ControlEvent: Hashable, Sendable, Codable {
     /// The kind of event.
     public struct Kind: RawRepresentable, Hashable, Sendable, Codable {
@@ -20,13 +20,13 @@ public struct ControlEvent: Hashable, Sendable, Codable {
         public static let adopted = Kind(rawValue: "adopted")
         /// The launch is complete.
         public static let ready = Kind(rawValue: "ready")
-        /// The app showed its first frame, became useful, or ended the last task of its launch.
+        /// The app reported its first frame, that it does its actual work, or the end of its launch's last task.
         public static let marked = Kind(rawValue: "marked")
-        /// Half of an allowance has passed, and the app has not done what it is for.
+        /// Half of an allowance has passed, and the app has not met its obligation yet.
         public static let slow = Kind(rawValue: "slow")
         /// The main loop answered again after a hang.
         public static let hung = Kind(rawValue: "hung")
-        /// An allowance got credit because the machine was at fault.
+        /// An allowance was extended by a credit because the machine was at fault.
         public static let credited = Kind(rawValue: "credited")
         /// An allowance started over because watchdogd overslept or the machine was suspended.
         public static let rebased = Kind(rawValue: "rebased")
@@ -40,17 +40,17 @@ public struct ControlEvent: Hashable, Sendable, Codable {
         public static let extensionRefused = Kind(rawValue: "extensionRefused")
         /// A message on the notify socket came from a process that is not the app's.
         public static let messageRefused = Kind(rawValue: "messageRefused")
-        /// The app was asked to end, or reported that it is ending.
+        /// The app was requested to exit, or reported that it exits.
         public static let terminating = Kind(rawValue: "terminating")
         /// An allowance is exhausted.
         public static let exhausted = Kind(rawValue: "exhausted")
-        /// The capture timed out; what follows goes ahead without it.
+        /// The capture timed out; the kill or report continues without it.
         public static let captureFailed = Kind(rawValue: "captureFailed")
         /// A liveness probe failed.
         public static let probeFailed = Kind(rawValue: "probeFailed")
         /// The app answers its probes again after too few failures for an incident.
         public static let probeRecovered = Kind(rawValue: "probeRecovered")
-        /// The app cannot be probed, through no fault of its own.
+        /// The app cannot be probed, which is not its fault.
         public static let probeImpossible = Kind(rawValue: "probeImpossible")
         /// A report was written.
         public static let reported = Kind(rawValue: "reported")
@@ -66,7 +66,7 @@ public struct ControlEvent: Hashable, Sendable, Codable {
         public static let restarting = Kind(rawValue: "restarting")
         /// The app is not restarted because it has failed too often.
         public static let limitReached = Kind(rawValue: "limitReached")
-        /// A new version of the app launches more slowly than the one before it.
+        /// A new version of the app launches more slowly than the previous one.
         public static let launchRegressed = Kind(rawValue: "launchRegressed")
         /// A process could not be started.
         public static let launchFailed = Kind(rawValue: "launchFailed")
@@ -82,15 +82,15 @@ public struct ControlEvent: Hashable, Sendable, Codable {
 
     /// The number of the event in this watchdogd, from 1; set by ``ControlServer/publish(_:)``.
     public var sequence: Int
-    /// When it happened.
+    /// The time of the event.
     public var time: Timestamp
-    /// The app; nil if it concerns all.
+    /// The app; nil for an event about all apps.
     public var app: String?
     /// The kind of event.
     public var kind: Kind
     /// One line to read, without the app's name: "ready after 312 ms (notify)".
     public var message: String
-    /// The process that it is about.
+    /// The ID of the process.
     public var pid: Int32?
     /// The report's path.
     public var report: String?

@@ -26,13 +26,13 @@ public struct IncidentSummary: Hashable, Sendable, Codable {
 
     /// The kind of incident.
     public var kind: Kind
-    /// When it happened.
+    /// The time of the incident.
     public var time: Timestamp
     /// One line: "scene-update exhausted 10 s".
     public var summary: String
-    /// What the app was watched for, if an allowance was exhausted: "scene-update".
+    /// The watched event, if an allowance was exhausted: "scene-update".
     public var event: String?
-    /// What it was doing, as worded in the report.
+    /// The verdict of the report.
     public var verdict: String?
     /// The report's path.
     public var report: String?

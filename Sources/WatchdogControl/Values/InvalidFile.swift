@@ -6,7 +6,7 @@ public struct InvalidFile: Hashable, Sendable, Codable {
     public var name: String
     /// The file's path.
     public var file: String
-    /// What is wrong with it.
+    /// The errors and warnings of the file.
     public var diagnostics: [ControlDiagnostic]
 
     /// Creates an invalid file.

@@ -2,18 +2,18 @@
 
 public import WatchdogBase
 
-/// How long something took: the count, the median, the tail and the maximum.
+/// Statistics of durations: the count, the median, the tail and the maximum.
 public struct LatencySummary: Hashable, Sendable, Codable {
     /// The number of measurements.
     public var count: Int
-    /// Half of them took no longer.
+    /// The median.
     public var median: Microseconds?
-    /// 99 % of them took no longer.
+    /// The 99th percentile.
     public var percentile99: Microseconds?
-    /// The longest.
+    /// The maximum.
     public var maximum: Microseconds?
 
-    /// Creates a summary; the durations are nil when nothing was measured.
+    /// Creates a summary; the durations are nil without measurements.
     public init(count: Int = 0, median: Duration? = nil, percentile99: Duration? = nil, maximum: Duration? = nil) {
         self.count = count
         self.median = median.map { Microseconds($0) }

@@ -3,25 +3,25 @@
 public import WatchdogBase
 public import WatchdogPolicy
 
-/// How the latest launch went.
+/// The latest launch of an app.
 public struct LaunchSummary: Hashable, Sendable, Codable {
-    /// From `execve` to ready.
+    /// The time from `execve` to ready.
     public var duration: Microseconds
-    /// What made the app ready: `channel`, `notify`, `probe`, `exec` or `assumed`.
+    /// The source of readiness: `channel`, `notify`, `probe`, `exec` or `assumed`.
     public var source: String
-    /// From the request to `execve`; nil if unknown.
+    /// The time from the request to `execve`; nil if unknown.
     public var request: Microseconds?
-    /// From `execve` to the app's hello; nil if there was none.
+    /// The time from `execve` to the app's greeting; nil without one.
     public var hello: Microseconds?
-    /// From `execve` to the first frame; nil if the app has not reported one.
+    /// The time from `execve` to the first frame; nil if the app has not reported one.
     public var firstFrame: Microseconds?
-    /// From `execve` until the app reported that it does what it was launched for.
+    /// The time from `execve` until the app reported that it does its actual work.
     public var useful: Microseconds?
-    /// From `execve` to the end of the last task that extended the launch; nil while one is open.
+    /// The time from `execve` to the end of the last task that extended the launch; nil while one is open.
     public var extended: Microseconds?
-    /// The tasks that still extend the launch; nil if there are none.
+    /// The tasks that still extend the launch; nil without any.
     public var openTasks: [String]?
-    /// The phases up to ready, in their order; nil if they are not known.
+    /// The phases up to ready, in their order; nil if unknown.
     public var phases: [LaunchPhaseSummary]?
 
     /// Creates the summary of a complete launch.
@@ -42,11 +42,11 @@ public struct LaunchSummary: Hashable, Sendable, Codable {
     }
 }
 
-/// How long a phase of a launch took.
+/// A phase of a launch.
 public struct LaunchPhaseSummary: Hashable, Sendable, Codable {
-    /// A ``WatchdogBase/LaunchPhaseName``, or one that a later watchdogd knows.
+    /// A ``WatchdogBase/LaunchPhaseName``, or one of a newer watchdogd.
     public var name: String
-    /// How long it took.
+    /// The duration of the phase.
     public var duration: Microseconds
 
     /// Creates the summary of a phase.

@@ -2,7 +2,7 @@
 
 /// A line of an app's output.
 public struct LogLine: Hashable, Sendable, Codable {
-    /// When it was printed; nil if unknown.
+    /// The time of the line; nil if unknown.
     public var time: Timestamp?
     /// The line without its newline.
     public var text: String

@@ -6,13 +6,13 @@ public struct ReportSummary: Hashable, Sendable, Codable {
     public var incident: String?
     /// The app's name.
     public var app: String
-    /// The main process at that time.
+    /// The ID of the main process at that time.
     public var pid: Int32?
     /// The time of the report.
     public var time: Timestamp
-    /// What the app was watched for.
+    /// The watched event.
     public var event: String?
-    /// What it was doing.
+    /// The verdict.
     public var verdict: String?
     /// The report's path.
     public var path: String

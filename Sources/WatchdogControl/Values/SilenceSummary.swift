@@ -2,9 +2,9 @@
 
 public import WatchdogPolicy
 
-/// What keeps an app from answering: what it owes, or who has stopped it.
+/// The reason why an app does not answer: an overdue answer, or a stopped process.
 public struct SilenceSummary: Hashable, Sendable, Codable {
-    /// What the app owes, or what happened to its process; later versions may add reasons.
+    /// The overdue answer, or the state of the process; later versions may add reasons.
     public struct Reason: RawRepresentable, Hashable, Sendable, Codable {
         /// The name in the interface.
         public let rawValue: String
@@ -16,7 +16,7 @@ public struct SilenceSummary: Hashable, Sendable, Codable {
 
         /// A signal has stopped the process.
         public static let stopped = Reason(rawValue: "stopped")
-        /// Somebody has frozen its cgroup.
+        /// Its cgroup was frozen from outside.
         public static let frozen = Reason(rawValue: "frozen")
         /// A debugger has stopped it.
         public static let traced = Reason(rawValue: "traced")
@@ -24,19 +24,19 @@ public struct SilenceSummary: Hashable, Sendable, Codable {
         public static let dumpingCore = Reason(rawValue: "dumping-core")
         /// Liveness probes have failed.
         public static let probes = Reason(rawValue: "probes")
-        /// The main loop has not answered a ping, or not done what it was told.
+        /// The main loop has not answered a ping, a state request or an event.
         public static let ping = Reason(rawValue: "ping")
         /// Most of the time for the next `WATCHDOG=1` has passed, or all of it.
         public static let push = Reason(rawValue: "push")
     }
 
-    /// What the app owes, or what happened to its process.
+    /// The reason.
     public var reason: Reason
-    /// When that began.
+    /// The start of the silence.
     public var since: Timestamp
-    /// How many of the latest probes failed; nil for another reason.
+    /// The number of the latest consecutive failed probes; nil for another reason.
     public var failedProbes: Int?
-    /// How many must fail to count as a hang; nil for another reason.
+    /// The number of failed probes that count as a hang; nil for another reason.
     public var neededProbes: Int?
     /// Whether the app may still be in time; nil unless it pushes.
     public var isInTime: Bool?
@@ -54,7 +54,7 @@ public struct SilenceSummary: Hashable, Sendable, Codable {
 
     /// Creates the summary of a silence.
     ///
-    /// - Parameter since: when it began; the machine's instant means nothing to others.
+    /// - Parameter since: the start as calendar time, because the machine's instants are on the monotonic clock.
     public init(_ reason: Silence.Reason, since: Timestamp) {
         switch reason {
         case .held(.stopped): self.init(reason: .stopped, since: since)
