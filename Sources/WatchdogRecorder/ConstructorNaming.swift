@@ -6,7 +6,7 @@ import WatchdogRecording
 import WatchdogReport
 
 extension RecordedLaunch {
-    /// Names the timed constructors, as far as their files tell.
+    /// Names the timed constructors, as far as their files have symbols.
     ///
     /// `watchdogd-symbolicate` reads the files. A constructor without a name keeps its offset, and a note says why.
     mutating func nameConstructors(with symbolicator: Symbolicator) {
@@ -26,9 +26,9 @@ extension RecordedLaunch {
     }
 }
 
-/// Asks for the names of constructors as of functions in samples.
+/// Requests the names of constructors like those of functions in samples.
 struct ConstructorNaming {
-    /// The longest name that is kept, in characters.
+    /// The maximum length of a name, in characters.
     private static let nameLimit = 255
 
     private struct Function: Hashable {
@@ -38,10 +38,10 @@ struct ConstructorNaming {
 
     private let constructors: [LaunchConstructor]
     private let places: [Function: Int]
-    /// Where the constructors begin.
+    /// The start addresses of the constructors.
     let addresses: SampledStacks
 
-    /// - Parameter probes: those that noticed the constructors: they know the inodes of the files.
+    /// - Parameter probes: the probes of the constructors, which have the inodes of the files.
     init(_ constructors: [LaunchConstructor], probes: [LaunchLog.Probe]) {
         self.constructors = constructors
         let ran = Set(constructors.map { Function(path: $0.object, offset: $0.offset) })
@@ -62,7 +62,7 @@ struct ConstructorNaming {
 
     /// The constructors with names.
     ///
-    /// - Parameter names: by the index of their place, outermost first: what is inlined in a constructor comes later.
+    /// - Parameter names: by the index of their place, outermost first: calls inlined in a constructor follow it.
     func named(_ names: [Int: [String]]) -> [LaunchConstructor] {
         constructors.map { constructor in
             var constructor = constructor

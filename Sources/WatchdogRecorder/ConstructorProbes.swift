@@ -6,14 +6,14 @@ import WatchdogCapture
 import WatchdogLinux
 import WatchdogRecording
 
-/// The right to time constructors, and the places at which a stopped program's begin.
+/// Checks the right to time constructors, and finds the constructors of a stopped program.
 enum ConstructorProbes {
     private static let mapsBytes = 8 << 20
     private static let mappingLimit = 1 << 16
 
     /// Checks, before the launch, that constructors can be timed.
     ///
-    /// - Parameter attempts: what has become of the rungs.
+    /// - Parameter attempts: the results of the rungs so far.
     /// - Returns: the number of the kernel's uprobe events.
     static func check(
         _ request: RecordingRequest, _ rung: Rung, _ attempts: [RungAttempt]
@@ -31,7 +31,7 @@ enum ConstructorProbes {
         guard let type = text?.split(separator: "\n").first.flatMap({ UInt32($0) }) else {
             throw refusal("the kernel has no uprobes", "use one with CONFIG_UPROBE_EVENTS")
         }
-        // The rights are checked before the path, which no probe can have.
+        // The kernel checks permissions before the path, so an invalid path tests the permission alone.
         var id: UInt64 = 0
         let event = wd_record_uprobe_open(type, "/", 0, 0, &id)
         let error = Errno(rawValue: errno)
@@ -60,7 +60,8 @@ enum ConstructorProbes {
         return ConstructorSearch(segments, memory: memory)
     }
 
-    /// The file of a segment, whatever its path means by now: proc_pid_map_files(5).
+    /// The path of a segment's mapped file in map_files, which stays valid if its own path changes:
+    /// proc_pid_map_files(5).
     static func path(of segment: MappedSegment, _ process: Int32) -> String {
         let begin = String(segment.range.lowerBound, radix: 16)
         return "/proc/\(process)/map_files/\(begin)-\(String(segment.range.upperBound, radix: 16))"

@@ -22,7 +22,7 @@ final class EventSet {
     /// Whether records were dropped because there were too many.
     private(set) var isFull = false
 
-    /// All records of a recording together; decoding them takes several times as much.
+    /// The maximum size of all records of a recording in bytes; decoding them takes several times as much.
     private static let recordLimit = 96 << 20
     /// The time between two samples of the main thread.
     private static let interval = Duration.milliseconds(1)
@@ -54,13 +54,13 @@ final class EventSet {
                     .task, WD_RECORD_TASK, process: process, processor: processor, excludesKernel: !isWide,
                     inherits: true)
             } catch {
-                // ENODEV: a CPU that is offline.
+                // ENODEV: the CPU is offline.
                 guard error.errno.rawValue == ENODEV else { throw error }
                 continue
             }
             try map(base)
             guard isWide else { continue }
-            // CPU-wide: events of a task see neither wakers outside the program nor who takes its CPU.
+            // CPU-wide: per-task events include neither wakers outside the program nor the tasks that preempt it.
             try addTracepoint(layouts.schedulerSwitch, .schedulerSwitch, -1, processor, to: base)
             try addTracepoint(layouts.schedulerWaking, .schedulerWaking, -1, processor, to: base)
             try? addTracepoint(layouts.systemCall, .systemCall, process, processor, to: base)
@@ -103,10 +103,10 @@ final class EventSet {
         }
     }
 
-    /// Maps a ring of as much memory as the kernel allows.
+    /// Maps the largest ring that the kernel allows.
     ///
-    /// An ordinary user's rings must fit into perf_event_mlock_kb. Root's hold what a program that does little but
-    /// system calls leaves behind while the recorder waits a few hundred milliseconds for a CPU.
+    /// An ordinary user's rings must fit into perf_event_mlock_kb. Root's rings are large enough for a program that
+    /// mostly makes system calls, while the recorder waits a few hundred milliseconds for a CPU.
     private func map(_ event: Int32) throws(LinuxError) {
         var ring = wd_record_ring()
         let isFew = sysconf(Int32(_SC_NPROCESSORS_CONF)) <= 16
@@ -121,7 +121,7 @@ final class EventSet {
         rings.append((event, ring))
     }
 
-    /// Notices when the stopped process reaches an address; false if the kernel refuses.
+    /// Adds a breakpoint event at an address of the stopped process; false if the kernel refuses.
     func addBreakpoint(_ boundary: LaunchBoundary, program: Int, at address: UInt64, process: Int32) -> Bool {
         guard
             let event = try? add(
@@ -132,13 +132,13 @@ final class EventSet {
         return wd_record_event_redirect(event, taskRing) == 0
     }
 
-    /// Notices when the stopped process begins a constructor.
+    /// Adds a uprobe event at a constructor of the stopped process.
     ///
     /// - Parameters:
     ///   - index: its number in ``LaunchLog/probes``.
     ///   - type: the number of the kernel's uprobe events.
     ///   - path: the file with its code.
-    ///   - offset: where in the file it begins.
+    ///   - offset: the offset of its first instruction in the file.
     func addProbe(_ index: Int, type: UInt32, in path: String, at offset: UInt64, process: Int32) throws(LinuxError) {
         var id: UInt64 = 0
         let event = wd_record_uprobe_open(type, path, offset, process, &id)
@@ -151,7 +151,7 @@ final class EventSet {
         streams[id] = .constructor(index)
     }
 
-    /// Removes the breakpoints of a program that is gone.
+    /// Removes the breakpoints of a program that another one has replaced.
     func removeBreakpoints() {
         for event in breakpoints {
             Glibc.close(event)
@@ -160,7 +160,7 @@ final class EventSet {
         breakpoints = []
     }
 
-    /// Collects what the rings hold.
+    /// Collects the records in the rings.
     func drain() {
         for (_, ring) in rings {
             guard records.count + ring.bytes <= Self.recordLimit else {
@@ -175,10 +175,10 @@ final class EventSet {
         }
     }
 
-    /// How long the end of this process waits for closes that wait for the kernel alone.
+    /// The time limit of waiting, at the end of this process, for closes that the kernel delays.
     private static let closingLimit = Duration.seconds(60)
 
-    /// Stops recording; a child closes the tracepoints, and is reaped when it has.
+    /// Stops recording; a child closes the tracepoints, because that is slow, and is reaped afterward.
     func close() {
         for event in descriptors { wd_record_event_disable(event) }
         for (_, ring) in rings {
@@ -209,7 +209,7 @@ extension wd_record_event {
     }
 }
 
-/// The tracepoints of the kernel.
+/// The kernel's tracefs, with its tracepoints.
 struct TraceFS {
     private let root: OwnedDescriptor
 

@@ -11,7 +11,7 @@ import WatchdogLinux
 final class HeldProgram {
     let pid: Int32
     let pidfd: Pidfd
-    /// At end of file, the program is executed.
+    /// End of file on it means that execve(2) has succeeded.
     let status: OwnedDescriptor
     private var gate: OwnedDescriptor?
 
@@ -21,7 +21,7 @@ final class HeldProgram {
         let runsByShell = head.map { !$0.prefix { $0 != 10 }.contains(0) } ?? false
         let result = Self.withStrings(request.command.map { ByteString($0) }) { arguments in
             Self.withStrings(environment.entries) { entries in
-                // One entry before the first, for the shell.
+                // The spare entry before the first argument is for the shell.
                 wd_record_child_hold(
                     request.executable, arguments + 1, entries + 1, runsByShell, inherited, &child)
             }
@@ -33,31 +33,31 @@ final class HeldProgram {
         gate = OwnedDescriptor(taking: child.gate)
     }
 
-    /// One that was never released ends with this object.
+    /// Kill a child that was never released.
     deinit { if gate != nil { abandon() } }
 
-    /// Kills the child, which has not executed the program, and has it reaped.
+    /// Kills the child before its execve(2), and schedules its reaping.
     func abandon() {
         gate = nil
         try? pidfd.send(SIGKILL)
         pidfd.reapWhenItExits()
     }
 
-    /// Lets it execute the program.
+    /// Lets the child execute the program.
     func release() {
         var byte: UInt8 = 1
         if let gate { _ = Glibc.write(gate.number, &byte, 1) }
         gate = nil
     }
 
-    /// The reason why execve(2) failed; nil if it has succeeded, or not ended yet.
+    /// The reason why execve(2) failed; nil if it has succeeded or not returned yet.
     func failure() -> Errno? {
         var number: Int32 = 0
         guard read(status.number, &number, 4) == 4 else { return nil }
         return Errno(rawValue: number)
     }
 
-    /// The beginning of a program's file; nil if it cannot be read.
+    /// The first bytes of a program's file; nil if it cannot be read.
     static func head(of path: String) -> [UInt8]? {
         guard let file = try? OwnedDescriptor(opening: path, flags: O_RDONLY | O_NONBLOCK | O_NOCTTY) else {
             return nil

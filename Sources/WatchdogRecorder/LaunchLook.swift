@@ -7,8 +7,8 @@ import WatchdogLinux
 import WatchdogRecording
 import WatchdogVerdict
 
-/// Repeated checks of a process, which it does not notice: whether it listens, whether its main thread waits
-/// for events, and what its threads are blocked in.
+/// Repeated checks of a process that do not disturb it: whether it listens, whether its main thread waits for events,
+/// and in which calls its threads are blocked.
 struct LaunchLook {
     /// Calls in which a main thread waits for events.
     private static let waits: Set<String> = [
@@ -25,12 +25,12 @@ struct LaunchLook {
 
     init(_ process: Pidfd) { self.process = process }
 
-    /// What the program had used when its main thread began its present wait; nil if that does not wait.
+    /// The program's usage at the start of its main thread's current wait; nil if that does not wait.
     var resourcesBeforeWait: LaunchResources? { waiting?.resources }
 
     /// Checks once.
     ///
-    /// - Parameter names: whether to find out what blocked threads wait for.
+    /// - Parameter names: whether to record the calls of blocked threads.
     mutating func look(at now: Instant, names: Bool, checksListening: Bool) -> [LaunchEndJudge.Event] {
         var events: [LaunchEndJudge.Event] = []
         if checksListening, !isListening, findListener() {
@@ -42,7 +42,7 @@ struct LaunchLook {
         return events
     }
 
-    /// Since when the main thread has been in the same wait for events; nil if it is not.
+    /// The start of the main thread's current wait for events; nil if it does not wait.
     private mutating func idle(at now: Instant) -> Instant? {
         guard let call = ProcessFiles.position(process.pid), let name = call.name, isWait(call, name),
             let schedule = ThreadSchedule.read(process.pid, thread: process.pid)
@@ -55,7 +55,7 @@ struct LaunchLook {
         return nil
     }
 
-    /// A shell or a filter waits for its input.
+    /// Whether a call is a wait for events; so is a read of standard input, on which shells and filters wait.
     private func isWait(_ call: SystemCall, _ name: String) -> Bool {
         Self.waits.contains(name) || (name == "read" && call.descriptor == 0)
     }

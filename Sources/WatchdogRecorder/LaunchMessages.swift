@@ -5,11 +5,11 @@ import WatchdogLinux
 import WatchdogRecording
 import WatchdogWire
 
-/// What the program reports itself, by sd_notify(3) or through the channel of the `Watchdog` library.
+/// The program's own reports, by sd_notify(3) or through the channel of the `Watchdog` library.
 ///
 /// Isolation: belongs to one thread.
 final class LaunchMessages {
-    /// Marks beyond this number are dropped.
+    /// The maximum number of marks; further ones are dropped.
     private static let limit = 10_000
 
     let sockets: ProgramSockets
@@ -77,7 +77,7 @@ final class LaunchMessages {
 }
 
 extension ClientMessage {
-    /// What a program may say of its launch on the notify socket.
+    /// Takes the parts of a notification that are about the launch.
     fileprivate init(_ message: NotifyMessage) {
         self.init()
         (isReady, isFirstFrame, isUseful) = (message.isReady, message.isFirstFrame, message.isUseful)

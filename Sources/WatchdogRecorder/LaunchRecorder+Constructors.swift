@@ -5,11 +5,11 @@ import WatchdogLinux
 import WatchdogRecording
 
 extension LaunchRecorder {
-    /// How many files without probes a recording names.
+    /// The maximum number of files without probes in a note.
     private static let gapLimit = 8
-    /// For how long the program is stopped at most; a probe usually takes half a millisecond.
+    /// The longest stop for setting probes; a probe usually takes half a millisecond.
     private static let patience = Duration.seconds(5)
-    /// The most probes of all programs of a recording: each is a descriptor, and the kernel takes 80 ms to remove it.
+    /// The maximum number of probes in a recording: each is a descriptor, and the kernel takes 80 ms to remove it.
     private static var probeLimit: Int {
         let descriptors = (try? ResourceLimit.current(.openFiles).soft) ?? 0
         return min(2 * ConstructorSearch.limit, Int(clamping: descriptors) / 2)
@@ -24,7 +24,7 @@ extension LaunchRecorder {
         return hits == (execution.image?.runtime == "musl" ? 1 : 2)
     }
 
-    /// Notes that the constructors of the program cannot be found; nil `image`: its memory cannot be read.
+    /// Records that the program's constructors cannot be found; a nil `image` means that its memory cannot be read.
     func noteUntimed(_ image: ProgramImage?) {
         let reason =
             switch image?.kind {
@@ -35,7 +35,7 @@ extension LaunchRecorder {
         untimed.append("The constructors are not timed: \(reason).")
     }
 
-    /// The process is stopped before its first constructor: sets a probe at each.
+    /// Sets a probe at each constructor; the process is stopped before the first one.
     func probeConstructors() {
         guard let type = probeType, let events, let program = log.executions.last else { return }
         guard !Privileges.areMarked("/proc/\(log.process)/exe") else {

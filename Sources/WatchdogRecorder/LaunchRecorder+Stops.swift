@@ -11,7 +11,7 @@ extension LaunchRecorder {
     private static let stopLimit = 4096
     private static let executionLimit = 1000
 
-    /// The process is stopped in its execve(2): plants breakpoints in the new program.
+    /// Sets breakpoints in the new program; the process is stopped in its execve(2).
     func executed(at time: Instant) {
         let process = log.process
         guard log.executions.count < Self.executionLimit else {
@@ -19,7 +19,7 @@ extension LaunchRecorder {
             registers = []
             return tracer.resume()
         }
-        // Events of a task begin here, as does its lane.
+        // Per-task events start here, and so does the lane.
         if log.rung == .b, log.executions.isEmpty { base = ProcessFiles.account(process, process) ?? base }
         let image = ProgramImage(process: process)
         let path = SymbolicLink.target("/proc/\(process)/exe") ?? ""
@@ -32,7 +32,7 @@ extension LaunchRecorder {
         isSearched = false
         if let events {
             events.removeBreakpoints()
-            // The process stops when the dynamic linker is about to run constructors; elsewhere it does not.
+            // Stop the process only where the dynamic linker is about to run constructors.
             let stops = boundaries.filter { probeType != nil && $0.0 == .debugState }
             if probeType != nil, stops.isEmpty { noteUntimed(image) }
             let isPlanted = boundaries.filter { stops.isEmpty || $0.0 != .debugState }.allSatisfy {
@@ -52,7 +52,7 @@ extension LaunchRecorder {
         log.executions.append(execution)
     }
 
-    /// Stops the process where it has relocated all files; if that is not possible, only the time is recorded.
+    /// Sets a stop at the end of the relocation; if that is not possible, only the time is recorded.
     private func plantStop(_ stop: (boundary: LaunchBoundary, address: UInt64), program: Int) {
         if tracer.setBreakpoints([stop.address]) {
             registers = [stop.boundary]
@@ -70,7 +70,7 @@ extension LaunchRecorder {
         registers = boundaries.map(\.0)
     }
 
-    /// The process is stopped at some of its breakpoints.
+    /// Handles a stop at these breakpoints.
     func reached(_ indices: [Int], at time: Instant) {
         let process = log.process
         let known = log.stops.count
@@ -86,7 +86,7 @@ extension LaunchRecorder {
             if isRelocated { probeConstructors() }
             let isLast = registers[index] == registers.last
             let isDone = isLast && (isRelocated || registers[index] != .debugState)
-            // A program may call the dynamic linker's function any number of times.
+            // Bounded, because a program may call the dynamic linker's function any number of times.
             if isDone || log.stops.count >= Self.stopLimit { _ = tracer.setBreakpoints([]) }
         }
         tracer.resume()
@@ -94,7 +94,8 @@ extension LaunchRecorder {
         for index in known..<log.stops.count { log.stops[index].released = released }
     }
 
-    /// A traced process's execve(2) raises no privileges, unless its tracer may trace everything.
+    /// Records that the program runs without its file's privileges: execve(2) of a traced process does not raise them,
+    /// unless the tracer has CAP_SYS_PTRACE.
     private func noteLostPrivileges(_ path: String) {
         guard geteuid() != 0, Privileges.areRaised(by: "/proc/\(log.process)/exe") else { return }
         notes.append(

@@ -9,8 +9,8 @@ import WatchdogVerdict
 
 /// Records one launch of a program.
 ///
-/// Isolation: everything happens on the calling thread, which traces the program; it should be the process's only one,
-/// because it blocks signals.
+/// Isolation: everything happens on the calling thread, which traces the program; it should be the process's only
+/// thread, because it blocks signals.
 public final class LaunchRecorder {
     let request: RecordingRequest
     let tracer: Tracer
@@ -29,20 +29,21 @@ public final class LaunchRecorder {
     private var costs = LaunchCosts()
     private var hasIdled = false
     private var isExecuted = false
-    /// What the kernel had counted for the main thread when the recording of it began.
+    /// The kernel's account of the main thread at the start of its recording.
     var base: ThreadTime?
     /// The boundaries in the process's debug registers, in order.
     var registers: [LaunchBoundary] = []
     private var ending: wd_record_event_of_process?
     var notes: [String] = []
-    /// Why constructors of the present program are not timed.
+    /// The reasons why constructors of the current program are not timed.
     var untimed: [String] = []
-    /// Whether the constructors of the present program were searched for.
+    /// Whether the constructors of the current program were searched for.
     var isSearched = false
 
-    /// Records a launch, from the request to its end, and ends the program or leaves it running.
+    /// Records a launch, from the request to its end, and terminates the program or leaves it running.
     ///
-    /// In a ``Subreaper``, what the program has left behind is ended with it; in others, what still descends from it.
+    /// Termination includes orphans if this process is a ``Subreaper``; otherwise, only the program's current
+    /// descendants.
     ///
     /// - Throws: ``RecordingError`` for a program that cannot be executed.
     public static func record(_ request: RecordingRequest) throws(RecordingError) -> RecordedLaunch {
@@ -96,7 +97,7 @@ public final class LaunchRecorder {
         var interval = Duration.milliseconds(2)
         while !judge.isDone {
             wait(until: Instant.earliest(nextLook, judge.nextDeadline) ?? nextLook)
-            // First, because a stopped process waits.
+            // Handle this first, because a stopped process waits for it.
             followProcess()
             var now = Instant.now()
             try checkExecution(now)
@@ -134,14 +135,14 @@ public final class LaunchRecorder {
         while case let signal = wd_record_next_signal(signals.number, &isFromKernel), signal != 0 {
             switch signal {
             case SIGCHLD: break
-            // A terminal sends its signals to the program, too.
+            // Do not forward: a terminal sends its signals to the program, too.
             case SIGINT where isFromKernel, SIGQUIT where isFromKernel: break
             default: try? held.pidfd.send(signal)
             }
         }
     }
 
-    /// Whether execve(2) has failed, or succeeded without a stop.
+    /// Handles an execve(2) that has failed, or succeeded without a stop.
     private func checkExecution(_ now: Instant) throws(RecordingError) {
         guard !isExecuted else { return }
         var entry = pollfd(fd: held.status.number, events: Int16(POLLIN), revents: 0)
@@ -158,7 +159,7 @@ public final class LaunchRecorder {
     }
 
     private func followProcess() {
-        // Once it is reaped, the kernel has forgotten what it counted.
+        // Check before reaping, after which the kernel's accounts are gone.
         let hasExited = held.pidfd.hasExited
         if log.threads.isEmpty, hasExited { collectFacts() }
         changes: for _ in 0..<1000 {
@@ -210,7 +211,7 @@ public final class LaunchRecorder {
                 threads: log.rung > .b ? facts : []))
     }
 
-    /// What was kept of the end; nil if the launch ended with the program.
+    /// The usage at the end of the launch; nil if the launch ended with the program.
     private var costsAtEnd: LaunchCosts.Moment? {
         guard let end = judge.end, end.kind != .exit, end.kind != .killed else { return nil }
         return costs.moment(at: end.time)
@@ -266,7 +267,7 @@ public final class LaunchRecorder {
     }
 }
 
-/// Words a failed system call as a failed recording.
+/// Converts a failed system call to a failed recording.
 private func linux<Value>(_ body: () throws(LinuxError) -> Value) throws(RecordingError) -> Value {
     do throws(LinuxError) {
         return try body()

@@ -5,15 +5,15 @@ import Glibc
 import WatchdogBase
 public import WatchdogLinux
 
-/// The kernel's perf events, kept switched on.
+/// Keeps the kernel's perf events enabled.
 ///
-/// The first event of a process on a machine without any waits for a grace period of RCU, 8 to 20 ms; later ones take
-/// 0.1 ms. One event that records nothing, of a thread that has ended, spares launches that wait.
+/// The first event of a process on a machine without any waits for an RCU grace period, 8 to 20 ms; later ones take 0.1
+/// ms. A dummy event of an exited thread avoids that delay in launches.
 ///
 /// Isolation: may be used from any thread.
 public final class PerfEvents: Sendable {
     private enum State {
-        /// The descriptor hangs up the other end of ``decided`` when it is released.
+        /// Closing this descriptor hangs up the other end, ``decided``.
         case opening(OwnedDescriptor)
         case open(OwnedDescriptor)
         case refused(LinuxError)
@@ -22,7 +22,7 @@ public final class PerfEvents: Sendable {
     private let state: Locked<State>
     private let decided: OwnedDescriptor
 
-    /// Starts to switch them on.
+    /// Starts to enable them on another thread.
     public init() throws(LinuxError) {
         let pipe = try OwnedDescriptor.pipe()
         decided = pipe.read
@@ -47,13 +47,13 @@ public final class PerfEvents: Sendable {
         }
     }
 
-    /// Waits until it is known whether this process may use events, or until the limit.
+    /// Waits until the kernel has permitted or refused events, or until the limit.
     public func wait(limit: Duration) {
         var entry = pollfd(fd: decided.number, events: 0, revents: 0)
         poll(&entry, 1, Int32(limit / .milliseconds(1)))
     }
 
-    /// Why events cannot be opened; nil if they can.
+    /// The reason why events cannot be opened; nil if they can.
     public var refusal: String? {
         switch state.withLock({ $0 }) {
         case .opening: "the kernel has not switched on perf events yet"

@@ -3,13 +3,13 @@
 import Glibc
 import WatchdogLinux
 
-/// Why the kernel refused what a rung of perf events needs, and what would permit it.
+/// The reason why the kernel refused a rung's perf events, and the remedy.
 struct PerfRefusal: Equatable {
-    /// What the kernel's answer depends on.
+    /// The settings that determine the kernel's answer.
     struct Circumstances {
         /// `kernel.perf_event_paranoid`; nil where the kernel has no perf events.
         var paranoid: Int?
-        /// Whether a seccomp filter decides about the system calls of this process.
+        /// Whether a seccomp filter applies to this process.
         var isFiltered: Bool
         var isRoot: Bool
     }
@@ -19,16 +19,16 @@ struct PerfRefusal: Equatable {
     /// The operation of mmap(2) for a ring.
     static let mapping = "map a ring of perf events"
 
-    /// The error, and its cause if that is known.
+    /// The error, and its cause if known.
     let reason: String
-    /// What to do about it, as a clause; nil if nothing is known to help.
+    /// The remedy, as a clause; nil if unknown.
     let remedy: String?
 
     /// - Parameter isWide: whether events of all CPUs were requested: rung A.
     init(_ error: LinuxError, isWide: Bool, _ circumstances: Circumstances = .current) {
         let refusesEvent = error.operation == Self.opening
         switch error.errno {
-        // Not ENOSYS of a kernel without perf events, which has no such level either.
+        // Not ENOSYS of a kernel without perf events, on which perf_event_paranoid does not exist, either.
         case .notPermitted where refusesEvent && circumstances.isFiltered,
             Self.notImplemented where refusesEvent && circumstances.isFiltered && circumstances.paranoid != nil:
             reason = "\(error): a seccomp filter, as container engines install, refuses perf_event_open(2)"
@@ -61,7 +61,7 @@ struct PerfRefusal: Equatable {
 }
 
 extension PerfRefusal.Circumstances {
-    /// Those of this thread.
+    /// The circumstances of this thread.
     static var current: Self {
         let paranoid = Procfs.text("/proc/sys/kernel/perf_event_paranoid", limit: 16)?.split(separator: "\n").first
         return Self(
@@ -70,7 +70,7 @@ extension PerfRefusal.Circumstances {
             isRoot: geteuid() == 0)
     }
 
-    /// Whether the `Seccomp:` line of a `status` file says 2, SECCOMP_MODE_FILTER: proc_pid_status(5).
+    /// Whether the `Seccomp:` line of a `status` file is 2, SECCOMP_MODE_FILTER: proc_pid_status(5).
     static func isFiltered(status: String) -> Bool {
         status.split(separator: "\n").contains { $0.hasPrefix("Seccomp:") && $0.hasSuffix("\t2") }
     }

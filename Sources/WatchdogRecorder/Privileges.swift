@@ -4,7 +4,7 @@ import CRecorder
 import Glibc
 import WatchdogLinux
 
-/// Whether a file raises the privileges of who executes it: execve(2) drops them under a tracer without rights.
+/// Checks whether executing a file raises privileges: execve(2) ignores that if an unprivileged tracer is attached.
 enum Privileges {
     /// Whether the process must not be traced when it executes the file.
     static func areRaised(by path: String) -> Bool {

@@ -5,7 +5,7 @@ import WatchdogLinux
 import WatchdogRecording
 import WatchdogVerdict
 
-/// What `/proc` says about the recorded program.
+/// Reads `/proc` of the recorded program.
 enum ProcessFiles {
     /// A process and its descendants.
     static func tree(of process: Int32) -> [Int32] {
@@ -18,7 +18,7 @@ enum ProcessFiles {
         return found
     }
 
-    /// What a thread is blocked in: a system call's name; nil if it runs or is blocked elsewhere.
+    /// The name of the system call in which a thread is blocked; nil if it runs or is blocked elsewhere.
     static func call(_ process: Int32, _ thread: Int32) -> String? {
         guard
             case .inside(let call)? = Procfs.text("/proc/\(process)/task/\(thread)/syscall", limit: 256).flatMap(
@@ -27,7 +27,7 @@ enum ProcessFiles {
         return call.name
     }
 
-    /// The call and its first argument.
+    /// The main thread's system call and its first argument.
     static func position(_ process: Int32) -> SystemCall? {
         guard case .inside(let call)? = Procfs.text("/proc/\(process)/syscall", limit: 256).flatMap(SystemCall.position)
         else {
@@ -36,7 +36,7 @@ enum ProcessFiles {
         return call
     }
 
-    /// What the kernel has counted for a thread; `blocked` is zero.
+    /// The kernel's account of a thread; `blocked` is zero.
     static func account(_ process: Int32, _ thread: Int32) -> ThreadTime? {
         ThreadSchedule.read(process, thread: thread).map { ThreadTime(running: $0.runTime, waiting: $0.runDelay) }
     }
@@ -76,10 +76,10 @@ enum ProcessFiles {
         return line.map { String($0.dropFirst(key.count).drop { $0 == "\t" || $0 == " " }) } ?? ""
     }
 
-    /// What a running process has cost so far.
+    /// The resource usage of a running process so far.
     ///
-    /// The kernel tells its CPU time exactly, but the parts in user mode and in the kernel in clock ticks alone. Before
-    /// the first tick, all of it counts as user mode.
+    /// The kernel reports the total CPU time exactly, but user and system time only in clock ticks. Before the first
+    /// tick, all of it counts as user mode.
     static func resources(of process: Int32) -> LaunchResources {
         let stat = Procfs.text("/proc/\(process)/stat") ?? ""
         let fields = stat[(stat.lastIndex(of: ")") ?? stat.startIndex)...].split(separator: " ").dropFirst()

@@ -5,11 +5,11 @@ import WatchdogLinux
 import WatchdogRecording
 
 extension ProgramImage {
-    /// Reads what a process has executed; nil if its memory may not be read.
+    /// Reads the executed program of a process; nil if its memory may not be read.
     ///
-    /// Waits for a process that is just executing a program, and for the file system from which its code is read.
+    /// Blocks while the process is inside execve(2), and on the file system of its code.
     ///
-    /// - Parameter copying: reads the memory, and bounds that wait; nil if the calling thread may wait forever.
+    /// - Parameter copying: reads the memory with a time limit; nil if the calling thread may block forever.
     init?(process: Int32, by copying: Copying? = nil) {
         let reader = copying.map { copying in MemoryReader { copying.memory(process, at: $0, count: $1) } }
         guard let memory = reader ?? MemoryReader(process: process),
@@ -22,7 +22,7 @@ extension ProgramImage {
 }
 
 extension MemoryReader {
-    /// Reads the memory of a process; nil if that is not allowed.
+    /// Reads the memory of a process; nil without permission.
     init?(process: Int32) {
         guard let memory = try? OwnedDescriptor(opening: "/proc/\(process)/mem", flags: O_RDONLY) else { return nil }
         self.init { address, count in

@@ -5,7 +5,7 @@ import WatchdogBase
 import WatchdogLinux
 
 extension RecordingError {
-    /// Explains what execve(2) leaves open.
+    /// Finds the cause of an ambiguous execve(2) error.
     ///
     /// The exit codes are EX_NOINPUT, EX_NOPERM, EX_DATAERR and EX_OSERR.
     static func cannotExecute(_ request: RecordingRequest, _ reason: Errno) -> RecordingError {
@@ -33,13 +33,13 @@ extension RecordingError {
         return "its interpreter '\(String(decoding: name, as: UTF8.self).singleLine(limit: 256))' does not exist"
     }
 
-    /// The machine that watchdogd itself was built for; 0 if that cannot be read.
+    /// The machine that watchdogd itself was built for; 0 if its own file cannot be read.
     private static var own: Int {
         guard let head = HeldProgram.head(of: "/proc/self/exe"), head.count > 20 else { return 0 }
         return Int(head[18]) | Int(head[19]) << 8
     }
 
-    /// elf(5), e_machine.
+    /// Describes the machine of an ELF file: elf(5), e_machine.
     private static func foreign(_ head: [UInt8]) -> String {
         guard head.starts(with: [0x7f, 0x45, 0x4c, 0x46]), head.count > 20 else { return "not a program" }
         let machine = Int(head[18]) | Int(head[19]) << 8

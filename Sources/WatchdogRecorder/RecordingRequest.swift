@@ -6,21 +6,21 @@ public import WatchdogRecording
 
 /// One launch to record.
 public struct RecordingRequest: Sendable {
-    /// The program's file, as ``resolveExecutable(_:path:workingDirectory:)`` finds it.
+    /// The program's file, from ``resolveExecutable(_:path:workingDirectory:)``.
     public var executable: String
     /// The command, starting with the program's own name.
     public var command: [String]
     /// The program's environment; the recorder adds `NOTIFY_SOCKET` and `WATCHDOG_CHANNEL`.
     public var environment: Environment
-    /// What ends the launch; nil for the best sign that the program gives.
+    /// The end of the launch; nil for the best sign that the program gives.
     public var goal: LaunchGoal?
-    /// How long the recording may take.
+    /// The time limit of the recording.
     public var timeLimit: Duration
-    /// The only rung that is tried; nil for the best one.
+    /// The only rung to try; nil for the best available one.
     public var rung: Rung?
-    /// Whether each constructor is timed, which needs root; a recorder that cannot do it launches nothing.
+    /// Whether each constructor is timed, which needs root; without that right, the recording fails before the launch.
     public var timesConstructors: Bool
-    /// Whether the program keeps running after its launch.
+    /// Whether the program continues after its launch.
     public var keepsProgram: Bool
 
     /// Creates a request.
@@ -42,7 +42,7 @@ public struct RecordingRequest: Sendable {
 
 /// A launch that could not be recorded.
 public struct RecordingError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What is wrong, and what to do.
+    /// The error and its remedy.
     public let description: String
     /// The exit code: sysexits.h.
     public let exitCode: Int32
@@ -56,7 +56,7 @@ public struct RecordingError: Error, Hashable, Sendable, CustomStringConvertible
     static func call(_ error: LinuxError) -> RecordingError { RecordingError(error.description, exitCode: 71) }
 }
 
-/// A recorded launch, and how the program ended.
+/// A recorded launch, and the end of the program.
 public struct RecordedLaunch: Sendable {
     /// The recording.
     public var recording: LaunchRecording
@@ -65,6 +65,6 @@ public struct RecordedLaunch: Sendable {
     public var exitCode: Int32
     /// The stacks from which ``nameFunctions()`` names functions; nil without samples.
     var stacks: SampledStacks?
-    /// The probes that noticed constructors, from which ``nameFunctions()`` names these.
+    /// The probes of constructors, from which ``nameFunctions()`` names them.
     var probes: [LaunchLog.Probe] = []
 }

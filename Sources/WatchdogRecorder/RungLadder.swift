@@ -3,7 +3,7 @@
 import WatchdogLinux
 import WatchdogRecording
 
-/// Finds the best rung by trying.
+/// Finds the best rung by trying them in order.
 struct RungLadder {
     private(set) var attempts: [RungAttempt] = []
     private(set) var rung = Rung.d
@@ -55,7 +55,7 @@ struct RungLadder {
             if events == nil, request.rung == nil || request.rung == .c { rung = .c }
             attempts.append(RungAttempt(rung: .c, used: rung == .c, reason: rung == .c ? nil : "not needed"))
         } catch {
-            // Without the stop at execve there are no breakpoints.
+            // Without the stop at execve, breakpoints cannot be set.
             events = nil
             rung = .d
             attempts = []

@@ -8,10 +8,10 @@ import WatchdogRecording
 import WatchdogReport
 
 extension RecordedLaunch {
-    /// Names the functions in the samples and the timed constructors, as far as their files tell.
+    /// Names the functions in the samples and the timed constructors, as far as their files have symbols.
     ///
-    /// `watchdogd-symbolicate` reads the files. If it cannot, the files stand for their functions, and a note says why.
-    /// Blocks for at most ten seconds; with timed constructors for twice as long.
+    /// `watchdogd-symbolicate` reads the files. If it cannot, file names replace function names, and a note gives the
+    /// reason. Blocks for at most ten seconds; with timed constructors for twice as long.
     public mutating func nameFunctions() {
         let symbolicator = Symbolicator().limited(work: .seconds(3), budget: .seconds(10))
         nameSamples(with: symbolicator)
@@ -36,14 +36,14 @@ extension RecordedLaunch {
     }
 }
 
-/// Asks for the names of the functions in samples.
+/// Requests the names of the functions in samples.
 struct SampleNaming {
     let request: NamingRequest
     /// A file for each image of the request.
     let files: [OwnedDescriptor]
-    /// Files that cannot name functions, and why.
+    /// Notes about files without usable symbols, with the reason.
     let notes: [String]
-    /// The indices of the places that the request's addresses stand for.
+    /// The indices of the places of the request's addresses.
     private let places: [Int]
 
     init(_ stacks: SampledStacks) {
@@ -52,7 +52,8 @@ struct SampleNaming {
         var files: [OwnedDescriptor] = []
         var notes: [String] = []
         var asked: [Int] = []
-        // Programs that the process executed one after the other have overlapping images, a request has none.
+        // Programs that the process executed one after the other have overlapping images, which a request may not
+        // contain. So assign new addresses.
         var base: UInt64 = 1 << 32
         let groups = Dictionary(grouping: stacks.places.indices) { stacks.places[$0].image }
         for (index, image) in stacks.images.enumerated() where image.inode != 0 {
@@ -69,7 +70,7 @@ struct SampleNaming {
             let size = (most / 4096 + 1) * 4096
             for place in offsets {
                 let (offset, isInnermost) = (stacks.places[place].offset, stacks.places[place].isInnermost)
-                // A return address may already belong to the next function.
+                // A return address may be in the next function, if the call was the last instruction.
                 let lookup = isInnermost || offset == 0 ? offset : offset - 1
                 addresses.append(
                     .init(image: images.count, offset: offset, lookup: lookup, isInnermost: isInnermost))
@@ -84,7 +85,7 @@ struct SampleNaming {
         places = asked
     }
 
-    /// Opens an image's file, unless another one has taken its place.
+    /// Opens an image's file, unless another file has replaced it.
     private static func file(of image: SampledStacks.Image) throws(LinuxError) -> OwnedDescriptor {
         let file = try OwnedDescriptor.regularFile(at: ByteString(image.path))
         var status = stat()

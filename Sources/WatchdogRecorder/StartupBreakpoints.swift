@@ -6,9 +6,9 @@ import WatchdogBase
 import WatchdogLinux
 import WatchdogRecording
 
-/// The breakpoints at the entry and at `main` of a program that runs.
+/// Sets breakpoints at the entry and at `main` of a running program.
 ///
-/// Isolation: may be used from any thread. ``set()`` waits for the process and for whoever serves its files.
+/// Isolation: may be used from any thread. ``set()`` blocks on the process and on its file systems.
 final class StartupBreakpoints: Sendable {
     private struct State {
         var events: [OwnedDescriptor] = []
@@ -17,7 +17,7 @@ final class StartupBreakpoints: Sendable {
         var isRemoved = false
     }
 
-    /// A launch may take this long before it executes its program.
+    /// The time limit until the launch executes its program.
     private static let patience = Duration.seconds(5)
     /// After execve(2) has replaced the memory, the kernel takes a few hundred microseconds to describe the program.
     private static let describing = Duration.milliseconds(200)
@@ -33,7 +33,7 @@ final class StartupBreakpoints: Sendable {
         self.ring = ring
     }
 
-    /// What is watched, and the boundaries by the ids of their events.
+    /// The set breakpoints, and the boundaries by the IDs of their events.
     var watch: (StartupLog.Watch?, [UInt64: LaunchBoundary]) { state.withLock { ($0.watch, $0.boundaries) } }
 
     func remove() {
@@ -55,7 +55,7 @@ final class StartupBreakpoints: Sendable {
             guard let address = image.boundaries[boundary], let event = open(at: address) else { continue }
             opened.append((event.event, event.id, boundary))
         }
-        // The number may mean another process once ours has been reaped: pidfd_open(2).
+        // The process ID may be reused once ours has been reaped, so check the pidfd: pidfd_open(2).
         var end = pollfd(fd: process.pidfd.number, events: Int16(POLLIN), revents: 0)
         guard poll(&end, 1, 0) == 0 else { return }
         let events = opened

@@ -7,14 +7,16 @@ public import WatchdogRecording
 
 /// Records how a supervised program starts, without ever stopping it.
 ///
-/// The kernel records the mappings and context switches of the process's first thread. Breakpoints of two debug registers
-/// record when the program's entry and `main` are reached; they are set while the dynamic linker works.
+/// The kernel records the mappings and context switches of the process's first thread. Breakpoints in two debug
+/// registers record the times of the program's entry and of `main`; they are set while the dynamic linker runs.
 ///
-/// Isolation: belongs to one thread, and waits for nothing.
+/// Isolation: belongs to one thread, and never blocks.
 public final class StartupRecorder {
-    /// What an ordinary user's events may use for all launches together is perf_event_mlock_kb, 516 KiB for each CPU.
+    /// The size of the ring.
+    ///
+    /// An unprivileged user's rings of all launches share perf_event_mlock_kb, 516 KiB for each CPU.
     private static let ringBytes = 64 << 10
-    /// A launch that leaves more is not followed to its end.
+    /// The maximum number of bytes of records; a launch that produces more is not followed to its end.
     private static let byteLimit = 8 << 20
 
     /// Becomes readable when the ring fills, and hangs up when the process has ended.
@@ -28,7 +30,7 @@ public final class StartupRecorder {
     ///
     /// - Parameters:
     ///   - process: the process.
-    ///   - copying: reads its memory; nil if the thread that calls ``setting`` may wait forever.
+    ///   - copying: reads its memory; nil if the thread that calls ``setting`` may block forever.
     public init(_ process: HeldProcess, by copying: Copying? = nil) throws(LinuxError) {
         let event = wd_record_event(
             kind: WD_RECORD_TASK, value: 0, excludes_kernel: true, inherits: false, is_enabled: false)
@@ -49,19 +51,21 @@ public final class StartupRecorder {
         wd_record_ring_unmap(&ring)
     }
 
-    /// Sets the breakpoints as soon as the process has executed its program; to be called on a thread that may wait.
+    /// Sets the breakpoints as soon as the process has executed its program.
+    ///
+    /// Call it on a thread that may block.
     public var setting: @Sendable () -> Void { { [breakpoints] in breakpoints.set() } }
 
-    /// Whether the process has ended, or is not recorded anymore.
+    /// Whether the process has ended, or the recording has stopped.
     public var isOver: Bool {
         guard bytes < Self.byteLimit else { return true }
         var entry = pollfd(fd: descriptor.number, events: 0, revents: 0)
         return poll(&entry, 1, 0) == 1
     }
 
-    /// What has been recorded until now.
+    /// Reads the new records, and returns the log so far.
     public func read() -> StartupLog {
-        // First: a breakpoint may leave its record as soon as it is set.
+        // Read these first: a breakpoint can produce a record as soon as it is set.
         let (watch, boundaries) = breakpoints.watch
         let records = [UInt8](unsafeUninitializedCapacity: ring.bytes) { buffer, count in
             var ring = ring

@@ -4,19 +4,19 @@ import Glibc
 import WatchdogBase
 import WatchdogLinux
 
-/// Ends a program and everything that it has started.
+/// Terminates a program and all processes that it has started.
 enum Termination {
-    /// How long they have after SIGTERM.
+    /// The time between SIGTERM and SIGKILL.
     private static let allowance = Duration.seconds(2)
 
-    /// Ends all processes of a tree, also if the program itself has ended before them.
+    /// Terminates all processes of a tree, even if the program itself has ended before.
     ///
     /// - Parameters:
     ///   - main: The program; nil if it has been reaped.
-    ///   - tree: What it has started.
+    ///   - tree: Its processes.
     static func end(_ main: Pidfd?, _ tree: ProcessTree) {
         let processes = Containment.processTree(tree)
-        // A stopped process takes the signal when it continues.
+        // SIGCONT, too: a stopped process handles SIGTERM only after it continues.
         for signal in [SIGTERM, SIGCONT] {
             processes.send(signal)
             try? main?.send(signal)
@@ -33,7 +33,7 @@ enum Termination {
     ) -> Bool {
         let deadline = Instant.now() + limit
         while true {
-            // Again and again: they may have started others meanwhile.
+            // Repeat: they may have started others in the meantime.
             if killing { try? processes.kill() }
             if main?.hasExited ?? true, processes.isEmpty { return true }
             guard Instant.now() < deadline else { return false }

@@ -10,13 +10,13 @@ import WatchdogRecording
 ///
 /// Isolation: belongs to one thread, which the kernel knows as the tracer.
 final class Tracer {
-    /// What the process did.
+    /// A change of the process.
     enum Change {
         case none
         case executed
         /// Debug registers were hit: the indices of the addresses.
         case reached([Int])
-        /// Something that needed no attention.
+        /// A change that the tracer has handled itself.
         case handled
         case ended(wd_record_event_of_process)
     }
@@ -26,7 +26,7 @@ final class Tracer {
 
     init(_ process: Int32) { self.process = process }
 
-    /// Follows the held child.
+    /// Starts to trace the held child.
     func seize() throws(LinuxError) {
         guard wd_record_seize(process) == 0 else {
             throw LinuxError("trace process \(process)", Errno(rawValue: errno))
@@ -36,7 +36,7 @@ final class Tracer {
 
     /// The next change; the process stays stopped after ``Change/executed`` and ``Change/reached(_:)``.
     ///
-    /// - Parameter mayReap: whether the end of the process counts: the kernel then forgets what it has counted for it.
+    /// - Parameter mayReap: whether to reap the process if it has ended, which discards the kernel's accounts of it.
     func next(mayReap: Bool) -> Change {
         var event = wd_record_event_of_process()
         guard wd_record_wait(process, mayReap, &event) == 0 else { return .none }
@@ -66,13 +66,13 @@ final class Tracer {
         wd_record_set_breakpoints(process, addresses, Int32(addresses.count)) == 0
     }
 
-    /// Lets go of the stopped process.
+    /// Detaches from the stopped process.
     func release() {
         wd_record_release(process, 0)
         isTracing = false
     }
 
-    /// Stops the process and lets go of it, within a second; returns how it ended if it did instead.
+    /// Stops the process and detaches from it, within a second; returns its end if it ended instead.
     func releaseRunning() -> wd_record_event_of_process? {
         guard isTracing else { return nil }
         wd_record_interrupt(process)
