@@ -4,33 +4,33 @@ public import WatchdogBase
 public import WatchdogLinux
 import WatchdogMeasurement
 
-/// What to measure, and how.
+/// The parameters of a measurement.
 public struct MeasurementPlan: Sendable {
     /// The program and its arguments; `{data}` stands for the copy of ``data``.
     public var command: [String]
-    /// The program to compare with, and its arguments; nil for none.
+    /// The program for the comparison, and its arguments; nil for none.
     public var oldCommand: [String]?
-    /// How many runs, or pairs of runs, count.
+    /// The number of runs, or pairs of runs, that count.
     public var runs: Int
-    /// How many runs, or pairs, are thrown away first.
+    /// The number of runs, or pairs, to discard at the beginning.
     public var discard: Int
-    /// What ends a launch; nil to find out by a first launch.
+    /// The end of a launch; nil to choose it by a first launch.
     public var until: LaunchGoal?
-    /// How long one launch, and its end, may take.
+    /// The time limit of one launch, and of its termination.
     public var timeLimit: Duration
     /// Whether the program's files are evicted from memory before each run.
     public var isCold: Bool
-    /// Further files and folders to evict.
+    /// Additional files and folders to evict.
     public var evicted: [String]
     /// Whether the program's output and errors are shown; otherwise they are discarded.
     public var showsOutput: Bool
     /// Whether an exit code other than 0, or a signal, is accepted as an end.
     public var ignoresFailure: Bool
-    /// Whether the program has the machine's network; otherwise only a loopback device of its own.
+    /// Whether the program has the machine's network; otherwise only its own loopback device.
     public var hasNetwork: Bool
     /// The share of one CPU that the program gets; nil for no limit.
     public var cpuQuota: Double?
-    /// A folder that each run gets a fresh copy of.
+    /// A folder of which each run gets a fresh copy.
     public var data: String?
     /// The environment of the program.
     public var environment: Environment

@@ -5,20 +5,20 @@ import WatchdogBase
 import WatchdogLinux
 public import WatchdogMeasurement
 
-/// Measures launches, one after the other; records nothing about them that would slow them down.
+/// Measures launches, one after the other, without any recording that would slow them down.
 ///
 /// Isolation: the main thread, which must be the only one so far.
 public final class MeasurementSession {
-    /// From one look to the next for what the kernel does not announce; a hundredth of the launch where that is longer.
+    /// The polling interval for events that the kernel does not announce; a hundredth of the launch if that is longer.
     public static let resolution = Duration.milliseconds(1)
 
-    /// How far a session is.
+    /// The progress of a session.
     public struct Progress: Equatable, Sendable {
-        /// The launches that are over.
+        /// The number of completed launches.
         public let completed: Int
-        /// All launches.
+        /// The number of all launches.
         public let total: Int
-        /// The time that the remaining ones will take, judged by those that are over; nil before the first.
+        /// The estimated time of the remaining ones, from the completed ones; nil before the first.
         public let remaining: Duration?
 
         init(completed: Int, total: Int, elapsed: Duration) {
@@ -37,13 +37,13 @@ public final class MeasurementSession {
     private var eviction = FileEviction()
     private var launches = 0
 
-    /// Prepares everything that the launches share.
+    /// Prepares the shared state of the launches.
     ///
-    /// - Throws: ``MeasuringError`` if a program or file does not exist, or this machine cannot do what the plan asks for.
+    /// - Throws: ``MeasuringError`` if a program or file does not exist, or this machine does not support the plan.
     public init(_ plan: MeasurementPlan) throws(MeasuringError) {
         self.plan = plan
         do {
-            // First: without privileges, this process must have only one thread.
+            // Do this first: an unprivileged process can create a user namespace only while it has one thread.
             if !plan.hasNetwork { try EmptyNetwork.enter() }
         } catch {
             throw .unavailable(
@@ -81,10 +81,10 @@ public final class MeasurementSession {
         }
     }
 
-    /// Launches the programs as often as the plan says.
+    /// Executes the launches of the plan.
     ///
     /// - Parameter onProgress: Called before each launch.
-    /// - Throws: ``MeasuringError`` with the first failure; no process of the program is left then.
+    /// - Throws: ``MeasuringError`` with the first failure; no process of the program remains then.
     public func measure(onProgress: (Progress) -> Void) throws(MeasuringError) -> Measurement {
         let until = try findOut()
         let meter = NoiseMeter()
@@ -122,7 +122,7 @@ public final class MeasurementSession {
         return (run, rest?.size)
     }
 
-    /// A first launch of each program, where its end or its files are not known yet.
+    /// Makes a first launch of each program whose end or files are unknown.
     private func findOut() throws(MeasuringError) -> LaunchGoal {
         if plan.isCold {
             for path in plan.evicted { try eviction.add(path, option: "--evict") }
@@ -135,7 +135,7 @@ public final class MeasurementSession {
             until = until ?? outcome.signal
             eviction.add(mapped: files)
             if plan.isCold, let path = programs[program]?.executable { try eviction.add(path, option: "--cold") }
-            // Nobody needs a second launch to learn the end of the first program.
+            // The second program's files are needed only for cold runs.
             if !plan.isCold { break }
         }
         return until ?? .exit
@@ -167,7 +167,7 @@ public final class MeasurementSession {
         let words = arguments.map { data?.fill($0) ?? $0 }
         var request = SpawnRequest(executable: executable, arguments: words, environment: plan.environment)
         launches += 1
-        // As long for every launch: the size of the environment moves the stack.
+        // Padded to a constant length: the size of the environment moves the stack.
         let marker = "\(getpid().padded(10))-\(launches.padded(10))"
         request.environment["WATCHDOGD_MEASUREMENT"] = marker
         if let data { request.environment[DataCopy.variable] = data.path }

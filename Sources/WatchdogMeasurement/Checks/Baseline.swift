@@ -3,18 +3,17 @@
 import FoundationEssentials
 public import WatchdogBase
 
-/// The figures of an earlier measurement, in a file beside the tests.
+/// The results of an earlier measurement, in a file beside the tests.
 ///
-/// Counters repeat almost exactly from run to run and on other days, so that they can fail a test. Times do not: two
-/// measurements of the same program at different moments differ by more than most regressions, so their comparison is
-/// advice.
+/// Counters are almost identical between runs and days, so they can fail a test. Times are not: two measurements of the
+/// same program at different moments differ by more than most regressions, so their comparison is only advice.
 public struct Baseline: Codable, Equatable, Sendable {
     /// The version of the file's format.
     public static let format = 1
 
     /// The version of this file's format.
     public var format: Int
-    /// What ended the launches.
+    /// The end of the launches.
     public var until: LaunchGoal
     /// The conditions of the measurement.
     public var conditions: MeasurementConditions
@@ -26,10 +25,10 @@ public struct Baseline: Codable, Equatable, Sendable {
     public var cpuNSec: Double
     /// The median of the wall time in nanoseconds.
     public var wallNSec: Double
-    /// How many runs counted.
+    /// The number of runs that count.
     public var runs: Int
 
-    /// Keeps the figures of a measurement; nil if no run counts.
+    /// Creates a baseline from a measurement; nil if no run counts.
     public init?(_ measurement: Measurement) {
         guard let figures = measurement.figures(of: .new) else { return nil }
         format = Self.format
@@ -42,18 +41,19 @@ public struct Baseline: Codable, Equatable, Sendable {
         runs = figures.wall.count
     }
 
-    /// Why a file is not a baseline.
+    /// The reason why a file is not a baseline.
     public struct Unusable: Error, Equatable, Sendable, CustomStringConvertible {
         /// One sentence without a period, worded to follow the file's name.
         public let description: String
     }
 
-    /// The largest file that is read.
+    /// The maximum size of a file.
     public static let mostBytes = 1 << 20
-    /// The largest figure that is read: eleven days of nanoseconds, or 900 TiB; with a tolerance it still fits an integer.
+    /// The largest accepted value: eleven days in nanoseconds, or 900 TiB; with the tolerance added, it still fits into
+    /// an integer.
     private static let largestFigure = 1e15
 
-    /// Reads a file's contents.
+    /// Decodes a file's contents.
     public init(decoding bytes: [UInt8]) throws(Unusable) {
         guard bytes.count <= Self.mostBytes else { throw Unusable(description: "is larger than 1 MiB: not a baseline") }
         do {
@@ -72,7 +72,7 @@ public struct Baseline: Codable, Equatable, Sendable {
         }
     }
 
-    /// The file's contents.
+    /// Encodes the file's contents.
     public func encoded() throws -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
@@ -81,10 +81,10 @@ public struct Baseline: Codable, Equatable, Sendable {
 }
 
 extension Baseline {
-    /// How far counters may exceed the baseline without failing: minor faults of one program vary by up to 0.32 % between
-    /// runs, and by a few more with the size of the environment and the addresses that the kernel chooses.
+    /// The default tolerance of counters: minor faults of one program vary by up to 0.32 % between runs, and by
+    /// slightly more with the size of the environment and address randomization.
     public static let tolerance = 0.02
-    /// Counters below these sizes vary by more than the tolerance.
+    /// Absolute tolerances, because small counters vary by more than the relative one.
     private static let allowance = (faults: 8.0, bytes: 256.0 * 1024)
 
     /// Compares a measurement with the baseline.

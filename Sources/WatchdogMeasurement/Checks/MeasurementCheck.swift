@@ -2,23 +2,23 @@
 
 import WatchdogBase
 
-/// One question that a measurement answers, and the answer.
+/// One check of a measurement, and its result.
 public struct MeasurementCheck: Codable, Equatable, Sendable {
-    /// The answer.
+    /// The result of a check.
     public enum Outcome: String, Codable, Sendable, CaseIterable {
-        /// As wanted.
+        /// The condition holds.
         case passed
-        /// Not as wanted.
+        /// The condition does not hold.
         case failed
-        /// The figures do not tell.
+        /// The data is insufficient.
         case unclear
-        /// Worth knowing, but no reason to fail.
+        /// Information only, which does not fail the measurement.
         case advice
     }
 
-    /// What was checked: `max`, `against`, `baseline minor faults`.
+    /// The name of the check: `max`, `against`, `baseline minor faults`.
     public let name: String
-    /// The answer.
+    /// The result.
     public let outcome: Outcome
     /// One sentence with the figures, without a period.
     public let text: String
@@ -69,7 +69,7 @@ public struct MeasurementCheck: Codable, Equatable, Sendable {
         }
     }
 
-    /// No run counts, so there is nothing to judge.
+    /// The result if no run counts.
     public static func nothingCounts(isCold: Bool) -> MeasurementCheck {
         MeasurementCheck(
             name: "runs", outcome: .unclear,

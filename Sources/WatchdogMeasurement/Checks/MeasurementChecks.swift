@@ -2,13 +2,13 @@
 
 /// The checks that a measurement must pass.
 public struct MeasurementChecks: Equatable, Sendable {
-    /// The longest median of the wall time; nil for any.
+    /// The maximum median of the wall time; nil for no limit.
     public var maximum: Duration?
-    /// By how much a program may be slower than the one that it is compared with: 0.03 for 3 %.
+    /// The tolerated slowdown against the other program: 0.03 for 3 %.
     public var threshold: Double
     /// An earlier measurement; nil for none.
     public var baseline: Baseline?
-    /// By how much counters may exceed the baseline: 0.02 for 2 %.
+    /// The tolerated excess of counters over the baseline: 0.02 for 2 %.
     public var tolerance: Double
 
     /// Creates a value.
@@ -22,7 +22,7 @@ public struct MeasurementChecks: Equatable, Sendable {
         self.tolerance = tolerance
     }
 
-    /// The answers; a single unclear one if no run counts.
+    /// The results; a single unclear one if no run counts.
     public func answers(_ measurement: Measurement) -> [MeasurementCheck] {
         guard let figures = measurement.figures(of: .new) else {
             return [.nothingCounts(isCold: measurement.conditions.isCold)]

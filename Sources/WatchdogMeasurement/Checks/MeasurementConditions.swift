@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a measurement's figures depend on besides the program.
+/// The conditions of a measurement, on which its results depend.
 public struct MeasurementConditions: Codable, Equatable, Sendable {
     /// The kernel's release.
     public var kernel: String
@@ -18,9 +18,9 @@ public struct MeasurementConditions: Codable, Equatable, Sendable {
     public var hasNetwork: Bool
     /// The CPU quota in percent of one CPU; nil for none.
     public var cpuQuotaPercent: Double?
-    /// The folder that each run got a fresh copy of; nil for none.
+    /// The folder of which each run got a fresh copy; nil for none.
     public var data: String?
-    /// The program's environment, except for what differs between runs.
+    /// The program's environment, without variables that differ between runs.
     public var environment: [String: String]
 
     /// Creates conditions.
@@ -41,7 +41,7 @@ public struct MeasurementConditions: Codable, Equatable, Sendable {
         self.environment = environment
     }
 
-    /// What differs in other conditions: "kernel", "environment variable LANG".
+    /// The names of the differing conditions: "kernel", "environment variable LANG".
     public func differences(from other: MeasurementConditions) -> [String] {
         var names: [String] = []
         if kernel != other.kernel { names.append("kernel") }

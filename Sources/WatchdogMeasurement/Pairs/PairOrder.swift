@@ -4,7 +4,7 @@
 public enum PairOrder {
     /// The programs of one pair in their order: old, new, new, old, old, new, … from pair to pair.
     ///
-    /// Neither program always runs first, and a steady drift cancels out.
+    /// Neither program always runs first, so a steady drift cancels out.
     ///
     /// - Parameters:
     ///   - pair: The number of the pair, from 0.
@@ -17,8 +17,8 @@ public enum PairOrder {
 
 /// One of the programs of a measurement.
 public enum MeasuredProgram: String, Codable, Sendable, CaseIterable {
-    /// The program that is measured.
+    /// The measured program.
     case new
-    /// The one that it is compared with.
+    /// The program for the comparison.
     case old
 }

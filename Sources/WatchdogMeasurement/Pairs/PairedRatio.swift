@@ -2,9 +2,9 @@
 
 import Glibc
 
-/// How a new program's figures relate to an old one's, by pairs of runs that were measured side by side.
+/// The ratio of a new program's results to an old one's, from pairs of adjacent runs.
 ///
-/// Whatever slows the machine for longer than a pair slows both runs and cancels out of their ratio.
+/// A disturbance that is longer than a pair affects both runs, and cancels out of their ratio.
 public struct PairedRatio: Codable, Equatable, Sendable {
     /// The number of pairs.
     public let pairs: Int
@@ -17,7 +17,7 @@ public struct PairedRatio: Codable, Equatable, Sendable {
     /// The probability of such pairs, or of more extreme ones, if the new program is not slower.
     public let p: Double
 
-    /// Compares pairs; those with a figure that is not positive are left out.
+    /// Compares pairs; pairs with a value that is not positive are omitted.
     public init(_ pairs: [(old: Double, new: Double)]) {
         let logarithms = pairs.filter { $0.old > 0 && $0.new > 0 }.map { log($0.new / $0.old) }
         let test = SignedRank(logarithms)
@@ -31,7 +31,7 @@ public struct PairedRatio: Codable, Equatable, Sendable {
     /// Decides whether the new program is slower by more than a threshold.
     ///
     /// A regression needs both a p below ``significance`` and a ratio above the threshold. Without one, the answer is
-    /// ``RegressionVerdict/noRegression`` only if the interval is precise enough to say so: it ends below the threshold, or it is
+    /// ``RegressionVerdict/noRegression`` only if the interval is precise enough: it ends below the threshold, or it is
     /// no wider than the threshold and the ratio is below.
     ///
     /// - Parameter threshold: 0.03 for 3 %.
@@ -42,7 +42,7 @@ public struct PairedRatio: Codable, Equatable, Sendable {
         return upper <= 1 + threshold || isPrecise ? .noRegression : .unclear
     }
 
-    /// The p below which a difference counts as proven.
+    /// The p below which a difference is significant.
     public static let significance = 0.01
     /// The number of pairs below which no p can be that small: 2⁻⁶ > 0.01 > 2⁻⁷.
     public static let fewestPairs = 7
@@ -54,6 +54,6 @@ public enum RegressionVerdict: String, Codable, Sendable, CaseIterable {
     case noRegression
     /// It is slower by more than the threshold.
     case regression
-    /// The figures vary too much to tell.
+    /// The results vary too much.
     case unclear
 }

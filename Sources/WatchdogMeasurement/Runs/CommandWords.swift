@@ -2,20 +2,20 @@
 
 /// Splits the text of an option into the words of a command line.
 public enum CommandWords {
-    /// A quote that does not end.
+    /// A quote is not closed.
     public struct UnterminatedQuote: Error, Equatable, Sendable, CustomStringConvertible {
         /// The quote: `'` or `"`.
         public let quote: Character
         /// Its offset in characters.
         public let offset: Int
 
-        /// One sentence without a period.
+        /// The error: one sentence without a period.
         public var description: String { "the quote \(quote) at column \(offset + 1) is not closed" }
     }
 
     /// Splits at blanks outside of quotes, as a shell does; nothing is expanded.
     ///
-    /// `'…'` is taken literally. In `"…"` and outside of quotes, a backslash takes the next character literally.
+    /// `'…'` is literal. In `"…"` and outside of quotes, a backslash makes the next character literal.
     public static func split(_ text: String) throws(UnterminatedQuote) -> [String] {
         var words: [String] = []
         var word: String?

@@ -3,7 +3,7 @@
 public import WatchdogBase
 
 extension LaunchGoal {
-    /// Worded to follow "until".
+    /// The end in words that follow "until".
     public var phrase: String {
         switch self {
         case .ready: "READY=1"
@@ -16,23 +16,23 @@ extension LaunchGoal {
     }
 }
 
-/// Chooses what ends the launches of a program, from what its first launch does.
+/// Chooses the end of a program's launches from its first launch.
 ///
-/// A program that exits is measured until then. Otherwise `READY=1` counts before the first listening socket, and that
-/// before the first idle moment.
+/// For a program that exits, it is the exit. Otherwise `READY=1` takes precedence over the first listening socket, and
+/// that over the first idle moment.
 public struct LaunchEndChoice: Equatable, Sendable {
-    /// How long a better end is awaited after a listening socket or an idle moment.
+    /// The time for which to wait for a better end after a listening socket or an idle moment.
     public static let grace = Duration.seconds(1)
 
     private var listened: Duration?
     private var idled: Duration?
 
-    /// Starts with a launch that has done nothing yet.
+    /// Creates the state at the start of a launch.
     public init() {}
 
-    /// Takes what has happened for the first time.
+    /// Handles the first occurrence of a signal.
     ///
-    /// - Returns: the choice, if this already makes it.
+    /// - Returns: the choice, if this decides it.
     public mutating func happened(_ signal: LaunchGoal, at time: Duration) -> LaunchGoal? {
         switch signal {
         case .exit, .ready: return signal
@@ -43,7 +43,7 @@ public struct LaunchEndChoice: Equatable, Sendable {
         return nil
     }
 
-    /// The choice when nothing else happens until this time; nil if it is too early for one.
+    /// The choice if no other signal occurs until this time; nil if it is too early for one.
     public func choice(at time: Duration) -> LaunchGoal? {
         if let listened { return time - listened >= Self.grace ? .listen : nil }
         if let idled { return time - idled >= Self.grace ? .idle : nil }

@@ -2,26 +2,27 @@
 
 import WatchdogBase
 
-/// The figures of one launch, from the request to its end.
+/// The measurements of one launch, from the request to its end.
 public struct MeasuredRun: Equatable, Sendable {
-    /// Which program ran.
+    /// The program that ran.
     public var program: MeasuredProgram
-    /// The position among the runs, or pairs, that count; 0 and below for those that are thrown away at the beginning.
+    /// The position among the runs, or pairs, that count; 0 and below for those that are discarded at the beginning.
     public var number: Int
     /// The time from the request to the end of the launch.
     public var wall: Duration
     /// The CPU time of the program until then, including children that it has waited for.
     public var cpu: Duration
-    /// Page faults without I/O.
+    /// The number of page faults without I/O.
     public var minorFaults: Int64
-    /// Page faults with I/O.
+    /// The number of page faults with I/O.
     public var majorFaults: Int64
-    /// Bytes that the program made the kernel read from disks.
+    /// The number of bytes that the kernel read from disks for the program.
     public var readBytes: Int64
-    /// Bytes of the program's files that stayed in memory before a cold run; nil for other runs, and when it is unknown.
+    /// The number of bytes of the program's files that stayed in memory before a cold run; nil for other runs, or if
+    /// unknown.
     public var residentBytes: Int64?
 
-    /// Creates a run from its figures.
+    /// Creates a run; counters are zero by default.
     public init(
         program: MeasuredProgram = .new, number: Int, wall: Duration, cpu: Duration, minorFaults: Int64 = 0,
         majorFaults: Int64 = 0, readBytes: Int64 = 0, residentBytes: Int64? = nil
@@ -36,13 +37,13 @@ public struct MeasuredRun: Equatable, Sendable {
         self.residentBytes = residentBytes
     }
 
-    /// Whether the run was thrown away as one of the first.
+    /// Whether the run was discarded as one of the first.
     public var isDiscarded: Bool { number < 1 }
 
-    /// Whether nothing had to be read from a disk.
+    /// Whether the run read nothing from a disk.
     public var isWarm: Bool { readBytes == 0 && majorFaults == 0 }
 
-    /// Why the run does not count; nil if it does.
+    /// The reason why the run does not count; nil if it does.
     ///
     /// - Parameter isCold: Whether the files were evicted before the run.
     public func exclusion(isCold: Bool) -> RunExclusion? {
@@ -52,13 +53,13 @@ public struct MeasuredRun: Equatable, Sendable {
     }
 }
 
-/// Why a run does not count.
+/// The reason why a run does not count.
 public enum RunExclusion: Equatable, Sendable, CustomStringConvertible {
-    /// It is one of the first, which are thrown away.
+    /// It is one of the first, which are discarded.
     case discarded
-    /// It had to read from a disk.
+    /// It read from a disk.
     case notWarm(readBytes: Int64, majorFaults: Int64)
-    /// It should have been cold, but read nothing.
+    /// It should have been cold, but read nothing from a disk.
     case notCold
 
     /// "not warm: 12.0 MiB read; excluded".
@@ -80,7 +81,7 @@ extension MeasuredRun: Codable {
         case program, number, wallNSec, cpuNSec, minorFaults, majorFaults, readBytes, residentBytes
     }
 
-    /// Decodes a run as ``encode(to:)`` writes it.
+    /// Decodes a run from the form of ``encode(to:)``.
     public init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
         self.init(

@@ -2,25 +2,25 @@
 
 public import WatchdogBase
 
-/// All runs of a measurement, and what they were measured under.
+/// All runs of a measurement, and its conditions.
 public struct Measurement: Equatable, Sendable {
     /// The command line of the program.
     public var command: [String]
-    /// The command line of the program that it is compared with; nil without one.
+    /// The command line of the program for the comparison; nil without one.
     public var oldCommand: [String]?
-    /// What ended the launches.
+    /// The end of the launches.
     public var until: LaunchGoal
-    /// Whether ``until`` was chosen from what the program did, and not given.
+    /// Whether ``until`` was chosen from the program's behavior, and not given.
     public var isUntilChosen: Bool
-    /// The interval of the checks that found the end of a launch; nil for an end that the kernel announces.
+    /// The polling interval for the end of a launch; nil for an end that the kernel announces.
     public var resolution: Duration?
-    /// The runs in the order in which they took place.
+    /// The runs in chronological order.
     public var runs: [MeasuredRun]
     /// The conditions.
     public var conditions: MeasurementConditions
-    /// What else happened on the machine; nil if unknown.
+    /// The other load of the machine; nil if unknown.
     public var noise: MachineNoise?
-    /// Bytes of the program's files that were evicted before each cold run; nil for warm runs.
+    /// The number of bytes of the program's files that were evicted before each cold run; nil for warm runs.
     public var evictedBytes: Int64?
 
     /// Creates a measurement.
@@ -48,11 +48,11 @@ public struct Measurement: Equatable, Sendable {
         evictedBytes = next.evicted.map { max($0, evictedBytes ?? 0) } ?? evictedBytes
     }
 
-    /// How many more runs, or pairs, are needed because others do not count.
+    /// The number of additional runs, or pairs, needed to replace those that do not count.
     ///
-    /// At most as many as were wanted, and none if none counts: then the next ones will hardly count either.
+    /// At most `wanted`, and 0 if no run counts, because the next ones are then unlikely to count, either.
     ///
-    /// - Parameter wanted: How many should count.
+    /// - Parameter wanted: The number that should count.
     public func missing(of wanted: Int) -> Int {
         let counted = oldCommand == nil ? counted(.new).count : pairs.count
         let made = Set(runs.filter { !$0.isDiscarded }.map(\.number)).count

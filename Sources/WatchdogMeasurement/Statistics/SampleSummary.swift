@@ -2,20 +2,20 @@
 
 import WatchdogBase
 
-/// What a set of figures has in common, by values that outliers do not move.
+/// Robust statistics of a set of values.
 public struct SampleSummary: Codable, Equatable, Sendable {
-    /// How many figures there are.
+    /// The number of values.
     public let count: Int
-    /// The middle figure, or the mean of the two middle ones.
+    /// The middle value, or the mean of the two middle ones.
     public let median: Double
     /// The median of the distances from the median.
     public let medianAbsoluteDeviation: Double
-    /// The smallest figure.
+    /// The smallest value.
     public let minimum: Double
-    /// The smallest figure that at least 90 % of the figures do not exceed.
+    /// The smallest value that at least 90 % of the values do not exceed.
     public let ninetiethPercentile: Double
 
-    /// Summarizes figures; nil if there are none.
+    /// Summarizes values; nil without any.
     public init?(_ figures: some Sequence<Double>) {
         let sorted = figures.sorted()
         guard let first = sorted.first, let median = sorted.median else { return nil }

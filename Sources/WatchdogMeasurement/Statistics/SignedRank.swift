@@ -3,11 +3,12 @@
 import Glibc
 import WatchdogBase
 
-/// Wilcoxon's signed-rank test of paired differences, and the estimate that belongs to it.
+/// Wilcoxon's signed-rank test of paired differences, and the corresponding estimate.
 ///
-/// Source: Hollander, Wolfe, Chicken, "Nonparametric Statistical Methods", 3rd edition, sections 3.1 to 3.3. Differences
-/// of zero are left out, and equal sizes share the mean of their ranks. The null distribution is exact, given those ranks,
-/// for up to ``mostExact`` differences; beyond, it is the normal approximation with a continuity correction.
+/// Source: Hollander, Wolfe, Chicken, "Nonparametric Statistical Methods", 3rd edition, sections 3.1 to 3.3.
+/// Differences of zero are omitted, and equal sizes share the mean of their ranks. The null distribution is exact,
+/// given those ranks, for up to ``mostExact`` differences; beyond, it is the normal approximation with a continuity
+/// correction.
 public struct SignedRank: Equatable, Sendable {
     /// The number of differences for which the null distribution is exact.
     public static let mostExact = 120
@@ -21,10 +22,10 @@ public struct SignedRank: Equatable, Sendable {
     public let pGreater: Double
     /// The Hodges–Lehmann estimate: the median of the means of all pairs of differences, zeros included; 0 without any.
     public let shift: Double
-    /// The 95 % confidence interval of the shift; nil for fewer than six differences, which are too few for one.
+    /// The 95 % confidence interval of the shift; nil for fewer than six differences.
     public let interval: ClosedRange<Double>?
 
-    /// Tests whether the differences are rather positive.
+    /// Tests whether the differences tend to be positive.
     public init(_ differences: [Double]) {
         let ranked = Self.ranked(differences.filter { $0 != 0 })
         count = ranked.count
@@ -39,7 +40,7 @@ public struct SignedRank: Equatable, Sendable {
 
     // MARK: Ranks
 
-    /// Twice the ranks of the sizes, which are whole numbers even where equal sizes share a mean rank.
+    /// Twice the ranks of the sizes: these are integers even if equal sizes share a mean rank.
     private static func ranked(_ differences: [Double]) -> [(doubledRank: Int, isPositive: Bool)] {
         let sorted = differences.sorted { abs($0) < abs($1) }
         var ranked: [(doubledRank: Int, isPositive: Bool)] = []
@@ -64,7 +65,7 @@ public struct SignedRank: Equatable, Sendable {
 
     // MARK: Null distribution
 
-    /// The probability of each sum of ranks if every rank counts or does not, with equal chances.
+    /// The probability of each sum of ranks if each rank is included with probability 1/2.
     private static func distribution(_ ranks: [Int]) -> [Double] {
         let largest = ranks.reduce(0, +)
         var probabilities = [Double](repeating: 0, count: largest + 1)
@@ -83,11 +84,11 @@ public struct SignedRank: Equatable, Sendable {
         guard ranks.count > mostExact else { return min(distribution(ranks)[sum...].reduce(0, +), 1) }
         let mean = Double(ranks.reduce(0, +)) / 2
         let deviation = (ranks.reduce(0.0) { $0 + Double($1) * Double($1) } / 4).squareRoot()
-        // Sums of doubled ranks are two apart where there are no ties.
+        // The continuity correction: without ties, sums of doubled ranks are two apart.
         return erfc((Double(sum) - mean - 1) / deviation / 2.0.squareRoot()) / 2
     }
 
-    /// How many means to leave out on each side, plus one, so that 95 % remain; nil if there are too few.
+    /// The number of means to omit on each side, plus one, so that 95 % remain; nil if there are too few.
     private static func cut(_ count: Int) -> Int? {
         guard count > 0 else { return nil }
         guard count <= mostExact else {

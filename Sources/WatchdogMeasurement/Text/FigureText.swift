@@ -2,7 +2,7 @@
 
 import WatchdogBase
 
-/// Figures as text.
+/// Formats measured values.
 enum FigureText {
     /// `942 µs`, `38.61 ms`, `1.234 s`.
     static func time(nanoseconds: Double) -> String { time(.nanoseconds(Int64(nanoseconds.rounded()))) }

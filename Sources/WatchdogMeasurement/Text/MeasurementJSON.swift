@@ -3,7 +3,7 @@
 import FoundationEssentials
 import WatchdogBase
 
-/// What `--json` prints; `docs/measurement-schema.json` describes it.
+/// The JSON object of `--json`; `docs/measurement-schema.json` describes it.
 public struct MeasurementJSON: Codable, Equatable, Sendable {
     /// The version of the format.
     public static let format = 1
@@ -32,7 +32,7 @@ public struct MeasurementJSON: Codable, Equatable, Sendable {
         let reason: String
     }
 
-    /// Takes a measurement and its checks.
+    /// Creates the object from a measurement and its checks.
     public init(_ measurement: Measurement, checks: [MeasurementCheck]) {
         format = Self.format
         command = measurement.command
@@ -57,7 +57,7 @@ public struct MeasurementJSON: Codable, Equatable, Sendable {
         exitCode = MeasurementCheck.exitCode(checks)
     }
 
-    /// The text, with a newline at its end.
+    /// The JSON text, which ends with a newline.
     public func encoded() throws -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]

@@ -21,7 +21,7 @@ public struct MeasurementText {
         self.width = max(width, Self.narrowest)
     }
 
-    /// The text, with a newline at its end.
+    /// The text, which ends with a newline.
     public var text: String {
         (header + [""] + runs + [""] + summaries + notes + checkLines).joined(separator: "\n") + "\n"
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a program did when it was launched once, for a while.
+/// The findings of a program's trial launch.
 public struct TrialFindings: Equatable, Sendable {
-    /// Where the program says how far it is.
+    /// The way in which the program reports its progress.
     public enum Source: String, Equatable, Sendable {
         /// On the channel of the `Watchdog` library.
         case channel
@@ -10,11 +10,11 @@ public struct TrialFindings: Equatable, Sendable {
         case notify
     }
 
-    /// That it is ready, in its own words.
+    /// The program's own report that it is ready.
     public struct Readiness: Equatable, Sendable {
-        /// When, since the launch.
+        /// The time since the launch.
         public let time: Duration
-        /// Where.
+        /// The source of the report.
         public let source: Source
 
         /// Creates a readiness.
@@ -28,9 +28,9 @@ public struct TrialFindings: Equatable, Sendable {
     public struct Listener: Equatable, Sendable {
         /// `127.0.0.1:8080`, `[::1]:8080`, a path, or `@NAME`.
         public let address: String
-        /// When it was first seen to listen, since the launch.
+        /// The time at which it was first observed, since the launch.
         public let time: Duration
-        /// The status code of its response to `GET /`; nil if it gave none.
+        /// The status code of its response to `GET /`; nil without one.
         public var httpStatus: Int?
 
         /// Creates a listener.
@@ -41,9 +41,9 @@ public struct TrialFindings: Equatable, Sendable {
         }
     }
 
-    /// How it ended.
+    /// The end of the trial.
     public enum End: Equatable, Sendable {
-        /// It ended this long after it was asked to.
+        /// It exited this long after the request.
         case terminated(after: Duration)
         /// It had to be killed after this time.
         case killed(after: Duration)
@@ -51,32 +51,32 @@ public struct TrialFindings: Equatable, Sendable {
         case exited(code: Int32, time: Duration)
     }
 
-    /// The program by its absolute path, and its arguments.
+    /// The absolute path of the program, and its arguments.
     public var command: [String]
-    /// How long it was observed.
+    /// The observation time.
     public var observed: Duration
-    /// When it opened the channel.
+    /// The time of the greeting on the channel; nil without one.
     public var hello: Duration?
-    /// When it said that it is ready, and where.
+    /// Its report that it is ready; nil without one.
     public var ready: Readiness?
-    /// How often it sent `WATCHDOG=1`.
+    /// The number of `WATCHDOG=1` messages.
     public var heartbeats = 0
-    /// Where it listens, in the order in which it began to.
+    /// The addresses on which it listens, in the order of their first observation.
     public var listeners: [Listener] = []
-    /// How it ended.
+    /// The end of the trial.
     public var end: End
-    /// How many processes it left behind when it exited by itself.
+    /// The number of processes that it left behind when it exited by itself.
     public var leftBehind = 0
-    /// The last line that it wrote to its standard error.
+    /// The last line of its standard error.
     public var lastLine: String?
 
-    /// Creates the findings for a program that has done nothing yet.
+    /// Creates empty findings.
     public init(command: [String], observed: Duration, end: End) {
         self.command = command
         self.observed = observed
         self.end = end
     }
 
-    /// When its launch was over, by the best evidence; nil if there is none.
+    /// The end of its launch, by the best evidence; nil without any.
     public var launch: Duration? { ready?.time ?? listeners.first?.time }
 }

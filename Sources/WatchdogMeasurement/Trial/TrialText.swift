@@ -2,7 +2,7 @@
 
 import WatchdogBase
 
-/// What a trial saw, for people.
+/// The findings of a trial, for people.
 public struct TrialText: Sendable {
     private let findings: TrialFindings
 

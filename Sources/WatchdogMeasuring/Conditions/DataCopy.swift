@@ -5,12 +5,12 @@ import Glibc
 
 /// A fresh copy of a folder for each run, always under the same path.
 final class DataCopy {
-    /// The variable that tells the program where the copy is.
+    /// The environment variable with the copy's path.
     static let variable = "WATCHDOGD_DATA"
-    /// What stands for the path among the program's arguments.
+    /// The placeholder for the path in the program's arguments.
     static let placeholder = "{data}"
 
-    /// Where the copy is.
+    /// The path of the copy.
     let path: String
     private let source: String
     private let folder: String
@@ -31,7 +31,7 @@ final class DataCopy {
 
     deinit { try? FileManager.default.removeItem(atPath: folder) }
 
-    /// Replaces the copy by a new one.
+    /// Replaces the copy with a fresh one.
     func renew() throws(MeasuringError) {
         do {
             if FileManager.default.fileExists(atPath: path) { try FileManager.default.removeItem(atPath: path) }

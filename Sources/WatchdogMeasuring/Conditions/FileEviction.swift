@@ -5,7 +5,7 @@ import WatchdogLinux
 
 /// The files that are evicted from memory before each cold run.
 struct FileEviction {
-    /// The most files of one folder.
+    /// The maximum number of files in one folder.
     private static let most = 100_000
 
     private var paths: Set<String> = []
@@ -14,11 +14,11 @@ struct FileEviction {
     struct Result {
         /// The sizes of all files.
         var size: Int64 = 0
-        /// What stayed in memory; nil if it is unknown of any file.
+        /// The number of bytes that stayed in memory; nil if unknown for any file.
         var resident: Int64? = 0
     }
 
-    /// Adds files that a program maps; those of pseudo file systems are left out.
+    /// Adds files that a program maps; without those of pseudo file systems.
     mutating func add(mapped: Set<String>) {
         paths.formUnion(mapped.filter { path in !["/dev/", "/proc/", "/sys/"].contains { path.hasPrefix($0) } })
     }
@@ -42,7 +42,7 @@ struct FileEviction {
         paths.formUnion(names.map { "\(path)/\($0)" })
     }
 
-    /// Evicts the files; those that are gone, or not regular files, are passed over.
+    /// Evicts the files; skips missing files and those that are not regular.
     func evict() -> Result {
         var result = Result()
         for path in paths {

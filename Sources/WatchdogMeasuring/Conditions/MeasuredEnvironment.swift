@@ -2,21 +2,21 @@
 
 public import WatchdogLinux
 
-/// The environment of measured programs: what programs need, and nothing that differs from shell to shell.
+/// The environment of measured programs: the necessary variables, without those that differ between shells.
 ///
-/// The size of the environment alone moves the stack and changes page faults. Secrets, which CI services keep in variables,
-/// do not get into results and baselines.
+/// The size of the environment alone moves the stack and changes page faults. It also keeps the secrets in a CI
+/// service's variables out of results and baselines.
 public enum MeasuredEnvironment {
-    /// The variables that are taken over; besides, those that begin with `LC_`.
+    /// The variables to inherit, in addition to those that begin with `LC_`.
     private static let names: Set<String> = [
         "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TERM", "TMPDIR", "LD_LIBRARY_PATH",
         "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR", "XDG_SESSION_TYPE", "XDG_CURRENT_DESKTOP",
         "XDG_DATA_DIRS", "XDG_CONFIG_DIRS", "DBUS_SESSION_BUS_ADDRESS",
     ]
 
-    /// Takes over an environment's usual variables, and adds others.
+    /// Inherits an environment's usual variables, and adds others.
     ///
-    /// - Parameter additions: Names with values; a nil value takes the variable over if it is set.
+    /// - Parameter additions: Names with values; a nil value inherits the variable if it is set.
     public static func make(
         from inherited: Environment, adding additions: [(name: String, value: String?)]
     ) -> Environment {

@@ -5,7 +5,7 @@ import WatchdogBase
 import WatchdogLinux
 package import WatchdogMeasurement
 
-/// Measures what the CPUs did beside the measurement.
+/// Measures the CPU time that was not used by the measurement.
 package struct NoiseMeter {
     private let begin = Instant.now()
     private let cpu = MachineCPU.read()
@@ -14,7 +14,7 @@ package struct NoiseMeter {
     /// Begins to measure.
     package init() {}
 
-    /// What happened since this value was created; nil without `/proc`.
+    /// The noise since this value was created; nil without `/proc`.
     package func noise() -> MachineNoise? {
         guard let cpu, let now = MachineCPU.read() else { return nil }
         return MachineNoise(

@@ -10,16 +10,16 @@ final class ErrorTail {
     private var pipe: OwnedDescriptor?
     private var bytes: [UInt8] = []
 
-    /// Takes the read end of a pipe.
+    /// Takes ownership of the read end of a pipe.
     init(_ pipe: OwnedDescriptor) {
         self.pipe = pipe
         _ = fcntl(pipe.number, F_SETFL, O_NONBLOCK)
     }
 
-    /// The descriptor to wait for; nil when everything was read.
+    /// The descriptor to wait for; nil after the end of file.
     var descriptor: Int32? { pipe?.number }
 
-    /// Reads what is there, but not without end.
+    /// Reads the available bytes, up to a limit per call.
     func read() {
         var buffer = [UInt8](repeating: 0, count: 16 << 10)
         for _ in 0..<16 {

@@ -3,16 +3,16 @@
 import WatchdogBase
 import WatchdogLinux
 
-/// Looks for the first moment at which a program's main thread has nothing to do for a while.
+/// Finds the first moment at which a program's main thread becomes idle for a while.
 struct FirstIdle {
-    /// How long the thread must wait for events without running.
+    /// The minimum time for which the thread must wait for events without running.
     static let length = Duration.milliseconds(50)
 
     /// A moment since which the thread has not run.
     struct Moment {
-        /// When it was first seen waiting.
+        /// The time at which the wait was first observed.
         let time: Instant
-        /// What the program had used by then.
+        /// The program's usage until then.
         let counters: ProcessCounters
         fileprivate let timeslices: UInt64
     }
@@ -21,7 +21,7 @@ struct FirstIdle {
 
     /// Checks the main thread.
     ///
-    /// - Returns: the moment when it became idle, once it has been so for ``length``.
+    /// - Returns: the moment at which it became idle, once it has been idle for ``length``.
     mutating func look(at pid: Int32, now: Instant, counters: () -> ProcessCounters) -> Moment? {
         guard let schedule = ThreadSchedule.read(pid, thread: pid), EventWait.hasMainThread(of: pid) else {
             candidate = nil

@@ -2,19 +2,19 @@
 
 import WatchdogLinux
 
-/// Looks for the first listening socket of a program's processes.
+/// Finds the first listening socket of a program's processes.
 final class FirstListen {
     private let sockets: ListeningSockets
-    /// Sockets that listened before the launch, or belong to others.
+    /// Sockets that listened before the launch, or belong to other programs.
     private var foreign: Set<UInt32>
 
-    /// Takes note of the sockets that listen already; call it before the launch.
+    /// Records the existing listening sockets; create this before the launch.
     init() throws(LinuxError) {
         sockets = try ListeningSockets()
         foreign = try sockets.inodes()
     }
 
-    /// Whether one of the processes listens on a socket by now.
+    /// Whether one of the processes listens on a socket now.
     ///
     /// - Parameter processes: Called only if there is a new listening socket.
     func hasHappened(_ processes: () -> [Int32]) -> Bool {

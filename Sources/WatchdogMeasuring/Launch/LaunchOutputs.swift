@@ -5,17 +5,17 @@ import WatchdogLinux
 
 /// The standard streams of a measured program: no input, and output that is shown or discarded.
 struct LaunchOutputs {
-    /// The descriptors for the program; valid as long as this value lives.
+    /// The descriptors for the program; valid while this value exists.
     let descriptors: [SpawnRequest.PassedDescriptor]
     /// The end of the program's errors; nil if they are shown.
     let errors: ErrorTail?
     private let owned: [OwnedDescriptor]
 
-    /// Opens what is needed.
+    /// Opens the streams.
     init(shown: Bool) throws(LinuxError) {
         let null = try OwnedDescriptor(opening: "/dev/null", flags: O_RDWR)
         guard !shown else {
-            // The report goes to standard output: the program's output must not get into it.
+            // The report goes to standard output, so send the program's output to standard error.
             descriptors = [.init(null.number, as: 0), .init(2, as: 1), .init(2, as: 2)]
             (errors, owned) = (nil, [null])
             return

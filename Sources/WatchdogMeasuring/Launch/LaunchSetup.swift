@@ -4,7 +4,7 @@ import WatchdogBase
 import WatchdogLinux
 import WatchdogMeasurement
 
-/// What a launch needs besides its own state.
+/// The parameters that all launches share.
 struct LaunchSetup {
     /// The program, without its standard streams and sockets.
     var request: SpawnRequest
@@ -12,25 +12,25 @@ struct LaunchSetup {
     let name: String
     /// The environment entry that marks the program's processes.
     let marker: String
-    /// What ends the launch; nil to choose by what the program does.
+    /// The end of a launch; nil to choose by the program's behavior.
     let until: LaunchGoal?
-    /// How long the launch may take.
+    /// The time limit of a launch.
     let timeLimit: Duration
     /// Whether the program's output is shown.
     let showsOutput: Bool
     /// Whether a failure counts as an end.
     let ignoresFailure: Bool
-    /// Whether to look for the files that the program maps.
+    /// Whether to record the files that the program maps.
     let mapsFiles: Bool
-    /// The sockets on which it says how far it is.
+    /// The sockets to which the program reports its progress.
     let messages: LaunchMessages
     /// Readable when the user interrupts.
     let interruption: OwnedDescriptor
 
-    /// Whether the kernel does not announce what is waited for.
+    /// Whether the launch must be polled, because the kernel does not announce the awaited event.
     var isPolling: Bool { mapsFiles || polls(.listen) || polls(.idle) }
 
-    /// Whether to look for such an end.
+    /// Whether to poll for this end.
     func polls(_ signal: LaunchGoal) -> Bool { until == nil || until == signal }
 
     /// The error of a launch that did not reach its end in time.
@@ -51,7 +51,7 @@ struct LaunchSetup {
         return .program("\(name) did not \(deed) within \(limit); use another --until, or a longer --time-limit")
     }
 
-    /// The error of a program that failed, or exited before what is waited for.
+    /// The error of a program that failed, or exited before the awaited event.
     func failure(_ status: ExitStatus, before awaited: LaunchGoal?, lastLine: String?) -> MeasuringError {
         let end =
             switch status {

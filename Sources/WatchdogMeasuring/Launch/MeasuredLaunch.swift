@@ -10,17 +10,17 @@ import WatchdogMeasurement
 ///
 /// Isolation: belongs to one thread.
 final class MeasuredLaunch {
-    /// How a launch ended, and what it took until then.
+    /// The end of a launch, and its costs.
     struct Outcome {
-        /// What ended it.
+        /// The signal that ended it.
         let signal: LaunchGoal
         /// The time from the request to the end.
         let wall: Duration
-        /// What the program used until then.
+        /// The program's usage until then.
         let counters: ProcessCounters
     }
 
-    /// The files that the program mapped, as far as they were seen.
+    /// The mapped files that were observed.
     private(set) var mappedFiles: Set<String> = []
     private let setup: LaunchSetup
     private let process: Pidfd
@@ -64,8 +64,8 @@ final class MeasuredLaunch {
 
     /// Waits for the end of the launch.
     ///
-    /// - Throws: ``MeasuringError`` if the program fails, does not reach its end in time, or the user interrupts. The program may
-    ///   still run then: call ``terminate()``.
+    /// - Throws: ``MeasuringError`` if the program fails, does not reach its end in time, or the user interrupts; the
+    ///   program may still run then: call ``terminate()``.
     func outcome() throws(MeasuringError) -> Outcome {
         while true {
             if let outcome = try look() { return outcome }
@@ -75,7 +75,7 @@ final class MeasuredLaunch {
         }
     }
 
-    /// From one look to the next: short at first, then a hundredth of the time that has passed.
+    /// The polling interval: short at first, then a hundredth of the elapsed time.
     private func pause(at now: Instant) -> Duration {
         if setup.mapsFiles { return .microseconds(200) }
         return max(MeasurementSession.resolution, (now - start) / 100)
@@ -122,7 +122,7 @@ final class MeasuredLaunch {
         reached.map { Outcome(signal: $0.signal, wall: $0.time, counters: $0.counters) }
     }
 
-    /// The main process comes first: its figures are those of this moment.
+    /// Read the main process first, because its values must be from this moment.
     private func counters() -> ProcessCounters {
         var sum = ProcessCounters.read(process.pid) ?? ProcessCounters()
         guard ProcessCounters.hasChildren(process.pid) else { return sum }
@@ -150,10 +150,10 @@ final class MeasuredLaunch {
 
     // MARK: Termination
 
-    /// How long the program has to end after SIGTERM.
+    /// The time between SIGTERM and SIGKILL.
     private static let allowance = Duration.seconds(5)
 
-    /// Ends the program: SIGTERM, and after a while SIGKILL to all of its processes.
+    /// Terminates the program: SIGTERM, and after ``allowance`` SIGKILL to all of its processes.
     ///
     /// - Throws: ``MeasuringError`` if a process survives SIGKILL.
     func terminate() throws(MeasuringError) {
@@ -171,7 +171,7 @@ final class MeasuredLaunch {
         _ = Subreaper.reapOrphans(except: [])
     }
 
-    /// Waits for the process, and reads its errors meanwhile: otherwise it might wait for room in the pipe.
+    /// Waits for the process, and reads its errors meanwhile: it could block on a full pipe.
     private func drain(_ process: Pidfd, until limit: Instant) {
         var entries = ([process.descriptor.number] + [errors?.descriptor].compactMap(\.self))
             .map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }

@@ -7,15 +7,15 @@ public import WatchdogLinux
 public import WatchdogMeasurement
 import WatchdogWire
 
-/// Launches a program once, observes it for a while and ends it with all its processes.
+/// Launches a program once, observes it for a while, and terminates it with all its processes.
 ///
 /// Isolation: belongs to one thread.
 public final class ProgramTrial {
     /// The allowance for `WATCHDOG=1` that the program gets: short, so that it sends some in a short trial.
     static let heartbeat = Duration.seconds(2)
-    /// How long a program that is ready is observed further: for more listening sockets, and for heartbeats.
+    /// The additional observation time of a ready program, for more listening sockets and heartbeats.
     static let settling = Duration.seconds(3)
-    /// How long it may take to end.
+    /// The time limit of its termination.
     public static let termination = Duration.seconds(5)
 
     private let name: String
@@ -34,7 +34,7 @@ public final class ProgramTrial {
     /// Launches the program.
     ///
     /// - Parameters:
-    ///   - limit: how long it is observed at most.
+    ///   - limit: the maximum observation time.
     ///   - showsOutput: whether its output goes to standard error; otherwise it is discarded.
     /// - Throws: ``MeasuringError`` if it cannot be launched.
     public init(
@@ -54,7 +54,7 @@ public final class ProgramTrial {
             let outputs = try LaunchOutputs(shown: showsOutput)
             errors = outputs.errors
             var request = SpawnRequest(executable: executable, arguments: command, environment: environment)
-            // What an outer watchdogd has said is not meant for this program.
+            // Variables of an outer watchdogd do not apply to this program.
             for name in [Wire.Environment.state, Wire.Environment.event] { request.environment[name] = nil }
             let marker = "\(getpid())"
             request.environment["WATCHDOGD_TRIAL"] = marker
@@ -70,7 +70,7 @@ public final class ProgramTrial {
             process = spawned.process
             tree = ProcessTree(
                 root: spawned.pid, startTime: spawned.startTime ?? 0, marker: "WATCHDOGD_TRIAL=\(marker)")
-            // The path that an app file needs, even if the command names a link or searches PATH.
+            // Use the resolved path, which an app file needs, even if the command is a link or was found in PATH.
             findings = TrialFindings(
                 command: [executable] + command.dropFirst(), observed: .zero, end: .killed(after: .zero))
         } catch let error as ExecutableLookupError {
@@ -84,7 +84,8 @@ public final class ProgramTrial {
 
     /// Observes the program, and ends it.
     ///
-    /// - Throws: ``MeasuringError`` if the user interrupts, or a process survives SIGKILL. Otherwise none is left.
+    /// - Throws: ``MeasuringError`` if the user interrupts, or a process survives SIGKILL. Otherwise, no process
+    ///   remains.
     public func run() throws(MeasuringError) -> TrialFindings {
         do throws(MeasuringError) {
             try observe()
@@ -114,7 +115,7 @@ public final class ProgramTrial {
             let isSettled =
                 findings.launch != nil && now - lastNews >= (findings.heartbeats > 1 ? .seconds(1) : Self.settling)
             guard now - start < limit, !isSettled else { break }
-            // Listening is announced to nobody.
+            // The kernel does not announce listening sockets, so poll.
             try wait(max(.milliseconds(1), (now - start) / 100))
         }
         listen()
@@ -191,14 +192,14 @@ public final class ProgramTrial {
         findings.end = process.hasExited ? .terminated(after: time) : .killed(after: time)
     }
 
-    /// What to report about a program that exited by itself.
+    /// Collects the findings about a program that exited by itself.
     private func collect() {
         let status = (try? process.waitExit())?.status ?? .unknown
         findings.end = .exited(code: status.shellCode, time: findings.observed)
         findings.leftBehind = tree.processes().count(where: { $0 != process.pid })
     }
 
-    /// Kills and reaps whatever is left.
+    /// Kills and reaps the remaining processes.
     private func sweep() throws(MeasuringError) {
         let deadline = Instant.now() + Self.termination
         if let survivor = tree.end(until: deadline) {
@@ -211,6 +212,6 @@ public final class ProgramTrial {
 }
 
 extension TrialFindings.Listener {
-    /// Whether it is a TCP port.
+    /// Whether the address is a TCP port.
     fileprivate var isInternet: Bool { !address.hasPrefix("/") && !address.hasPrefix("@") }
 }

@@ -4,12 +4,12 @@ import Glibc
 import WatchdogBase
 import WatchdogLinux
 
-/// Asks a listening program for a page, to learn whether it speaks HTTP.
+/// Sends an HTTP request to a listening program, to find out whether it speaks HTTP.
 enum TrialQuestion {
-    /// The most that is read before the line with the status.
+    /// The maximum number of bytes to read before the status line.
     private static let mostBytes = 16 << 10
 
-    /// The status code of the response to `GET /`; nil if there is none in time.
+    /// The status code of the response to `GET /`; nil without one in time.
     ///
     /// - Parameter address: `127.0.0.1:8080` or the like.
     static func httpStatus(at address: String, within limit: Duration) -> Int? {
@@ -47,7 +47,7 @@ enum TrialQuestion {
         return left > 0 && poll(&entry, 1, Int32(clamping: left / 1_000_000 + 1)) == 1
     }
 
-    /// The code in `HTTP/1.1 200 OK`, perhaps after interim responses.
+    /// The code in `HTTP/1.1 200 OK`, possibly after interim responses.
     static func status(in bytes: [UInt8]) -> Int? {
         HTTPReader.status(in: bytes).flatMap { (100...599).contains($0) ? $0 : nil }
     }
