@@ -10,9 +10,9 @@ public enum RecordingCoding {
     static let format = "watchdogd-launch"
     /// The version that this build writes, under the key `version`.
     ///
-    /// It grows when an older reader would misunderstand a file; keys that it may ignore do not count.
+    /// It is increased if older readers would misunderstand a file, but not for keys that they may ignore.
     public static let version = 1
-    /// The largest file that is read or written, in bytes.
+    /// The maximum size of a file, in bytes.
     public static let fileBytes = 64 << 20
 
     /// Encodes a recording.
@@ -34,7 +34,7 @@ public enum RecordingCoding {
 
     /// Decodes a recording of any machine; unknown keys are ignored.
     ///
-    /// - Throws: ``RecordingCodingError``, which names the key at fault.
+    /// - Throws: ``RecordingCodingError``, with the key of the error.
     public static func decode(_ bytes: [UInt8]) throws(RecordingCodingError) -> LaunchRecording {
         try checkSize(bytes.count)
         do {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why a `.launch` file cannot be read or written.
+/// The reason why a `.launch` file cannot be read or written.
 public struct RecordingCodingError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The kind of fault.
     public struct Code: Hashable, Sendable {
@@ -13,19 +13,19 @@ public struct RecordingCodingError: Error, Equatable, Sendable, CustomStringConv
 
         private let value: Value
 
-        /// Larger than ``RecordingCoding/fileBytes``.
+        /// The file is larger than ``RecordingCoding/fileBytes``.
         public static let tooLarge = Code(value: .tooLarge)
-        /// Not JSON, or JSON of another kind.
+        /// The file is not JSON, or JSON of another kind.
         public static let notARecording = Code(value: .notARecording)
         /// A later version of watchdogd wrote it.
         public static let newerVersion = Code(value: .newerVersion)
-        /// A key is missing, has a value of the wrong type, or a value that no recording has.
+        /// A key is missing, has a value of the wrong type, or an impossible value.
         public static let damaged = Code(value: .damaged)
     }
 
     /// The kind of fault.
     public let code: Code
-    /// What is wrong, without a trailing period: "lanes[3].begin is missing".
+    /// The error, without a trailing period: "lanes[3].begin is missing".
     public let description: String
 
     init(_ code: Code, _ description: String) {

@@ -3,7 +3,7 @@
 import WatchdogBase
 
 extension Duration {
-    /// Longer than any recording: 30 days.
+    /// The maximum time, longer than any recording: 30 days.
     fileprivate static let longestRecording = Duration.seconds(30 * 86_400)
 }
 
@@ -32,14 +32,14 @@ extension KeyedDecodingContainer {
         contains(key) ? try time(key) : nil
     }
 
-    /// The end of something whose begin is known.
+    /// The end of an interval, which is not before its begin.
     func end(_ key: Key, of begin: Duration) throws -> Duration {
         let end = try time(key)
         guard end >= begin else { throw fault(key, "the end precedes the beginning") }
         return end
     }
 
-    /// A number that is not negative.
+    /// A nonnegative number.
     func count(_ key: Key) throws -> Int {
         let count = try decode(Int.self, forKey: key)
         guard count >= 0 else { throw fault(key, "a negative count") }

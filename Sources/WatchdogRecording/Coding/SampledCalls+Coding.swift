@@ -3,7 +3,8 @@
 extension SampledCalls: Codable {
     private enum Key: String, CodingKey { case interval, count, calls }
 
-    /// A call without its callees: a tree in the file could be nested as deeply as a hostile file likes.
+    /// A call without its callees: the file has a flat list, because a hostile file could nest a tree arbitrarily
+    /// deeply.
     private struct FlatCall: Codable {
         var function: String
         var object: String?
@@ -12,7 +13,7 @@ extension SampledCalls: Codable {
         var caller: Int?
     }
 
-    /// The deepest tree that is read: a renderer may recurse over it.
+    /// The maximum depth of the tree, over which renderers recurse.
     private static let depthLimit = 512
 
     /// Decodes what ``encode(to:)`` wrote.

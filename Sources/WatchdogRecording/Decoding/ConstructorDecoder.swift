@@ -2,9 +2,10 @@
 
 import WatchdogBase
 
-/// Finds how long each constructor ran: from its probe to the next one, the program's first instruction, or `main`.
+/// Computes the duration of each constructor: from its probe to the next one, the program's first instruction, or
+/// `main`.
 ///
-/// The dynamic linker calls them one after the other, and does next to nothing in between.
+/// The dynamic linker calls them one after the other, with hardly any work in between.
 struct ConstructorDecoder {
     private let log: LaunchLog
     private let probes: [LaunchLog.Probe]
@@ -13,7 +14,7 @@ struct ConstructorDecoder {
     private var open: (probe: LaunchLog.Probe, time: Int64)?
     private var found: [LaunchConstructor] = []
 
-    /// The constructors of the last program that was executed, in order of time; nil if they were not timed.
+    /// The constructors of the last executed program, in order of time; nil if they were not timed.
     static func constructors(
         of log: LaunchLog, _ timeline: RecordTimeline, main: ThreadLane?
     ) -> [LaunchConstructor]? {
@@ -33,7 +34,7 @@ struct ConstructorDecoder {
     private mutating func read(_ timeline: RecordTimeline) {
         let program = log.executions.count - 1
         let end = log.end.time.nanoseconds
-        // A constructor is also a function that others may call, any number of times.
+        // Count only the first hit: other code may also call the function.
         var called: Set<Int> = []
         for record in timeline.records where record.thread == log.process && record.time <= end {
             switch record.body {
@@ -54,7 +55,7 @@ struct ConstructorDecoder {
         guard let (probe, begin) = open else { return }
         open = nil
         let isOwn = probe.path == log.executions.last?.path
-        // Without main, what follows the program's last constructor cannot be told from it.
+        // Without the time of main, the program's last constructor cannot be separated from what follows.
         let isKnown = !isOwn && !isMusl || log.executions.last?.image?.boundaries[.main] != nil
         guard isComplete || isKnown else { return }
         let from = Duration.nanoseconds(begin - log.requested.nanoseconds)

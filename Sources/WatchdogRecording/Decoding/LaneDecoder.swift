@@ -2,7 +2,7 @@
 
 import WatchdogBase
 
-/// Turns records into lanes.
+/// Converts records to lanes.
 struct LaneDecoder {
     private struct Open {
         var lane: ThreadLane
@@ -12,12 +12,12 @@ struct LaneDecoder {
         var detail: String?
         var lastCall: String?
         var isGone = false
-        /// What it ran and waited for a CPU after its exit record, as far as the scheduler's records show it.
+        /// Its time on a CPU and waiting for one after its exit record, according to the scheduler's records.
         var afterExit = ThreadTime()
         var exitState: (isRunning: Bool, since: Int64)?
     }
 
-    /// More spans make a file that nobody can read.
+    /// The maximum number of spans; more would exceed the size of a file.
     static let spanLimit = 300_000
 
     private var spanCount = 0
@@ -41,7 +41,7 @@ struct LaneDecoder {
     }
 
     private mutating func decode() -> [ThreadLane] {
-        // Events of a task begin with its execve(2); those of all CPUs see it wait for the request.
+        // Per-task events start at its execve(2); CPU-wide ones include its wait for the request.
         let begin = isWide ? log.requested.nanoseconds : (firstExecution ?? log.requested.nanoseconds)
         open(log.process, of: log.process, at: begin, as: isWide ? .blocked : .running)
         for record in timeline.records where record.time >= begin { take(record) }
@@ -73,7 +73,7 @@ struct LaneDecoder {
     private mutating func open(
         _ thread: Int32, of process: Int32, at time: Int64, as state: LaneSpan.State, named name: String? = nil
     ) {
-        // A thread's number may be used again; its first life is shown.
+        // The kernel may reuse a thread ID; the lane shows the first thread with it.
         guard lanes[thread] == nil, order.count < 1 << 16 else { return }
         order.append(thread)
         lanes[thread] = Open(
@@ -87,7 +87,7 @@ struct LaneDecoder {
             open(thread, of: process, at: record.time, as: .runnable, named: lanes[parent]?.lane.name)
         case .name(let name, _): lanes[record.thread]?.lane.name = name
         case .exit(let thread):
-            // The thread still switches afterward.
+            // Switches of the thread still follow its exit record.
             close(thread, at: record.time)
             let end = offset(record.time)
             lanes[thread]?.isGone = true
@@ -113,10 +113,11 @@ struct LaneDecoder {
         }
     }
 
-    /// The task's own record of a switch, right after the scheduler's: it says something new only if that one is missing.
+    /// Handles the task's own record of a switch, which follows the scheduler's, and matters only if that one is
+    /// missing.
     ///
-    /// Seen on Linux 6.18: on one of two CPUs, tracepoints recorded no switch from idle and no wake-up by an interrupt, and
-    /// none was counted as lost. The records of the task itself were complete.
+    /// Observed on Linux 6.18: on one of two CPUs, tracepoints recorded no switch from idle and no wake-up by an
+    /// interrupt, and did not count them as lost. The records of the task itself were complete.
     private mutating func takeSecond(_ record: PerfRecord, isOut: Bool, isPreempted: Bool) {
         guard let state = lanes[record.thread]?.state, isOut == (state == .running) else { return }
         if isOut {
@@ -132,7 +133,8 @@ struct LaneDecoder {
         lanes[thread]?.processor = processor
     }
 
-    /// The kernel counts for a thread what its exit takes, which includes closing the recorder's events.
+    /// Accounts for the time after the exit record: the kernel's account of a thread includes its exit, and therefore
+    /// the closing of the recorder's events.
     private mutating func changeAfterExit(_ thread: Int32, isRunning: Bool?, at time: Int64) {
         if let (wasRunning, since) = lanes[thread]?.exitState, time > since {
             if wasRunning {
@@ -144,8 +146,8 @@ struct LaneDecoder {
         lanes[thread]?.exitState = isRunning.map { ($0, time) }
     }
 
-    /// - Parameter state: `prev_state`; its low byte is the same on all kernels: 0 can run on, 2 is uninterruptible, 4 and
-    ///   8 are stopped and traced.
+    /// - Parameter state: `prev_state`; its low byte is the same on all kernels: 0 is runnable, 2 is uninterruptible, 4
+    ///   and 8 are stopped and traced.
     private mutating func leave(_ thread: Int32, at time: Int64, state: Int64) {
         if lanes[thread]?.isGone == true {
             return changeAfterExit(thread, isRunning: state & 0xff == 0 ? false : nil, at: time)
@@ -175,7 +177,7 @@ struct LaneDecoder {
     private func waker(_ thread: Int32) -> Waker {
         let known = timeline.wakers[thread]
         let name = lanes[thread]?.lane.name ?? known?.name ?? ""
-        // 100 to 139 are nice -20 to 19; below are real-time priorities.
+        // 100 to 139 are nice -20 to 19; lower values are real-time priorities.
         let nice = known.flatMap { (100...139).contains($0.priority) ? $0.priority - 120 : nil }
         return .thread(id: thread, name: name, nice: nice, isOwn: timeline.ownThreads.contains(thread))
     }
@@ -197,7 +199,7 @@ struct LaneDecoder {
 
     private mutating func close(_ thread: Int32, at time: Int64) { change(thread, to: nil, at: time) }
 
-    /// Names what a thread was blocked in where no tracepoint did.
+    /// Adds the calls that polling observed, for spans without one from a tracepoint.
     private func addLooks(to lane: inout ThreadLane) {
         for look in log.looks where look.thread == lane.threadID {
             let time = look.time - log.requested
@@ -207,7 +209,7 @@ struct LaneDecoder {
         }
     }
 
-    /// Names the stops that no record tells from the program's own blocks.
+    /// Marks the recorder's stops, which the records do not distinguish from the program's own blocks.
     private func nameStops(in lane: inout ThreadLane) {
         guard lane.threadID == log.process else { return }
         guard !isWide else { return nameHold(in: &lane) }
@@ -225,7 +227,7 @@ struct LaneDecoder {
         }
     }
 
-    /// The recorder holds the program until the request: it is blocked when its lane begins.
+    /// Marks the first block of the lane: the recorder holds the program until the request.
     private func nameHold(in lane: inout ThreadLane) {
         guard let first = lane.spans.first, first.state == .blocked, first.detail == nil,
             let executed = firstExecution ?? log.executions.first?.time.nanoseconds, first.end <= offset(executed)
@@ -233,7 +235,7 @@ struct LaneDecoder {
         lane.spans[0].detail = LaneSpan.recorderStop
     }
 
-    /// Threads as `/proc` shows them at the end: their names and accounts.
+    /// The lanes of a rung without records: the names and accounts from `/proc` at the end.
     private static func bareLanes(of log: LaunchLog) -> [ThreadLane] {
         log.threads.map { facts in
             ThreadLane(
@@ -253,9 +255,9 @@ extension ThreadTime {
 }
 
 extension ThreadLane {
-    /// How the thread spent a time, without the recorder's stops; nil if the lane does not cover it.
+    /// The thread's use of a period, without the recorder's stops; nil if the lane does not cover it.
     func time(from begin: Duration, to end: Duration) -> ThreadTime? {
-        // A thread spends nothing after its exit.
+        // An exited thread uses no time.
         guard let first = spans.first, let last = spans.last, first.begin <= begin,
             last.end >= end || (last.end == self.end && last.end > begin)
         else { return nil }

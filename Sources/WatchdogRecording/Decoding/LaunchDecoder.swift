@@ -2,16 +2,18 @@
 
 public import WatchdogBase
 
-/// Turns a log into a recording; reads nothing else.
+/// Converts a log to a recording; a pure function.
 public enum LaunchDecoder {
     /// - Parameters:
-    ///   - log: what was seen.
-    ///   - program: what was launched; its executables, kind, interpreter, runtime and build ID are taken from the log.
+    ///   - log: the log.
+    ///   - program: the launched program; its executables, kind, interpreter, runtime and build ID are taken from the
+    ///     log.
     ///   - host: the machine.
     ///   - requested: the date and time of the request.
-    ///   - ladder: what was tried.
-    ///   - resources: what the launch cost.
-    /// - Returns: the recording, in whose samples files stand for their functions, and the stacks from which to name these.
+    ///   - ladder: the attempts.
+    ///   - resources: the costs of the launch.
+    /// - Returns: the recording, whose samples have file names in place of functions, and the stacks for naming the
+    ///   functions.
     public static func recording(
         of log: LaunchLog, program: LaunchedProgram, host: RecordingHost, requested: WallTime, ladder: [RungAttempt],
         resources: LaunchResources
@@ -35,7 +37,7 @@ public enum LaunchDecoder {
         return (recording, stacks)
     }
 
-    /// Checks from outside come late; the kernel's records say when what they saw had begun.
+    /// Replaces the times of polled observations, which are late, with those of the kernel's records.
     private static func refined(_ log: LaunchLog, _ timeline: RecordTimeline, _ lanes: [ThreadLane]) -> LaunchLog {
         var log = log
         let seen = log.end.time.nanoseconds
@@ -113,7 +115,7 @@ public enum LaunchDecoder {
 }
 
 extension ThreadLane {
-    /// How often the thread got a CPU after a block that nobody is recorded to have ended.
+    /// The number of times that the thread got a CPU after a block without a recorded wake-up.
     fileprivate var unseenWakeUps: Int {
         zip(spans, spans.dropFirst()).count { $0.state == .blocked && $1.state == .running }
     }

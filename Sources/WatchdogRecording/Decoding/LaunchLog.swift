@@ -2,17 +2,18 @@
 
 public import WatchdogBase
 
-/// All that was seen of a launch, as it was seen: what a recording is made from.
+/// The raw observations of a launch, from which a recording is decoded.
 public struct LaunchLog: Sendable {
-    /// A program that the launched process executed.
+    /// A program executed by the launched process.
     public struct Execution: Sendable {
-        /// When its execve(2) returned.
+        /// The time at which its execve(2) returned.
         public var time: Instant
-        /// The file.
+        /// The path of the file.
         public var path: String
-        /// What it is; nil if the process was not stopped there.
+        /// Its image; nil if the process was not stopped there.
         public var image: ProgramImage?
-        /// When the process continued after the recorder had set its breakpoints; nil if it was not stopped.
+        /// The time at which the process continued after the recorder had set its breakpoints; nil if it was not
+        /// stopped.
         public var released: Instant?
 
         /// Creates an execution.
@@ -28,13 +29,13 @@ public struct LaunchLog: Sendable {
     public struct Stop: Sendable {
         /// The boundary.
         public var boundary: LaunchBoundary
-        /// Which of the executions it belongs to.
+        /// The index of the execution.
         public var program: Int
-        /// When the recorder saw it.
+        /// The time at which the recorder noticed it.
         public var time: Instant
         /// The main thread's CPU time until then.
         public var accounting: ThreadTime?
-        /// When the recorder let the process continue.
+        /// The time at which the recorder let the process continue.
         public var released: Instant?
 
         /// Creates a stop.
@@ -50,11 +51,11 @@ public struct LaunchLog: Sendable {
         }
     }
 
-    /// What a thread was seen blocked in.
+    /// A system call in which a thread was observed to be blocked.
     public struct Look: Sendable {
-        /// The thread.
+        /// The thread ID.
         public var thread: Int32
-        /// When.
+        /// The time.
         public var time: Instant
         /// The system call's name.
         public var call: String
@@ -67,17 +68,17 @@ public struct LaunchLog: Sendable {
         }
     }
 
-    /// What `/proc` says about a thread.
+    /// The facts about a thread from `/proc`.
     public struct ThreadFacts: Sendable {
-        /// The thread's process.
+        /// The process ID.
         public var process: Int32
-        /// The thread.
+        /// The thread ID.
         public var thread: Int32
         /// Its name.
         public var name: String
-        /// How it is scheduled.
+        /// The scheduling policy and priority.
         public var scheduling: ThreadScheduling?
-        /// What the kernel counted since the recording began; `blocked` is zero.
+        /// The kernel's account since the start of the recording; `blocked` is zero.
         public var accounting: ThreadTime?
 
         /// Creates facts.
@@ -95,9 +96,9 @@ public struct LaunchLog: Sendable {
 
     /// A probe at the first instruction of a constructor.
     public struct Probe: Hashable, Sendable {
-        /// Which of the executions it belongs to.
+        /// The index of the execution.
         public var program: Int
-        /// The path by which the kernel knows the file.
+        /// The path of the file, from the kernel.
         public var path: String
         /// The file's inode number.
         public var inode: UInt64
@@ -113,17 +114,17 @@ public struct LaunchLog: Sendable {
         }
     }
 
-    /// When the launch was requested.
+    /// The time of the request.
     public var requested: Instant
-    /// The launched process.
+    /// The ID of the launched process.
     public var process: Int32
-    /// The rung on which it was recorded.
+    /// The rung of the recording.
     public var rung: Rung
-    /// What it executed, in order.
+    /// The executions, in order.
     public var executions: [Execution] = []
     /// The kernel's records, in any order.
     public var records: [UInt8] = []
-    /// The events that they belong to, by their ids.
+    /// The events of the records, by their IDs.
     public var streams: [UInt64: RecordStream] = [:]
     /// The layouts of tracepoint records.
     public var layouts = TracepointLayouts()
@@ -135,18 +136,18 @@ public struct LaunchLog: Sendable {
     public var stops: [Stop] = []
     /// The probes of constructors, to which ``RecordStream/constructor(_:)`` refers; nil if they are not timed.
     public var probes: [Probe]?
-    /// What blocked threads were seen in.
+    /// The calls in which threads were observed to be blocked.
     public var looks: [Look] = []
-    /// What the program reported, and what was seen of it from outside.
+    /// The program's own reports, and observations from outside.
     public var marks: [(kind: LaunchMark.Kind, time: Instant, name: String?)] = []
-    /// What is known of the threads.
+    /// The facts about the threads.
     public var threads: [ThreadFacts] = []
-    /// What ended the launch.
+    /// The end of the launch.
     public var end: (kind: LaunchEnd.Kind, time: Instant, code: Int32?)
-    /// When the recording stopped; not before the end.
+    /// The end of the recording; not before that of the launch.
     public var stopped: Instant
 
-    /// Begins a log.
+    /// Creates an empty log.
     public init(requested: Instant, process: Int32, rung: Rung) {
         self.requested = requested
         self.process = process

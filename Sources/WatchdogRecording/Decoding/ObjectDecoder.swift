@@ -2,7 +2,7 @@
 
 import WatchdogBase
 
-/// Finds the files that a program mapped, and how long the dynamic linker spent on each.
+/// Finds the files that a program mapped, and the dynamic linker's time for each.
 struct ObjectDecoder {
     private struct Object {
         var path: String
@@ -13,13 +13,13 @@ struct ObjectDecoder {
         var isExecutable: Bool
     }
 
-    /// Objects beyond this number are left out.
+    /// The maximum number of objects; further ones are dropped.
     private static let limit = 4096
 
     private var objects: [Object] = []
     private var places: [String: Int] = [:]
 
-    /// - Parameter sampled: the paths of the files that are on a sampled stack; nil without samples.
+    /// - Parameter sampled: the paths of the files on a sampled stack; nil without samples.
     static func objects(
         of log: LaunchLog, _ timeline: RecordTimeline, _ phases: PhaseDecoder, sampled: Set<String>?
     ) -> [LoadedObject] {
@@ -28,7 +28,7 @@ struct ObjectDecoder {
         let shown = decoder.objects.filter(\.isExecutable)
         return shown.enumerated().map { index, object in
             let isLate = phases.mainBegan.map { object.first > $0 } ?? false
-            // What the kernel mapped is the program and its dynamic linker: both run, however shortly.
+            // The kernel itself maps the program and its dynamic linker, which always run.
             let isLibrary = phases.mappingBegan.map { object.first >= $0 } ?? false
             let isSampled = sampled?.contains(object.path)
             return LoadedObject(
@@ -39,7 +39,7 @@ struct ObjectDecoder {
         }
     }
 
-    /// Until the next object's first segment; the last one's until the last mapping.
+    /// The time of mapping an object: until the next object's first segment, or until the last mapping.
     private static func mapping(_ object: Object, before next: Object?, _ phases: PhaseDecoder) -> Duration? {
         guard let begin = phases.mappingBegan, let end = phases.mapped, object.first >= begin, object.first <= end
         else {
@@ -53,12 +53,12 @@ struct ObjectDecoder {
         for record in timeline.records where record.process == log.process {
             switch record.body {
             case .name(_, isExec: true):
-                // A new program: what the one before had mapped is gone.
+                // execve(2) has removed all mappings of the previous program.
                 objects = []
                 places = [:]
             case .mapping(let mapping) where mapping.path.hasPrefix("/") && !mapping.path.hasPrefix("//"):
                 take(mapping, at: record.time)
-                // ld.so makes each object's RELRO segment read-only when the object is relocated.
+                // ld.so makes each object's RELRO segment read-only after it has relocated the object.
                 guard let begin = relocating, let end = phases.relocated, record.time > begin, record.time <= end,
                     mapping.isReadOnly, let place = places[mapping.path]
                 else { continue }

@@ -4,39 +4,39 @@ import WatchdogBase
 
 /// Finds the phases of a launch.
 struct PhaseDecoder {
-    /// When each boundary was reached, in nanoseconds of the clock; of the last program that was executed.
+    /// The times at which the last executed program reached each boundary, in nanoseconds of the clock.
     private var reached: [LaunchBoundary: [Int64]] = [:]
     private var accounts: [(time: Int64, account: ThreadTime)] = []
     /// The end of the last executable mapping between the dynamic linker's two reports.
     private(set) var mapped: Int64?
     /// Whether an object was relocated.
     private var hasRelocated = false
-    /// When the dynamic linker mapped its first library.
+    /// The time at which the dynamic linker mapped its first library.
     private var firstMapping: Int64?
     private let log: LaunchLog
     private let execution: Int64?
 
-    /// When all objects were relocated.
+    /// The time at which all objects were relocated.
     var relocated: Int64? {
         let hits = reached[.debugState] ?? []
         return isTwofold ? (hits.count > 1 ? hits[1] : nil) : hits.first
     }
 
-    /// When the dynamic linker began to map libraries.
+    /// The time at which the dynamic linker began to map libraries.
     var mappingBegan: Int64? { isTwofold ? reached[.debugState]?.first : firstMapping }
-    /// When `main` began; nil if unknown.
+    /// The start of `main`; nil if unknown.
     var mainBegan: Int64? { reached[.main]?.first }
-    /// When constructors of libraries ended; nil if unknown.
+    /// The end of the libraries' constructors; nil if unknown.
     var entered: Int64? { reached[.entry]?.first }
 
-    /// glibc reports twice, musl once.
+    /// Whether the dynamic linker reports to debuggers twice, like glibc, or once, like musl.
     private var isTwofold: Bool { image?.runtime != "musl" }
     private var image: ProgramImage? { log.executions.last?.image }
 
     init(_ log: LaunchLog, _ timeline: RecordTimeline) {
         self.log = log
         let program = log.executions.count - 1
-        // The recorder's own stop may come a little later than the kernel's record.
+        // The recorder's own stop may be slightly later than the kernel's record.
         var lastExec: Int64?
         for record in timeline.records where record.process == log.process {
             switch record.body {
@@ -99,8 +99,8 @@ struct PhaseDecoder {
         return account(phases + afterwards(from: end, marks), main)
     }
 
-    /// The boundaries that a program of this kind passes before `main`: what begins before each, when it was reached,
-    /// and whether its absence means that it was not.
+    /// The boundaries that a program of this kind passes before `main`: the phase before each, the time at which it was
+    /// reached, and whether a missing time means that it was not.
     private var steps: [(LaunchPhase.Kind, Int64?, Bool)] {
         let exec: [(LaunchPhase.Kind, Int64?, Bool)] = [(.request, execution, true)]
         guard let image, log.rung < .d, image.boundaries[.entry] != nil else { return exec }
@@ -117,7 +117,7 @@ struct PhaseDecoder {
         ]
     }
 
-    /// The dynamic linker gave up, or the program was killed, before the first object was relocated.
+    /// Whether the dynamic linker failed, or the program was killed, before the first object was relocated.
     private var isMappingOpen: Bool { log.rung <= .b && relocated == nil && !hasRelocated }
 
     private func afterwards(from end: Duration, _ marks: [LaunchMark]) -> [LaunchPhase] {
@@ -144,7 +144,7 @@ struct PhaseDecoder {
         }
     }
 
-    /// When the recorder had stopped the program: as its lane shows or, without one, as the recorder saw it.
+    /// The recorder's stops of the program: from its lane or, without one, from the recorder's own times.
     private func stops(of main: ThreadLane?) -> [(begin: Duration, end: Duration)] {
         if let main, !main.spans.isEmpty {
             return main.spans.filter(\.isRecorderStop).map { (begin: $0.begin, end: $0.end) }

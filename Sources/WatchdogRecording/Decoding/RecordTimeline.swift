@@ -6,7 +6,7 @@ import WatchdogBase
 struct RecordTimeline {
     /// In order of time.
     private(set) var records: [PerfRecord] = []
-    /// The last known name and priority of threads that woke the program's.
+    /// The last known names and priorities of threads that woke the program's threads.
     private(set) var wakers: [Int32: (name: String, priority: Int)] = [:]
     /// The program's threads: the main one, and those that it or its descendants created.
     private(set) var ownThreads: Set<Int32>
@@ -27,7 +27,7 @@ struct RecordTimeline {
             if case .waking(_, false) = record.body { wakerThreads.insert(record.thread) }
             records.append(record)
         }
-        // Rings are read one after the other, and each is in order.
+        // Rings are read one after the other, and only each by itself is in order.
         records = records.enumerated().sorted { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) }.map(
             \.element)
         for case .scheduled(let change) in reader.lazy.map(\.body) where wakerThreads.contains(change.nextThread) {

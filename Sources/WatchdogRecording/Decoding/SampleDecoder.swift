@@ -2,9 +2,9 @@
 
 import WatchdogBase
 
-/// Collects the stacks that were sampled on the main thread.
+/// Collects the sampled stacks of the main thread.
 struct SampleDecoder {
-    /// A mapping of code, and the image that it belongs to.
+    /// A mapping of code, and its image.
     private struct Code {
         var mapping: PerfRecord.ObjectMapping
         var image: Int
@@ -16,7 +16,7 @@ struct SampleDecoder {
 
     private var stacks: SampledStacks
     private var mapped: [Code] = []
-    /// Where the beginnings of files were mapped last.
+    /// The latest mapped addresses of the beginnings of files.
     private var bases: [String: UInt64] = [:]
     private var images: [SampledStacks.Image: Int] = [:]
     private var places: [SampledStacks.Place: Int] = [:]
@@ -24,7 +24,7 @@ struct SampleDecoder {
 
     /// The stacks of a launch; nil without samples.
     ///
-    /// - Parameter end: the end of its last phase: what the program does later is not part of its launch.
+    /// - Parameter end: the end of its last phase: later samples are not part of the launch.
     static func stacks(of log: LaunchLog, _ timeline: RecordTimeline, until end: Duration) -> SampledStacks? {
         guard log.samplingInterval > .zero else { return nil }
         var decoder = SampleDecoder(stacks: SampledStacks(interval: log.samplingInterval))
@@ -47,7 +47,7 @@ struct SampleDecoder {
         if mapping.offset == 0, bases.count < Self.mappingLimit { bases[mapping.path] = mapping.address }
         guard mapping.isExecutable, mapped.count < Self.mappingLimit else { return }
         let base = bases[mapping.path].flatMap { $0 <= mapping.address ? $0 : nil } ?? mapping.address
-        // Without the file's first segment, offsets mean nothing in it.
+        // Without the file's first segment, its load address is unknown, and offsets are meaningless.
         let isFile = mapping.path.hasPrefix("/") && !mapping.path.hasPrefix("//")
         let isKnown = isFile && bases[mapping.path] == base
         let image = SampledStacks.Image(path: mapping.path, inode: isKnown ? mapping.inode : 0)
@@ -62,8 +62,8 @@ struct SampleDecoder {
     private mutating func take(_ stack: [UInt64]) {
         var indices: [Int] = []
         for (depth, address) in stack.prefix(Self.depthLimit).enumerated().reversed() {
-            // Later mappings lie on top of earlier ones.
-            // Code without frame pointers leaves values in between that are not addresses of code.
+            // Search backwards: later mappings replace earlier ones. Code without frame pointers leaves values in
+            // between that are not addresses of code.
             guard
                 let code = mapped.last(where: {
                     address >= $0.mapping.address && address - $0.mapping.address < $0.mapping.length

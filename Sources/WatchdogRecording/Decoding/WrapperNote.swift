@@ -2,21 +2,21 @@
 
 import WatchdogBase
 
-/// Says when a recording is about a wrapper: a process that waited for another program, which it had started.
+/// The note about a recording of a wrapper: a process that waited for another program, which it had started.
 enum WrapperNote {
     /// Calls in which a process waits for a child.
     private static let waits: Set<String> = [
         "wait4", "waitid", "rt_sigsuspend", "rt_sigtimedwait", "pause",
     ]
 
-    /// The process that the launched one waited for.
+    /// The process for which the launched one waited.
     private struct Child {
         var lane: ThreadLane
         /// The CPU time of all its threads.
         var running: Duration
     }
 
-    /// What to tell; nil if the launched process itself worked for most of its launch.
+    /// The note; nil if the launched process itself did most of the work.
     static func sentence(_ log: LaunchLog, _ timeline: RecordTimeline, _ lanes: [ThreadLane]) -> String? {
         guard let main = lanes.first(where: { $0.threadID == log.process }), let execution = log.executions.last,
             let child = child(log, timeline, lanes, main, since: execution.time - log.requested)

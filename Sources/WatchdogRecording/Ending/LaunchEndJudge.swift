@@ -2,16 +2,16 @@
 
 public import WatchdogBase
 
-/// Decides when a launch has ended, and by what.
+/// Decides the end of a launch, and its kind.
 ///
-/// Without a goal, the best sign that the program gives counts: its own word (ready or first frame), else a listening
-/// socket, else its first idle moment, else its exit. The recording waits for a program that has said hello.
+/// Without a goal, the best sign of the program is used: its own report (ready or first frame), else a listening
+/// socket, else its first idle moment, else its exit. After a greeting, the recording waits for a report.
 ///
-/// A program may be useful later than it is ready. So after its own word, the recording continues until the program is
-/// useful, or has said nothing for ``quietLimit`` while none of its launch tasks is open. With a goal, only an open launch
-/// task keeps it going.
+/// A program may be useful later than it is ready. So after its report, the recording continues until the program is
+/// useful, or has sent nothing for ``quietLimit`` without an open launch task. With a goal, the recording continues
+/// only for an open launch task.
 public struct LaunchEndJudge: Sendable {
-    /// What happened.
+    /// An event of the launch.
     public enum Event: Hashable, Sendable {
         case hello, firstFrame, ready, useful
         case taskBegun, taskEnded
@@ -19,23 +19,24 @@ public struct LaunchEndJudge: Sendable {
         case signpost
         /// A listening socket was seen.
         case listening
-        /// The main thread has waited for events since then.
+        /// The main thread has waited for events since this time.
         case idle(since: Instant)
         case exited(code: Int32)
         case killed(signal: Int32)
-        /// Nothing but time has passed.
+        /// No event; only time has passed.
         case passed
     }
 
-    /// How long a main thread waits for events before it counts as idle.
+    /// The time for which a main thread must wait for events to count as idle.
     public static let idleLimit = Duration.milliseconds(100)
-    /// How long a program that listens, but never idles, is given to report that it is ready.
+    /// The time in which a program that listens, but is never idle, can still report that it is ready.
     public static let listeningGrace = Duration.seconds(1)
 
-    /// How long a program that is ready, and not known to be useful, says nothing before its launch counts as over.
+    /// The time without messages after which the launch of a ready program ends, if it has not reported that it is
+    /// useful.
     public static let quietLimit = Duration.milliseconds(500)
 
-    /// What ended the launch, and when; nil until then.
+    /// The end of the launch and its time; nil until then.
     public private(set) var end: (kind: LaunchEnd.Kind, time: Instant, code: Int32?)?
     /// Whether the recording may stop.
     public private(set) var isDone = false
@@ -46,25 +47,25 @@ public struct LaunchEndJudge: Sendable {
     private var openTasks = 0
     private var isUseful = false
     private var isGone = false
-    /// When the program said something last.
+    /// The time of the program's latest message.
     private var lastWord: Instant?
     private var listening: Instant?
     private var idle: Instant?
 
-    /// Begins with the request.
+    /// Creates a judge at the time of the request.
     public init(goal: LaunchGoal?, requested: Instant, limit: Duration) {
         self.goal = goal
         deadline = requested + limit
     }
 
-    /// When to call ``handle(_:at:)`` even if nothing happens; nil when the recording may stop.
+    /// The time at which ``handle(_:at:)`` must be called even without an event; nil if the recording may stop.
     public var nextDeadline: Instant? {
         if isDone { return nil }
         if end != nil { return Instant.earliest(deadline, quietEnd) }
         return Instant.earliest(deadline, goal == nil ? listening.map { $0 + Self.listeningGrace } : nil)
     }
 
-    /// When a program that is ready has been quiet for long enough; nil if it is not waited for.
+    /// The time at which a ready program has been quiet for long enough; nil if there is no such wait.
     private var quietEnd: Instant? {
         guard goal == nil, !isUseful, openTasks == 0, let end, end.kind == .ready || end.kind == .firstFrame else {
             return nil
@@ -72,7 +73,7 @@ public struct LaunchEndJudge: Sendable {
         return max(end.time, lastWord ?? end.time) + Self.quietLimit
     }
 
-    /// Takes one event.
+    /// Handles one event.
     public mutating func handle(_ event: Event, at now: Instant) {
         guard !isDone else { return }
         if event.isWord { lastWord = now }
@@ -126,7 +127,7 @@ public struct LaunchEndJudge: Sendable {
 }
 
 extension LaunchEndJudge.Event {
-    /// Whether the program has said it.
+    /// Whether the event is a report of the program itself.
     fileprivate var isWord: Bool {
         switch self {
         case .hello, .firstFrame, .ready, .useful, .taskBegun, .taskEnded, .signpost: true

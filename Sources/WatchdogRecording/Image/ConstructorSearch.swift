@@ -4,13 +4,13 @@
 public struct MappedSegment: Hashable, Sendable {
     /// Its addresses.
     public var range: Range<UInt64>
-    /// Where in the file it begins.
+    /// The offset of the segment in the file.
     public var offset: UInt64
     /// The file's inode number.
     public var inode: UInt64
-    /// The path by which the kernel knows the file.
+    /// The path of the file, from the kernel.
     public var path: String
-    /// Whether it holds code.
+    /// Whether it contains code.
     public var isExecutable: Bool
 
     /// Creates a segment.
@@ -23,47 +23,47 @@ public struct MappedSegment: Hashable, Sendable {
     }
 }
 
-/// Finds the constructors of a program that is about to run them: mapped and relocated.
+/// Finds the constructors of a mapped and relocated program before it runs them.
 ///
-/// Everything is bounded: the memory belongs to a program that may be hostile.
+/// Everything is bounded, because the program's memory is untrusted.
 public struct ConstructorSearch: Equatable, Sendable {
-    /// Where a probe goes.
+    /// The place of a probe.
     public struct Place: Hashable, Sendable {
         /// The segment with the constructor's code.
         public var segment: MappedSegment
-        /// Where the constructor is in the file, in bytes.
+        /// The offset of the constructor in the file, in bytes.
         public var fileOffset: UInt64
         /// Its address minus the load address of its file.
         public var offset: UInt64
     }
 
-    /// How many constructors are found: a probe takes up to half a millisecond, and its removal 80 ms.
+    /// The maximum number of constructors: a probe takes up to half a millisecond, and its removal 80 ms.
     public static let limit = 1024
-    /// The most files that are searched.
+    /// The maximum number of files to search.
     private static let fileLimit = 4096
 
-    /// The constructors, each once, without those that compilers add and that do nothing.
+    /// The constructors, without duplicates, and without the empty ones that compilers add.
     public private(set) var places: [Place] = []
-    /// Files whose constructors are unknown, and why.
+    /// Files with unknown constructors, with the reasons.
     public private(set) var gaps: [Gap] = []
 
-    /// A file whose constructors are unknown, at least some of them.
+    /// A file with at least one unknown constructor.
     public struct Gap: Hashable, Sendable {
-        /// The file.
+        /// The path of the file.
         public var path: String
-        /// Why, as a clause: "its headers are not in memory".
+        /// The reason, as a clause: "its headers are not in memory".
         public var reason: String
     }
 
     private var known: Set<Place> = []
-    /// How many slots are read in all files: many are those of compilers, or hold what is no code.
+    /// The maximum number of slots to read in all files: many are compilers' own, or do not point to code.
     private static let slotLimit = 4 * limit
     private var slotCount = 0
 
     /// Searches the files of a process.
     ///
     /// - Parameters:
-    ///   - segments: what it has mapped of files, in ascending order.
+    ///   - segments: its file mappings, in ascending order.
     ///   - memory: its memory.
     public init(_ segments: [MappedSegment], memory: MemoryReader) {
         let code = segments.filter(\.isExecutable)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why the constructors of a file are unknown.
+/// The reason why the constructors of a file are unknown.
 struct ConstructorFault: Error, Equatable {
-    /// As a clause: "its headers are not in memory".
+    /// The reason as a clause: "its headers are not in memory".
     let description: String
 }
 
@@ -18,9 +18,10 @@ extension LoadedELF {
 
     /// The addresses of its constructors, in the order in which the dynamic linker calls them.
     ///
-    /// The file must have been relocated: its slots then hold addresses, however its relocations are written.
+    /// The file must have been relocated: its slots then contain addresses, regardless of the format of its
+    /// relocations.
     ///
-    /// - Parameter limit: how many slots are read.
+    /// - Parameter limit: the maximum number of slots to read.
     func constructors(limit: Int) throws(ConstructorFault) -> [UInt64] {
         let tags = dynamicTags()
         guard !tags.isEmpty else { throw ConstructorFault(description: "it has no dynamic section") }
@@ -43,9 +44,9 @@ extension LoadedELF {
     }
 }
 
-/// Functions that compilers put into nearly every file, and that do nothing in nearly every program.
+/// Functions that compilers add to nearly every file, and that do nothing in nearly every program.
 enum EmptyConstructor {
-    /// Whether a function is `_init` of crti.o or `frame_dummy` of crtbegin.o, as GCC and Clang link them.
+    /// Whether a function is `_init` of crti.o or `frame_dummy` of crtbegin.o, as linked by GCC and Clang.
     static func isAt(_ address: UInt64, memory: MemoryReader) -> Bool {
         #if arch(x86_64)
             guard var code = memory.window(address, 32) ?? memory.window(address, 16) else { return false }

@@ -21,18 +21,19 @@ struct LoadedELF {
         headers = ProgramHeader.all(at: base &+ table, count: Int(count), memory)
     }
 
-    /// What to add to the addresses in the file: those of a program at a fixed place are those in memory.
+    /// The load bias: the offset from addresses in the file to those in memory; 0 for a program at a fixed address.
     var bias: UInt64 {
         let first = headers.filter { $0.kind == ProgramHeader.load }.min { $0.offset < $1.offset }
         return base &- ((first?.address ?? 0) &- (first?.offset ?? 0))
     }
 
-    /// The address of a dynamic symbol, which a stripped file also has.
+    /// The address of a dynamic symbol; stripped files have these, too.
     ///
-    /// Only of a file that has not relocated itself yet, such as the dynamic linker after execve(2).
+    /// Only for a file that has not relocated itself yet, such as the dynamic linker after execve(2).
     func symbol(_ name: String) -> UInt64? {
         let tags = dynamicTags()
-        // DT_STRTAB, DT_SYMTAB, DT_STRSZ. The symbols end where their names begin: so all linkers lay them out.
+        // DT_STRTAB, DT_SYMTAB, DT_STRSZ. All linkers place the string table right after the symbol table, which
+        // determines the number of symbols.
         guard let strings = tags[5], let symbols = tags[6], let length = tags[10], strings > symbols,
             let names = memory.window(base &+ strings, Int(clamping: min(length, 1 << 20))),
             let table = memory.window(base &+ symbols, Int(clamping: min(strings - symbols, 24 * 8192)))
@@ -60,10 +61,9 @@ struct LoadedELF {
     }
 }
 
-/// Finds `main` in a stripped program: the start-up code passes its address to `__libc_start_main`.
+/// Finds `main` in a stripped program: the startup code passes its address to `__libc_start_main`.
 enum StartCode {
-    /// The address that goes into the first argument's register just before the first call; nil for anything else, such
-    /// as Go's start-up code.
+    /// The address in the first argument's register at the first call; nil for other code, such as Go's startup code.
     static func main(entry: UInt64, memory: MemoryReader) -> UInt64? {
         #if arch(x86_64)
             var address = entry

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The memory of a process, from which any part may be unreadable.
+/// The memory of a process, of which any part may be unreadable.
 public struct MemoryReader {
     private let read: (_ address: UInt64, _ count: Int) -> [UInt8]?
 
@@ -15,11 +15,12 @@ public struct MemoryReader {
     }
 }
 
-/// What the kernel has just executed, read from the process's memory: no path that the program chose is followed.
+/// The program that the kernel has just executed, read from the process's memory, so that no path chosen by the program
+/// is followed.
 ///
-/// Everything is bounded: the memory belongs to a program that may be hostile.
+/// Everything is bounded, because the program's memory is untrusted.
 public struct ProgramImage: Equatable, Sendable {
-    /// Where breakpoints go.
+    /// The addresses of breakpoints.
     public var boundaries: [LaunchBoundary: UInt64] = [:]
     /// Whether it has a dynamic linker.
     public var kind: LaunchedProgram.Kind = .unknown
@@ -39,7 +40,7 @@ public struct ProgramImage: Equatable, Sendable {
         static let entry: UInt64 = 9
     }
 
-    /// Reads a program that has executed nothing yet.
+    /// Reads a program that has not executed its first instruction yet.
     ///
     /// - Parameters:
     ///   - auxiliary: `/proc/PID/auxv`.
@@ -70,7 +71,7 @@ public struct ProgramImage: Equatable, Sendable {
     private mutating func readHeaders(at address: UInt64, count: Int, _ memory: MemoryReader) {
         let headers = ProgramHeader.all(at: address, count: count, memory)
         guard let own = headers.first(where: { $0.kind == ProgramHeader.own }) else {
-            // Without PT_PHDR a program is loaded where it was linked.
+            // A program without PT_PHDR is loaded at its link address.
             return readNamed(headers, bias: 0, memory)
         }
         readNamed(headers, bias: address &- own.address, memory)
@@ -120,7 +121,7 @@ struct ProgramHeader {
     static let own: UInt32 = 6
 
     let kind: UInt32
-    /// Where it is in the file.
+    /// The offset of the segment in the file.
     let offset: UInt64
     let address: UInt64
     let length: UInt64

@@ -3,24 +3,24 @@
 /// A function that a library or the program runs before `main`: one of its `DT_PREINIT_ARRAY`, `DT_INIT` and
 /// `DT_INIT_ARRAY`.
 public struct LaunchConstructor: Equatable, Sendable {
-    /// The path by which the kernel knows its file.
+    /// The path of its file, from the kernel.
     public var object: String
-    /// Its name; nil if the file does not tell.
+    /// Its name; nil without a symbol.
     public var function: String?
     /// Its address minus the load address of its file.
     public var offset: UInt64
-    /// Whether the program itself has it, not one of its libraries.
+    /// Whether it is in the program itself and not in a library.
     public var isOwn: Bool
-    /// When it begins, counted from the request.
+    /// The start, relative to the request.
     public var begin: Duration
-    /// When the next one, the program's first instruction or `main` begins, counted from the request.
+    /// The end, relative to the request: the start of the next one, of the program's first instruction, or of `main`.
     public var end: Duration
-    /// How the main thread spent it; nil where the rung does not tell.
+    /// The main thread's use of the time; nil if the rung does not show it.
     public var time: ThreadTime?
-    /// Whether it ended; false if the program was killed, exited or was let go in it.
+    /// Whether it ended; false if the program was killed, exited or was released in it.
     public var isComplete: Bool
 
-    /// From its beginning to its end.
+    /// The duration.
     public var wall: Duration { end - begin }
 
     /// Creates a constructor.

@@ -2,22 +2,22 @@
 
 /// A moment within a launch.
 public struct LaunchMark: Equatable, Sendable {
-    /// What happened.
+    /// The kind of a moment.
     public enum Kind: String, Sendable, Codable, CaseIterable {
         case hello, firstFrame, ready, useful
         /// The first listen(2).
         case listen
-        /// The main thread waited for events for the first time for longer than the recording's limit.
+        /// The main thread's first wait for events that was longer than the recording's limit.
         case idle
         case extendedBegin, extendedEnd
         case exec, exit
-        /// A signpost of the app's, or a text of its own.
+        /// A signpost or a text of the app.
         case signpost
     }
 
-    /// What happened.
+    /// The kind of the moment.
     public var kind: Kind
-    /// When, counted from the request.
+    /// The time, relative to the request.
     public var time: Duration
     /// The name of a signpost or of an extended task, or a file's path.
     public var name: String?
@@ -32,20 +32,20 @@ public struct LaunchMark: Equatable, Sendable {
 
 /// The moment that counts as the end of a launch.
 public struct LaunchEnd: Equatable, Sendable {
-    /// What ended the launch.
+    /// The kind of an end.
     public enum Kind: String, Sendable, Codable {
         case firstFrame, ready, useful, listen, idle
         /// The program exited before anything else.
         case exit
         /// The program was killed by a signal.
         case killed
-        /// The recording's time was over.
+        /// The time limit of the recording passed.
         case timeLimit
     }
 
-    /// What ended it.
+    /// The kind of the end.
     public var kind: Kind
-    /// When, counted from the request.
+    /// The time, relative to the request.
     public var time: Duration
     /// The exit code or the number of the signal.
     public var code: Int32?

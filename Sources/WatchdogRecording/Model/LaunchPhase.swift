@@ -2,9 +2,9 @@
 
 /// A part of a launch.
 public struct LaunchPhase: Equatable, Sendable {
-    /// What happens in a phase.
+    /// The activity in a phase.
     public enum Kind: String, Sendable, Codable, CaseIterable {
-        /// From the request to the program's execve(2), wrappers and script interpreters included.
+        /// The time from the request to the program's execve(2), wrappers and script interpreters included.
         case request
         /// The kernel executes the program, up to its first instruction.
         case exec
@@ -18,32 +18,32 @@ public struct LaunchPhase: Equatable, Sendable {
         case libraryConstructors
         /// The program's own constructors run.
         case ownConstructors
-        /// From `main` to the app's `HELLO=1`, or to the end of the launch if it never says hello.
+        /// The time from `main` to the app's `HELLO=1`, or to the end of the launch without one.
         case main
-        /// From `HELLO=1` to the end of the launch.
+        /// The time from `HELLO=1` to the end of the launch.
         case application
-        /// From the end of the launch to the moment at which the app is useful.
+        /// The time from the end of the launch until the app is useful.
         case untilUseful
         /// Tasks that the app has added to its launch.
         case extended
     }
 
-    /// What happens in it.
+    /// The activity.
     public var kind: Kind
-    /// When it begins, counted from the request.
+    /// The start, relative to the request.
     public var begin: Duration
-    /// When it ends, counted from the request.
+    /// The end, relative to the request.
     public var end: Duration
-    /// How the main thread spent the phase, without ``stopped``; nil where the rung does not tell.
+    /// The main thread's use of the phase, without ``stopped``; nil if the rung does not show it.
     public var time: ThreadTime?
-    /// Whether the phase ended; false if the program was killed, exited or was let go during it.
+    /// Whether the phase ended; false if the program was killed, exited or was released during it.
     public var isComplete: Bool
-    /// For how long the recorder itself stopped the program in it.
+    /// The time for which the recorder itself stopped the program in it.
     public var stopped: Duration
 
-    /// From its beginning to its end.
+    /// The duration.
     public var wall: Duration { end - begin }
-    /// How long it would have taken without the recorder's stops.
+    /// The duration without the recorder's stops.
     public var ownWall: Duration { max(.zero, wall - stopped) }
 
     /// Creates a phase.
@@ -60,13 +60,13 @@ public struct LaunchPhase: Equatable, Sendable {
     }
 }
 
-/// How a thread spent a time.
+/// A thread's use of a period.
 public struct ThreadTime: Hashable, Sendable {
-    /// On a CPU.
+    /// The time on a CPU.
     public var running: Duration
-    /// Able to run, but another thread had the CPU: runnable or preempted.
+    /// The time waiting for a CPU: runnable or preempted.
     public var waiting: Duration
-    /// Not able to run.
+    /// The time in which it was not runnable.
     public var blocked: Duration
 
     /// Creates an account.

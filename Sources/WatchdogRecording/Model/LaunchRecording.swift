@@ -2,25 +2,25 @@
 
 public import WatchdogBase
 
-/// One launch of a program, as it was recorded.
+/// The recording of one launch of a program.
 ///
-/// All times count from the request, the moment at which watchdogd was asked to launch the program.
+/// All times are relative to the request, the moment at which watchdogd was requested to launch the program.
 public struct LaunchRecording: Equatable, Sendable {
-    /// What was launched.
+    /// The launched program.
     public var program: LaunchedProgram
     /// The machine on which it was launched.
     public var host: RecordingHost
-    /// When the launch was requested.
+    /// The time of the request.
     public var requested: WallTime
-    /// How much could be recorded, and why not more.
+    /// The attempted rungs, with the reasons of failures.
     public var ladder: [RungAttempt]
     /// The phases in order of time.
     ///
-    /// They do not overlap, and have no gaps between them.
+    /// They are adjacent, without overlaps and gaps.
     public var phases: [LaunchPhase]
     /// Moments within the launch that the program or the kernel reported, in order of time.
     public var marks: [LaunchMark]
-    /// What ended the launch.
+    /// The end of the launch.
     public var end: LaunchEnd
     /// The program's libraries, in the order in which they were mapped.
     public var objects: [LoadedObject]
@@ -28,11 +28,11 @@ public struct LaunchRecording: Equatable, Sendable {
     public var constructors: [LaunchConstructor]?
     /// One lane for each thread of the program and of its descendants, in order of their start.
     public var lanes: [ThreadLane]
-    /// Where the main thread's CPU time went; nil if no samples could be taken.
+    /// Samples of the main thread's CPU time; nil if none could be taken.
     public var samples: SampledCalls?
-    /// What the launch cost as a whole.
+    /// The total costs of the launch.
     public var resources: LaunchResources
-    /// How many of the kernel's records were lost.
+    /// The number of lost kernel records.
     public var lostRecords: Int
     /// Gaps in the recording, each with its reason and its remedy, as sentences.
     public var notes: [String]

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a launch had cost when it ended, all threads and reaped children included.
+/// The costs of a launch up to its end, including all threads and reaped children.
 ///
 /// From getrusage(2); for a program that keeps running, from `/proc` and its CPU-time clock.
 public struct LaunchResources: Equatable, Sendable {
-    /// CPU time in user mode; with the kernel's part where that is unknown.
+    /// CPU time in user mode; includes the system time if that is unknown.
     public var user: Duration
     /// CPU time in the kernel.
     public var system: Duration
-    /// Page faults that needed no disk.
+    /// The number of page faults without disk I/O.
     public var minorFaults: Int
-    /// Page faults that waited for a disk.
+    /// The number of page faults with disk I/O.
     public var majorFaults: Int
-    /// Bytes that had to be read from disks.
+    /// The number of bytes read from disks.
     public var bytesRead: Int
     /// The largest resident size in bytes.
     public var peakMemory: Int
 
-    /// Whether every file was in memory: nothing had to be read from a disk.
+    /// Whether the launch read nothing from a disk.
     public var isWarm: Bool { bytesRead == 0 && majorFaults == 0 }
 
     /// Creates an account.
@@ -36,15 +36,15 @@ public struct LaunchResources: Equatable, Sendable {
 
 /// Samples of the main thread's CPU time, as a tree of calls.
 public struct SampledCalls: Equatable, Sendable {
-    /// A function, and how many samples had it on the stack.
+    /// A function, and the number of samples with it on the stack.
     public struct Call: Equatable, Sendable {
         /// Its name, or that of its file if it is unknown.
         public var function: String
         /// The file that contains it.
         public var object: String?
-        /// How many samples had it on the stack.
+        /// The number of samples with it on the stack.
         public var count: Int
-        /// In descending order of their counts.
+        /// The callees, in descending order of their counts.
         public var callees: [Call]
 
         /// Creates a call.
@@ -58,7 +58,7 @@ public struct SampledCalls: Equatable, Sendable {
 
     /// The time between two samples.
     public var interval: Duration
-    /// How many samples there are.
+    /// The number of samples.
     public var count: Int
     /// The outermost calls.
     public var roots: [Call]

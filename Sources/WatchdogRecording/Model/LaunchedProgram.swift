@@ -2,7 +2,7 @@
 
 /// The program of a recording.
 public struct LaunchedProgram: Equatable, Sendable, Codable {
-    /// How the kernel starts it.
+    /// The way in which the kernel starts a program.
     public enum Kind: String, Sendable, Codable {
         /// An ELF file with an interpreter, which is the dynamic linker.
         case dynamic
@@ -12,21 +12,21 @@ public struct LaunchedProgram: Equatable, Sendable, Codable {
         case unknown
     }
 
-    /// The command as it was given.
+    /// The command, as specified by the user.
     public var command: [String]
     /// The files that the process executed, in order; the last one is the program itself.
     ///
     /// A script or a wrapper has several.
     public var executables: [String]
-    /// How the kernel starts the program itself.
+    /// The way in which the kernel starts the program itself.
     public var kind: Kind
     /// The dynamic linker's path.
     public var interpreter: String?
-    /// The name of the C library: "glibc", "musl"; nil if unknown or none.
+    /// The name of the C library: "glibc", "musl"; nil if unknown or without one.
     public var runtime: String?
     /// The build ID of the main program in hexadecimal digits.
     public var buildID: String?
-    /// The process that was launched.
+    /// The ID of the launched process.
     public var processID: Int32
 
     /// Creates the description of a program.
@@ -52,7 +52,7 @@ public struct RecordingHost: Equatable, Sendable, Codable {
     ///
     /// The bits of a thread's state depend on it.
     public var kernel: String
-    /// The CPUs that were online.
+    /// The number of online CPUs.
     public var processors: Int
 
     /// Creates the description of a machine.

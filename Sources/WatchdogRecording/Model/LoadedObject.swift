@@ -2,18 +2,18 @@
 
 /// A file that the dynamic linker, or the program, mapped with code.
 public struct LoadedObject: Equatable, Sendable {
-    /// The path by which the kernel knows the file.
+    /// The path of the file, from the kernel.
     public var path: String
-    /// When its first segment was mapped.
+    /// The time at which its first segment was mapped.
     public var mapped: Duration
-    /// How long the dynamic linker mapped it; nil if unknown.
+    /// The dynamic linker's time for mapping it; nil if unknown.
     public var mapping: Duration?
-    /// How long the dynamic linker relocated it; nil if unknown.
+    /// The dynamic linker's time for relocating it; nil if unknown.
     public var relocation: Duration?
     /// The size of its mappings in bytes.
     public var size: Int
-    /// Whether a sample of the main thread has a frame in it; nil without samples, and for the program's own files without
-    /// one.
+    /// Whether a sample of the main thread has a frame in it; nil without samples, and for the program's own files
+    /// without a frame.
     public var isUsed: Bool?
     /// Whether the program loaded it itself, after `main` had begun.
     public var isLate: Bool

@@ -1,31 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How much a recording can see.
+/// The level of detail of a recording.
 ///
-/// Each rung sees less than the one before it, and needs fewer rights.
+/// Each rung records less than the previous one, and needs fewer rights.
 public enum Rung: String, Sendable, Codable, CaseIterable, Comparable {
     /// The scheduler's events of all CPUs, and breakpoints: every lane with its wakers.
     case a = "A"
-    /// The program's own events, and breakpoints: phases, objects, and lanes without wakers.
+    /// Per-task events of the program, and breakpoints: phases, objects, and lanes without wakers.
     case b = "B"
     /// Breakpoints by ptrace(2): phases only.
     case c = "C"
-    /// Clocks and what the program reports itself.
+    /// Clocks and the program's own reports.
     case d = "D"
 
-    /// Whether the left rung sees more.
+    /// Whether the left rung records more.
     public static func < (left: Rung, right: Rung) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// Whether a rung of the ladder was reached.
+/// An attempt to use a rung of the ladder.
 public struct RungAttempt: Equatable, Sendable, Codable {
-    /// What was tried.
+    /// The rung.
     public var rung: Rung
-    /// Whether the recording was made on this rung.
+    /// Whether the recording used this rung.
     public var used: Bool
-    /// Why the rung was not used, as a clause: "perf_event_open: permission denied (perf_event_paranoid is 2)".
+    /// The reason why the rung was not used, as a clause: "perf_event_open: permission denied (perf_event_paranoid is
+    /// 2)".
     public var reason: String?
-    /// What would make it available, as a clause: "run as root".
+    /// The remedy, as a clause: "run as root".
     public var remedy: String?
 
     /// Creates an attempt.

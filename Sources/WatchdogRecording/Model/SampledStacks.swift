@@ -2,11 +2,11 @@
 
 import WatchdogBase
 
-/// The stacks that were sampled on the main thread, as addresses in files.
+/// The sampled stacks of the main thread, as addresses in files.
 public struct SampledStacks: Sendable {
     /// A file whose code was sampled.
     public struct Image: Hashable, Sendable {
-        /// The path by which the kernel knows the file, or what it calls the mapping, such as `[vdso]`.
+        /// The path of the file or the name of the mapping, such as `[vdso]`, from the kernel.
         public var path: String
         /// The file's inode number; 0 if no file can name the functions.
         public var inode: UInt64
@@ -24,7 +24,7 @@ public struct SampledStacks: Sendable {
         public var image: Int
         /// The address minus the load address of its file.
         public var offset: UInt64
-        /// Whether the CPU was there; all other addresses are those to which calls return.
+        /// Whether this is the program counter; all other addresses are return addresses.
         public var isInnermost: Bool
 
         /// Creates a place.
@@ -35,20 +35,20 @@ public struct SampledStacks: Sendable {
         }
     }
 
-    /// The longest name of a function that is kept, in characters.
+    /// The maximum length of a function's name, in characters.
     static let nameLimit = 255
-    /// The deepest tree; inlined calls are deeper than the stack.
+    /// The maximum depth of the tree; inlined calls are deeper than the stack.
     private static let depthLimit = 128
-    /// About how large the tree may become in a file, in bytes.
+    /// The approximate maximum size of the tree in a file, in bytes.
     private static let room = 16 << 20
 
     /// The time between two samples.
     public internal(set) var interval: Duration
     /// The files.
     public internal(set) var images: [Image] = []
-    /// All addresses, each once.
+    /// The distinct addresses.
     public internal(set) var places: [Place] = []
-    /// The different stacks, each as the indices of its places, outermost first, and how often each was seen.
+    /// The distinct stacks, each as the indices of its places, outermost first, with their numbers of samples.
     var counts: [(stack: [Int], count: Int)] = []
 
     init(interval: Duration) { self.interval = interval }
@@ -83,8 +83,9 @@ public struct SampledStacks: Sendable {
 
     /// The samples as a tree of calls.
     ///
-    /// - Parameter names: the functions at places, by the index of the place, outermost first: more than one if calls are
-    ///   inlined there, none if the function only forwards to another one. Places without names stand for their files.
+    /// - Parameter names: the functions at places, by the index of the place, outermost first: more than one if calls
+    ///   are inlined there, none if the function only forwards to another one. A place without a name is shown as its
+    ///   file.
     public func calls(named names: [Int: [String]] = [:]) -> SampledCalls {
         let names = names.mapValues { $0.map { $0.singleLine(limit: Self.nameLimit) } }
         let root = Node()
@@ -95,7 +96,7 @@ public struct SampledStacks: Sendable {
             for function in functions(on: stack, names).prefix(Self.depthLimit) {
                 var next = node.callees[function]
                 if next == nil {
-                    // JSON may write a byte as six.
+                    // JSON may encode one byte as six.
                     room -= 100 + 6 * ((function.name?.utf8.count ?? 0) + function.path.utf8.count)
                     guard room >= 0 else { break }
                     next = Node()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What one thread did during the launch.
+/// The activity of one thread during the launch.
 public struct ThreadLane: Equatable, Sendable {
     /// The thread's id.
     public var threadID: Int32
@@ -8,17 +8,17 @@ public struct ThreadLane: Equatable, Sendable {
     public var processID: Int32
     /// Its last name.
     public var name: String
-    /// How it is scheduled; nil if it ended before that could be read.
+    /// The scheduling policy and priority; nil if it ended before that could be read.
     public var scheduling: ThreadScheduling?
-    /// When it was created, counted from the request.
+    /// The time of its creation, relative to the request.
     public var begin: Duration
-    /// When it exited; nil if it lived on at the end of the recording.
+    /// The time of its exit; nil if it still ran at the end of the recording.
     public var end: Duration?
     /// In order of time, without gaps from `begin` to the end.
     public var spans: [LaneSpan]
-    /// What the kernel itself counted (schedstat), against which the spans can be checked; nil if unknown.
+    /// The kernel's own account (schedstat), for checking the spans; nil if unknown.
     ///
-    /// On rung A without the thread's exit, which is not part of its lane.
+    /// On rung A, it excludes the thread's exit, which is not part of its lane.
     public var accounting: ThreadTime?
 
     /// Creates a lane.
@@ -37,7 +37,7 @@ public struct ThreadLane: Equatable, Sendable {
     }
 }
 
-/// How the kernel schedules a thread: sched(7).
+/// The kernel's scheduling parameters of a thread: sched(7).
 public struct ThreadScheduling: Equatable, Sendable, Codable {
     /// "SCHED_OTHER", "SCHED_RR".
     public var policy: String
@@ -62,24 +62,24 @@ public struct LaneSpan: Equatable, Sendable {
     /// The states of Apple's thread-state trace.
     public enum State: String, Sendable, Codable, CaseIterable {
         case running
-        /// It could run on, but another thread took its CPU.
+        /// It is runnable, but another thread took its CPU.
         case preempted
         /// It was woken and waits for a CPU.
         case runnable
         case blocked
-        /// Blocked, or waiting for a CPU: the rung does not tell when it was woken.
+        /// Blocked, or waiting for a CPU: the rung does not show when it was woken.
         case blockedOrRunnable
     }
 
     /// The thread's state.
     public var state: State
-    /// When it begins, counted from the request.
+    /// The start, relative to the request.
     public var begin: Duration
-    /// When it ends, counted from the request.
+    /// The end, relative to the request.
     public var end: Duration
-    /// What it is blocked in: a system call's name, followed by `, uninterruptible` where that is known.
+    /// The name of the system call in which it is blocked, followed by `, uninterruptible` if that is known.
     public var detail: String?
-    /// Who ended the blocking.
+    /// The waker that ended the block.
     public var waker: Waker?
     /// The CPU on which it ran.
     public var processor: Int?
@@ -87,10 +87,9 @@ public struct LaneSpan: Equatable, Sendable {
     /// The ``detail`` of a stop by the recorder.
     public static let recorderStop = "stopped by the recorder"
 
-    /// How long it is.
+    /// The duration.
     public var wall: Duration { end - begin }
-    /// Whether the recorder, not the program, is the cause: it holds the program until the request, and stops it in its
-    /// execve(2).
+    /// Whether the recorder caused the block: it holds the program until the request, and stops it in its execve(2).
     public var isRecorderStop: Bool { detail == Self.recorderStop }
 
     /// Creates a span.
@@ -106,9 +105,9 @@ public struct LaneSpan: Equatable, Sendable {
     }
 }
 
-/// Who woke a thread.
+/// The waker of a thread.
 public enum Waker: Equatable, Sendable {
-    /// A thread, with its name; its nice value where known, and whether it belongs to the program.
+    /// A thread, with its name; its nice value if known, and whether it belongs to the program.
     case thread(id: Int32, name: String, nice: Int?, isOwn: Bool)
     /// A timer, a device or a packet.
     case interrupt

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Bytes from which nothing beyond their end can be read.
+/// Bytes with bounds-checked reads.
 struct ByteWindow {
     private let bytes: [UInt8]
     private let range: Range<Int>

@@ -22,7 +22,7 @@ struct PerfRecord {
     struct ObjectMapping {
         var address: UInt64
         var length: UInt64
-        /// Where in the file it begins, in bytes.
+        /// The offset in the file, in bytes.
         var offset: UInt64
         /// 0 without a file.
         var inode: UInt64
@@ -51,7 +51,7 @@ struct PerfRecord {
     var body: Body
 }
 
-/// Reads the records of a recording, whose order is that of the rings.
+/// Reads the records of a recording, in the order of the rings.
 struct PerfRecordReader: Sequence, IteratorProtocol {
     /// linux/perf_event.h, enum perf_event_type.
     private enum Kind {
@@ -154,7 +154,7 @@ struct PerfRecordReader: Sequence, IteratorProtocol {
 
     private func stack(_ rest: ByteWindow) -> [UInt64] {
         let count = Swift.min(Int(clamping: rest.integer(at: 0, as: UInt64.self) ?? 0), 128)
-        // PERF_CONTEXT_USER and the like are the topmost addresses.
+        // Skip markers such as PERF_CONTEXT_USER, which are the highest addresses.
         return (0..<count).compactMap { rest.integer(at: 8 + $0 * 8, as: UInt64.self) }.filter { $0 < 1 << 63 }
     }
 

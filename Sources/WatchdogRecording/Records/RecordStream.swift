@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A place in a program's start-up at which it is noticed.
+/// A place in a program's startup at which a breakpoint can be set.
 public enum LaunchBoundary: String, Hashable, Sendable, CaseIterable {
     /// The dynamic linker's first instruction.
     case linker
-    /// `_dl_debug_state` of the dynamic linker: before it maps libraries, and when all are relocated.
+    /// `_dl_debug_state` of the dynamic linker: called before it maps libraries, and again when all are relocated.
     ///
     /// musl calls it once, when all are relocated.
     case debugState
@@ -14,7 +14,7 @@ public enum LaunchBoundary: String, Hashable, Sendable, CaseIterable {
     case main
 }
 
-/// What an event records; a record names its event by an id.
+/// The content of an event's records; each record has the ID of its event.
 public enum RecordStream: Hashable, Sendable {
     /// Mappings, names, forks, exits and switches of the program.
     case task

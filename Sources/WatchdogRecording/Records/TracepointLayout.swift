@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Where the fields of a tracepoint's records are, from its `format` file in tracefs: they move from kernel to kernel.
+/// The offsets of the fields in a tracepoint's records, from its `format` file in tracefs: they differ between kernels.
 public struct TracepointLayout: Hashable, Sendable {
     struct Field: Hashable, Sendable {
         let offset: Int
         let size: Int
     }
 
-    /// The number by which perf_event_open(2) knows the tracepoint.
+    /// The tracepoint's ID for perf_event_open(2).
     public let id: UInt64
     private let fields: [String: Field]
 
-    /// Parses a `format` file; nil if it has no id or no fields, or a field that no record could hold.
+    /// Parses a `format` file; nil if it has no id or no fields, or a field beyond any record's size.
     public init?(format: String) {
         var id: UInt64?
         var fields: [String: Field] = [:]

@@ -2,17 +2,17 @@
 
 public import WatchdogBase
 
-/// What the kernel recorded of a program's start, folded record by record into a value of fixed size.
+/// The kernel's records of a program's startup, reduced to a value of fixed size.
 ///
-/// It follows one thread, the process's first, from the execution of the program, and forgets an earlier program when the
-/// process executes another one. Its breakpoints are set while the program already runs, so a boundary may be missed: it
-/// is then unknown, and the phase after it begins earlier.
+/// It follows one thread, the process's first, from the execution of the program, and resets when the process executes
+/// another program. Its breakpoints are set while the program already runs, so a boundary may be missed: its time is
+/// then unknown, and the next phase starts earlier.
 public struct StartupLog: Hashable, Sendable {
     /// A boundary that the program passed.
     public struct Moment: Hashable, Sendable {
-        /// When.
+        /// The time.
         public let time: Instant
-        /// How the thread had spent its time since the program was executed.
+        /// The thread's use of the time since the execution of the program.
         public let account: ThreadTime
 
         /// Creates a moment.
@@ -24,13 +24,13 @@ public struct StartupLog: Hashable, Sendable {
 
     private enum State: Hashable { case running, preempted, blocked, gone }
 
-    /// What is remembered of one executed program.
+    /// The state of one executed program.
     private struct Program: Hashable {
         var mapped: Moment?
         var relocated: Moment?
         var entered: Moment?
         var main: Moment?
-        /// Whether libraries were mapped after the relocation: what follows belongs to dlopen(3).
+        /// Whether libraries were mapped after the relocation: later mappings are from dlopen(3).
         var isLoaded = false
         /// The stable hashes of the files that have a writable mapping.
         var writable: Set<UInt64> = []
@@ -38,11 +38,11 @@ public struct StartupLog: Hashable, Sendable {
 
     /// Breakpoints that were set in a running program.
     public struct Watch: Hashable, Sendable {
-        /// The boundaries at which the program will be noticed.
+        /// The boundaries with breakpoints.
         public let boundaries: Set<LaunchBoundary>
-        /// When the program was examined to find them: breakpoints belong to the program that ran then.
+        /// The time at which the program was examined for them: the breakpoints apply to the program of that time.
         public let examined: Instant
-        /// When they were set: a boundary that the program passed earlier is not noticed.
+        /// The time at which they were set: a boundary that the program passed earlier is missed.
         public let set: Instant
 
         /// Creates a watch.
@@ -53,7 +53,7 @@ public struct StartupLog: Hashable, Sendable {
         }
     }
 
-    /// A process maps few files before its entry; more are a sign of a hostile one.
+    /// The maximum number of files: a process maps few before its entry, unless it is hostile.
     private static let fileLimit = 4_096
 
     private let process: Int32
@@ -64,16 +64,16 @@ public struct StartupLog: Hashable, Sendable {
     private var since = Instant(nanoseconds: 0)
     private var account = ThreadTime()
     private var watch: Watch?
-    /// How many records the kernel dropped: times may then be wrong.
+    /// The number of records that the kernel dropped: times may then be wrong.
     public private(set) var lost = 0
 
-    /// Begins the log of a process that has executed nothing yet.
+    /// Creates the log of a process before its execve(2).
     public init(process: Int32) { self.process = process }
 
     /// Whether every boundary has been passed, so that no breakpoint is needed anymore.
     public var hasReachedMain: Bool { program.main != nil }
 
-    /// Notes that breakpoints have been set; before the records that they may have left.
+    /// Records that breakpoints have been set; call it before taking their records.
     public mutating func note(_ watch: Watch) {
         guard executed.map({ watch.examined >= $0 }) ?? true else { return }
         self.watch = watch
@@ -83,10 +83,10 @@ public struct StartupLog: Hashable, Sendable {
 
     // MARK: - Records
 
-    /// Takes the next records, in the order in which the kernel wrote them.
+    /// Processes the next records, in the order in which the kernel wrote them.
     ///
     /// - Parameters:
-    ///   - records: whole records of events that ``WatchdogRecording`` understands.
+    ///   - records: complete records of events that ``WatchdogRecording`` supports.
     ///   - boundaries: the boundaries by the ids of their breakpoints.
     public mutating func take(_ records: [UInt8], boundaries: [UInt64: LaunchBoundary] = [:]) {
         let streams = boundaries.mapValues { RecordStream.boundary($0, program: 0) }
@@ -144,23 +144,23 @@ public struct StartupLog: Hashable, Sendable {
         } else if mapping.isWritable {
             if program.writable.count < Self.fileLimit { program.writable.insert(file) }
         } else if mapping.isReadOnly, program.writable.contains(file) {
-            // A RELRO segment becomes read-only once its object is relocated.
+            // A RELRO segment becomes read-only after its object was relocated.
             program.relocated = Moment(time: time, account: account)
         }
     }
 
     // MARK: - What it means
 
-    /// How the thread had spent its time since the execution, up to a time that is not before the last record.
+    /// The thread's use of the time since the execution, up to a time that is not before the last record.
     public func account(at time: Instant) -> ThreadTime {
         var copy = self
         copy.advance(to: time)
         return copy.account
     }
 
-    /// The phases that have ended, in order, each with its end.
+    /// The completed phases, in order, with their ends.
     ///
-    /// One without an end of its own is left out, and its time belongs to the next.
+    /// A phase without a known end is omitted, and its time is part of the next one.
     public var ended: [(phase: LaunchPhaseName, end: Moment)] {
         let ends: [(LaunchPhaseName, Moment?)] = [
             (.mapping, program.mapped), (.relocation, program.relocated), (.libraryConstructors, program.entered),
@@ -169,7 +169,7 @@ public struct StartupLog: Hashable, Sendable {
         return ends.compactMap { phase, end in end.map { (phase, $0) } }
     }
 
-    /// The phase in which the program was last seen; nil if it is past them, or if that is unknown.
+    /// The current phase; nil if the program has passed all of them, or if unknown.
     public var open: LaunchPhaseName? {
         if program.main != nil { return nil }
         guard let watch, isWatched(.entry) else { return nil }
