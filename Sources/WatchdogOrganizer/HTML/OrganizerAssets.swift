@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the organizer's page adds to the style of every page.
+/// The styles of the organizer's page, in addition to those of every page.
 ///
 /// A color has one meaning: green is the latest version, gray all others, red a mark.
 enum OrganizerAssets {

@@ -3,22 +3,22 @@
 import WatchdogBase
 import WatchdogRendering
 
-/// Charts as SVG that is as wide as its place: positions are shares of the width.
+/// Charts as SVG that scales to its container: positions are fractions of the width.
 enum OrganizerDrawing {
     /// A bar below its name and its value.
     struct Row {
         let name: String
         let value: String
-        /// Where the bar begins and ends, as shares of the chart's width.
+        /// The start and the end of the bar, as fractions of the chart's width.
         let bar: ClosedRange<Double>
-        /// Where a line crosses the bar, as a share of the width.
+        /// The position of a line across the bar, as a fraction of the width.
         var line: Double?
         let isLatest: Bool
     }
 
     private static let rowHeight = 36
     private static let columnHeight = 120
-    /// So that a name and a value fit next to each other on a phone.
+    /// The maximum length of a name, so that a name and a value fit on a line of a phone.
     private static let nameLength = 16
 
     // MARK: - Bars
@@ -87,7 +87,7 @@ enum OrganizerDrawing {
 
     // MARK: - One signature
 
-    /// A bar of a signature's incidents, as long as its share of the most frequent one's.
+    /// A bar of a signature's incidents, whose length is relative to the most frequent signature.
     static func split(earlier: Int, latest: Int, of largest: Int) -> Markup {
         var svg = Markup()
         svg.raw("<svg class=\"chart\" width=\"100%\" height=\"8\" aria-hidden=\"true\">")
@@ -128,7 +128,7 @@ enum OrganizerDrawing {
         svg.raw("</text>\n")
     }
 
-    /// A share with four digits: `12.34%`.
+    /// A fraction as a percentage with four digits: `12.34%`.
     private static func percent(_ share: Double) -> String {
         let hundredths = Int((min(max(0, share), 1) * 10_000).rounded())
         return "\(hundredths / 100).\((hundredths % 100).padded(2))%"

@@ -5,7 +5,7 @@ import WatchdogRendering
 
 /// The page of `watchdogd organizer --html`: self-contained, without scripts; every name in it is escaped.
 public enum OrganizerPage {
-    /// The most versions that are drawn; the latest count.
+    /// The maximum number of versions to draw; the latest are used.
     private static let drawnVersions = 10
 
     /// The page of a table.
@@ -63,7 +63,7 @@ public enum OrganizerPage {
         page.begin("section", class: "app")
         page.element("h2", app.name)
         page.element("p", OrganizerWords.heading(app), class: "quiet")
-        // One column says no more than the number above it.
+        // A single column adds nothing to the number above it.
         if app.days.count > 1 {
             figure("Incidents per day", &page) { page in
                 page.append(OrganizerDrawing.columns(app.days, label: "Incidents of \(app.name) per day"))
@@ -91,7 +91,7 @@ public enum OrganizerPage {
     }
 
     private static func hangs(_ app: OrganizerTable.App, _ page: inout Markup) {
-        // Seconds per hour and hangs per day have no common scale.
+        // Seconds per hour and hangs per day are not comparable, so do not mix them in one chart.
         func rate(_ version: OrganizerTable.Version, isTimed: Bool) -> Double? {
             switch version.hangRate {
             case .secondsPerHour(let rate, _): isTimed ? rate : nil

@@ -2,11 +2,11 @@
 
 import WatchdogBase
 
-/// What is counted of one app.
+/// The counts of one app.
 ///
 /// Isolation: its organizer's.
 final class AppTally {
-    /// A way to end, foreground and background apart.
+    /// A kind of end, with separate counts for foreground and background.
     struct End: Hashable {
         let reason: String
         let event: String
@@ -19,7 +19,7 @@ final class AppTally {
         let host: Int
     }
 
-    /// The most ways to end that have entries of their own.
+    /// The maximum number of kinds of ends with their own entries.
     private static let endLimit = 1_000
 
     let number: Int32
@@ -34,13 +34,13 @@ final class AppTally {
     private(set) var isLimited = false
     private(set) var incidents = 0
 
-    /// What histories tell, by version.
+    /// The launches from histories, by version.
     var launches: [String: Launches] = [:]
-    /// Seconds of running, as histories tell.
+    /// The running time in seconds, from histories.
     private(set) var running: [RunningTime.Place: Int64] = [:]
-    /// Ends, as histories tell.
+    /// The ends from histories.
     private(set) var ends: [End: Int] = [:]
-    /// Ends, as reports tell.
+    /// The ends from reports.
     private(set) var reportedEnds: [End: Int] = [:]
 
     init(number: Int32, _ limits: Organizer.Limits) {
@@ -77,7 +77,7 @@ final class AppTally {
         return (index, signatures.count > count)
     }
 
-    /// The number of a name; beyond the limit, that of the others.
+    /// The index of a name; beyond the limit, the index of the others.
     private func number(
         of name: String, in numbers: inout [String: Int], limit: Int, create: (String) -> Void
     ) -> Int {
@@ -93,9 +93,9 @@ final class AppTally {
 
     // MARK: - Sightings
 
-    /// Notes where and when something occurred.
+    /// Records the place and the time of an incident.
     ///
-    /// - Returns: whether the place is new; nil if it is beyond the limit, and counts in no comparison.
+    /// - Returns: whether the place is new; nil if it is beyond the limit, and therefore not compared.
     func see(version: Int, host: Int, hour: Int64, mayCreate: Bool) -> Bool? {
         let place = Place(version: version, host: host)
         if sightings[place]?.add(hour: hour) != nil { return false }
@@ -106,14 +106,14 @@ final class AppTally {
 
     // MARK: - Histories
 
-    /// The version under which a history's entry is counted.
+    /// The version for the counts of a history's entry.
     func historyVersion(_ name: String) -> String {
         if launches[name] != nil || launches.count < limits.versions { return name }
         isLimited = true
         return Organizer.others
     }
 
-    /// Adds seconds of running; those of hosts beyond the limit count in no comparison.
+    /// Adds seconds of running; those of hosts beyond the limit are not compared.
     func add(_ seconds: Int64, of place: RunningTime.Place) {
         launches[place.version, default: Launches()].running += seconds
         if running[place] != nil || running.count < limits.hosts * 4 { running[place, default: 0] += seconds }
@@ -130,17 +130,17 @@ final class AppTally {
     }
 }
 
-/// What is counted of a version.
+/// The counts of a version.
 struct VersionTally {
     let name: String
     private(set) var incidents = 0
     private(set) var hangs = 0
     private(set) var first = Int64.max
     private(set) var last = Int64.min
-    /// Incidents by the number of the day since 1970.
+    /// The numbers of incidents by day since 1970.
     private(set) var days: [Int64: Int] = [:]
 
-    /// The most days that have entries of their own.
+    /// The maximum number of days with their own entries.
     private static let dayLimit = 4_000
 
     init(name: String) { self.name = name }
@@ -155,7 +155,7 @@ struct VersionTally {
     }
 }
 
-/// What is counted of a host.
+/// The counts of a host.
 struct HostTally {
     let name: String
     private(set) var incidents = 0
@@ -171,7 +171,7 @@ struct HostTally {
     }
 }
 
-/// What is counted of a signature.
+/// The counts of a signature.
 struct SignatureTally {
     let id: String
     let event: String
@@ -180,9 +180,9 @@ struct SignatureTally {
     private(set) var incidents = 0
     private(set) var first = Int64.max
     private(set) var last = Int64.min
-    /// The incident that occurred last.
+    /// The ID of the latest incident.
     private(set) var newest = ""
-    /// Incidents by version.
+    /// The numbers of incidents by version.
     private(set) var versions: [Int: Int] = [:]
 
     init(_ incident: OrganizerIncident) {
@@ -200,7 +200,7 @@ struct SignatureTally {
     mutating func add(_ incident: OrganizerIncident, _ count: Int, version: Int) {
         incidents = incidents.addingSaturated(count)
         first = min(first, incident.time)
-        // The greater ID decides, so that the order of the incidents does not.
+        // Of equal times, the greater ID wins, so that the result does not depend on the order of input.
         if (incident.time, incident.incident) > (last, newest) { newest = incident.incident }
         last = max(last, incident.time)
         versions[version, default: 0] += count
@@ -208,7 +208,7 @@ struct SignatureTally {
 }
 
 extension AppTally {
-    /// How long a version ran and hung on all hosts, in seconds, and its launches.
+    /// A version's running time and hang time on all hosts, in seconds, and its launches.
     struct Fleet {
         var hanging = 0.0
         var running = 0.0
@@ -221,9 +221,9 @@ extension AppTally {
         }
     }
 
-    /// What histories and Prometheus contain about a version.
+    /// A version's data from histories and Prometheus.
     struct Launches {
-        /// Nil if only histories tell.
+        /// The data from Prometheus; nil if only histories have data.
         private(set) var fleet: Fleet?
         private(set) var count = 0
         private(set) var durations = LatencyHistogram()
@@ -231,7 +231,7 @@ extension AppTally {
         private(set) var hangTime: Duration = .zero
         private(set) var first = Int64.max
         private(set) var last = Int64.min
-        /// Seconds.
+        /// The running time in seconds.
         var running: Int64 = 0
 
         mutating func add(_ duration: Duration?, at time: Int64) {
@@ -248,7 +248,7 @@ extension AppTally {
 
         mutating func add(hang: Duration, at time: Int64) {
             hangs += 1
-            // A hang cannot last longer than a year.
+            // Clamp implausible hangs to a year.
             hangTime += min(max(.zero, hang), .seconds(366 * 86_400))
             see(time)
         }

@@ -11,37 +11,37 @@ struct Episode: Hashable {
     let hour: Int32
 }
 
-/// Counts the incidents, launches, hangs and ends of many hosts, in any order, without holding them.
+/// Counts the incidents, launches, hangs and ends of many hosts, in any order, without storing them.
 ///
-/// The memory is limited, whatever is counted: names beyond the limits are counted together as ``others``.
+/// Memory is bounded for any input: names beyond the limits are counted together as ``others``.
 ///
 /// Isolation: one thread at a time.
 public final class Organizer {
-    /// How many entries the organizer keeps.
+    /// The limits of the organizer's memory.
     public struct Limits: Sendable {
-        /// The most apps.
+        /// The maximum number of apps.
         public var apps = 200
-        /// The most versions of an app.
+        /// The maximum number of versions of an app.
         public var versions = 100
-        /// The most hosts of an app.
+        /// The maximum number of hosts of an app.
         public var hosts = 2_000
-        /// The most signatures of all apps.
+        /// The maximum number of signatures of all apps.
         public var signatures = 50_000
-        /// The most pairs of a host and a version of all apps.
+        /// The maximum number of pairs of a host and a version of all apps.
         public var places = 200_000
-        /// The most incidents whose repetition is noticed.
+        /// The maximum number of incidents for the detection of repetitions.
         public var incidents = 2_000_000
 
-        /// The usual limits.
+        /// Creates the default limits.
         public init() {}
     }
 
-    /// The name of what is beyond a limit.
+    /// The collective name of everything beyond a limit.
     public static let others = "others"
     /// The name of an unknown version or host.
     public static let unknown = "unknown"
 
-    /// Nothing later is believed.
+    /// The latest accepted time.
     private let latest: Int64
     let limits: Limits
     private(set) var apps: [String: AppTally] = [:]
@@ -49,22 +49,22 @@ public final class Organizer {
     private(set) var episodes: Set<Episode> = []
     private var signatures = 0
     private var places = 0
-    /// The incidents that were counted.
+    /// The number of counted incidents.
     public private(set) var incidents = 0
-    /// The incidents that were counted already.
+    /// The number of repeated incidents, which were not counted again.
     public private(set) var repetitions = 0
     /// Whether some names are counted together.
     public internal(set) var isLimited = false
 
-    /// Creates an organizer of nothing.
+    /// Creates an empty organizer.
     ///
-    /// - Parameter now: the time; what claims to be more than a day later is rejected.
+    /// - Parameter now: the current time; data from more than a day later is rejected.
     public init(now: WallTime, limits: Limits = Limits()) {
         latest = now.seconds + 86_400
         self.limits = limits
     }
 
-    /// Counts an incident; one that was counted already is counted only as a repetition.
+    /// Counts an incident; a repeated one counts only as a repetition.
     ///
     /// - Returns: false if its time is in the future or before 1970.
     @discardableResult
@@ -100,9 +100,9 @@ public final class Organizer {
         return true
     }
 
-    /// Counts what a host's history contains about an app.
+    /// Counts the events of an app in a host's history.
     ///
-    /// An app that is running at the end counts until its last event.
+    /// For an app that is running at the end, the time until its last event counts.
     ///
     /// - Parameter events: in order of time.
     public func add(_ events: [OrganizerEvent], of name: String) {
@@ -129,7 +129,7 @@ public final class Organizer {
         for (place, seconds) in running.seconds { app.add(seconds, of: place) }
     }
 
-    /// Counts how long a version ran, hung and took to launch on all hosts, which is more than histories know.
+    /// Adds a version's running, hang and launch times on all hosts, which histories of single hosts do not cover.
     func add(_ rate: PrometheusRates.Rate) {
         let app = tally(of: rate.app)
         let version = app.historyVersion(Self.known(rate.version))
@@ -150,7 +150,8 @@ public final class Organizer {
 
     private static func known(_ name: String) -> String { name.isEmpty ? unknown : name }
 
-    /// Enough to notice repetitions by accident; whoever forges a hash hides only incidents of their own.
+    /// A non-cryptographic hash suffices for accidental repetitions; a forged collision hides only the forger's own
+    /// incidents.
     private static func hash(of text: String) -> UInt64 {
         var text = text
         var hash = FNV1a()

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One incident, as the organizer counts it; every text in it may be hostile.
+/// One incident for the organizer; all its texts are untrusted.
 public struct OrganizerIncident: Equatable, Sendable {
-    /// Where the app was.
+    /// The app's role.
     public enum Role: String, Sendable, CaseIterable {
         /// In the foreground.
         case foreground
         /// In the background.
         case background
-        /// It was not reported.
+        /// Not reported.
         case unknown
 
-        /// The role in a report's words; `unknown` for any other word.
+        /// Creates a role from a report's word; `unknown` for any other word.
         public init(word: String) { self = Role(rawValue: word.lowercased()) ?? .unknown }
     }
 
-    /// When, in seconds since 1970 in UTC.
+    /// The time, in seconds since 1970 in UTC.
     public var time: Int64
     /// The host; empty if unknown.
     public var host: String
@@ -23,19 +23,19 @@ public struct OrganizerIncident: Equatable, Sendable {
     public var app: String
     /// The app's version; empty if unknown.
     public var version: String
-    /// What the app was watched for; `hang`, `crash` and `capture` name other kinds of reports.
+    /// The watched event; `hang`, `crash` and `capture` name other kinds of reports.
     public var event: String
-    /// Where the app was.
+    /// The app's role.
     public var role: Role
     /// The verdict in a few words.
     public var cause: String
     /// The ID of the signature.
     public var signature: String
-    /// The incident's ID; empty if it has none, and then it is never taken for a repetition.
+    /// The incident's ID; empty without one, and then the incident is never treated as a repetition.
     public var incident: String
     /// The app's innermost calls.
     public var frames: [String]
-    /// How many incidents this one stands for, itself included.
+    /// The number of incidents that this one represents, including itself.
     public var count: Int
 
     /// Creates an incident.
@@ -63,20 +63,20 @@ public struct OrganizerIncident: Equatable, Sendable {
     var isTermination: Bool { event != "hang" && event != "capture" }
 }
 
-/// What a history contains about an app, as the organizer counts it.
+/// An event of an app in a history, for the organizer.
 ///
 /// Times are seconds since 1970 in UTC.
 public enum OrganizerEvent: Equatable, Sendable {
-    /// A process was launched: when, and how long until it was ready; nil if it never was.
+    /// A process was launched; the duration is the time until it was ready, nil if it never was.
     case launch(time: Int64, version: String, host: String, duration: Duration?)
-    /// A launch that failed, or a resume: it shows only that the history continues.
+    /// A failed launch or a resume, which only shows that the history continues.
     case other(time: Int64)
     /// The main loop did not answer for a while.
     case hang(time: Int64, version: String, duration: Duration)
-    /// A process ended: why, what watchdogd killed it for, and where the app was.
+    /// A process ended, with the cause, the watched event of a kill, and the app's role.
     case termination(time: Int64, version: String, reason: String, event: String?, isForeground: Bool)
 
-    /// When it happened.
+    /// The time of the event.
     public var time: Int64 {
         switch self {
         case .launch(let time, _, _, _), .other(let time), .hang(let time, _, _),

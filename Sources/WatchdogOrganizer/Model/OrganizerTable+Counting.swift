@@ -3,16 +3,16 @@
 import WatchdogBase
 
 extension OrganizerTable {
-    /// How much is listed.
+    /// The size of the lists.
     public struct Extent: Sendable {
-        /// The most apps.
+        /// The maximum number of apps.
         public var apps: Int
-        /// The most signatures of an app.
+        /// The maximum number of signatures of an app.
         public var signatures: Int
-        /// The most hosts of an app.
+        /// The maximum number of hosts of an app.
         public var hosts: Int
 
-        /// Creates an extent.
+        /// Creates an extent; the defaults fit a page.
         public init(apps: Int = 50, signatures: Int = 10, hosts: Int = 10) {
             self.apps = apps
             self.signatures = signatures
@@ -20,7 +20,7 @@ extension OrganizerTable {
         }
     }
 
-    /// Makes the table of what was counted.
+    /// Creates the table from an organizer's counts.
     public init(_ organizer: Organizer, _ extent: Extent = Extent()) {
         let named = organizer.apps.sorted {
             ($1.value.incidents, $0.key) < ($0.value.incidents, $1.key)
@@ -90,7 +90,7 @@ extension OrganizerTable.App {
         .sorted { ($1.count, $0.cause, $0.event) < ($0.count, $1.cause, $1.event) }
     }
 
-    /// The most days that are listed; the latest count.
+    /// The maximum number of days to list; the latest are used.
     private static let dayLimit: Int64 = 400
 
     private static func days(_ tally: AppTally, _ comparison: VersionComparison) -> [OrganizerTable.Day] {
@@ -134,7 +134,7 @@ extension OrganizerTable.Version {
 }
 
 extension OrganizerTable.Launches {
-    /// The launches of all hosts, if Prometheus knows any, else those of histories; nil if there were none.
+    /// Creates the statistics from Prometheus if it has launches, otherwise from histories; nil without launches.
     fileprivate init?(_ kept: AppTally.Launches) {
         let quantile: (Double) -> Duration?
         if let launches = kept.fleet?.launches, launches.count > 0 {
@@ -166,7 +166,7 @@ extension OrganizerTable.Signature {
         firstVersion = comparison.ordered.first { version in
             tally.versionNumbers[version].map { signature.versions[$0] != nil } ?? false
         }
-        // Where the version is unknown, it may have been an earlier one.
+        // An incident without a version may be from an earlier one.
         isNew =
             comparison.latest != nil && firstVersion == comparison.latest && signature.versions.count == 1
             && id != Organizer.others

@@ -1,67 +1,67 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the organizer shows.
+/// The data that the organizer shows.
 ///
 /// Times are seconds since 1970 in UTC.
 public struct OrganizerTable: Equatable, Sendable {
-    /// How often the main loop did not answer.
+    /// The rate of hangs of the main loop.
     public enum HangRate: Equatable, Sendable {
-        /// Seconds of hangs for each hour that the app ran, and these hours.
+        /// Seconds of hangs per hour of running time, and the running time in hours.
         case secondsPerHour(Double, hours: Double)
-        /// Hangs for each day from the version's first incident to its last, and these days.
+        /// Hangs per day from the version's first incident to its last, and the number of days.
         case hangsPerDay(Double, days: Double)
     }
 
-    /// The launches of a version: what histories tell is accurate to 1/16, what Prometheus tells to its buckets.
+    /// The launches of a version: data from histories is accurate to 1/16, data from Prometheus to its buckets.
     public struct Launches: Equatable, Sendable {
-        /// How many there were.
+        /// The number of launches.
         public let count: Int
-        /// How many never became ready; nil if that is not known.
+        /// The number of launches that never became ready; nil if unknown.
         public let failures: Int?
-        /// The time that a quarter did not exceed; nil if none became ready.
+        /// The first quartile; nil if none became ready.
         public let p25: Duration?
-        /// The time that half did not exceed.
+        /// The median.
         public let p50: Duration?
-        /// The time that three quarters did not exceed.
+        /// The third quartile.
         public let p75: Duration?
-        /// The time that nine of ten did not exceed.
+        /// The 90th percentile.
         public let p90: Duration?
     }
 
     /// A version of an app.
     public struct Version: Equatable, Sendable {
-        /// Its name.
+        /// The name of the version.
         public let name: String
         /// Whether it is the latest.
         public let isLatest: Bool
-        /// Its first incident, launch, hang or end.
+        /// The time of its first incident, launch, hang or end.
         public let first: Int64
-        /// Its last one.
+        /// The time of its last one.
         public let last: Int64
-        /// Its incidents.
+        /// The number of its incidents.
         public let incidents: Int
-        /// The hosts on which it had incidents.
+        /// The number of hosts on which it had incidents.
         public let hosts: Int
-        /// Its hangs; nil if nothing is known.
+        /// Its hangs; nil if unknown.
         public let hangRate: HangRate?
-        /// Its launches; nil if nothing is known.
+        /// Its launches; nil if unknown.
         public let launches: Launches?
     }
 
     /// Ends of processes with one cause.
     public struct Termination: Equatable, Sendable {
-        /// The cause: a class of the history, or what reports say: `watchdog` or `crash`.
+        /// The cause: a class of the history, or `watchdog` or `crash` from reports.
         public let cause: String
-        /// What watchdogd killed it for; empty if it did not.
+        /// The watched event of a kill by watchdogd; empty for other ends.
         public let event: String
-        /// In the foreground.
+        /// The number of ends in the foreground.
         public let foreground: Int
-        /// In the background.
+        /// The number of ends in the background.
         public let background: Int
-        /// The place is unknown.
+        /// The number of ends with an unknown role.
         public let unknown: Int
 
-        /// All of them.
+        /// The total.
         public var count: Int { foreground + background + unknown }
     }
 
@@ -69,7 +69,7 @@ public struct OrganizerTable: Equatable, Sendable {
     public struct Increase: Equatable, Sendable {
         /// The later rate divided by the earlier one.
         public let ratio: Double
-        /// The probability of it if nothing had changed.
+        /// The probability of such a ratio by chance.
         public let p: Double
     }
 
@@ -77,42 +77,42 @@ public struct OrganizerTable: Equatable, Sendable {
     public struct Signature: Equatable, Sendable {
         /// The signature's ID.
         public let id: String
-        /// What the app was watched for.
+        /// The watched event.
         public let event: String
         /// The verdict in a few words.
         public let cause: String
         /// The app's innermost calls.
         public let frames: [String]
-        /// How many there were.
+        /// The number of incidents.
         public let incidents: Int
-        /// How many there were in the latest version.
+        /// The number of incidents in the latest version.
         public let incidentsInLatest: Int
-        /// The first one.
+        /// The time of the first one.
         public let first: Int64
-        /// The last one.
+        /// The time of the last one.
         public let last: Int64
-        /// The last one's ID.
+        /// The ID of the last one.
         public let newest: String
-        /// The earliest version in which it occurred; nil if no version is known.
+        /// The earliest version in which it occurred; nil if unknown.
         public let firstVersion: String?
         /// Whether the latest version is the first in which it occurred.
         public let isNew: Bool
-        /// How much more often it occurs in the latest version; nil if that is not proven.
+        /// The increase of its rate in the latest version; nil if not significant.
         public let increase: Increase?
     }
 
-    /// A host, for one app.
+    /// The counts of one app on a host.
     public struct Host: Equatable, Sendable {
-        /// Its name.
+        /// The name of the host.
         public let name: String
-        /// Its incidents.
+        /// The number of incidents.
         public let incidents: Int
-        /// Those that were hangs.
+        /// The number of incidents that were hangs.
         public let hangs: Int
-        /// Incidents by version, in the order of the versions.
+        /// The numbers of incidents by version, in the order of the versions.
         public let versions: [(name: String, incidents: Int)]
 
-        /// Compares all members.
+        /// Whether all members are equal; tuples have no synthesized `==`.
         public static func == (left: Host, right: Host) -> Bool {
             left.name == right.name && left.incidents == right.incidents && left.hangs == right.hangs
                 && left.versions.elementsEqual(right.versions) { $0.name == $1.name && $0.incidents == $1.incidents }
@@ -123,15 +123,15 @@ public struct OrganizerTable: Equatable, Sendable {
     public struct Day: Equatable, Sendable {
         /// The number of the day since 1970.
         public let day: Int64
-        /// Incidents of earlier and unknown versions.
+        /// The number of incidents of earlier and unknown versions.
         public let before: Int
-        /// Incidents of the latest version.
+        /// The number of incidents of the latest version.
         public let latest: Int
     }
 
-    /// How long a version could have had incidents.
+    /// The kind of exposure, the time in which a version could have had incidents.
     public enum Exposure: String, Sendable {
-        /// How long it ran, as histories tell.
+        /// Its running time, from histories.
         case running
         /// The hours between its first and its last incident on each host.
         case sightings
@@ -139,50 +139,50 @@ public struct OrganizerTable: Equatable, Sendable {
 
     /// An app.
     public struct App: Equatable, Sendable {
-        /// Its name.
+        /// The name of the app.
         public let name: String
-        /// Its incidents.
+        /// The number of its incidents.
         public let incidents: Int
-        /// How many hosts had incidents.
+        /// The number of hosts with incidents.
         public let hostCount: Int
         /// Its versions, the earliest first.
         public let versions: [Version]
-        /// How its processes ended, the most frequent first.
+        /// The ends of its processes, the most frequent first.
         public let terminations: [Termination]
-        /// Whether ``terminations`` are what histories tell; otherwise they are what reports tell.
+        /// Whether ``terminations`` are from histories; otherwise, they are from reports.
         public let hasHistory: Bool
         /// Its signatures: those with marks first, then the most frequent.
         public let signatures: [Signature]
-        /// The signatures that are not listed.
+        /// The number of signatures that are not listed.
         public let otherSignatures: Int
         /// Its hosts, the one with the most incidents first.
         public let hosts: [Host]
-        /// The hosts that are not listed.
+        /// The number of hosts that are not listed.
         public let otherHosts: Int
         /// Days in order, from the first incident to the last; none without incidents.
         public let days: [Day]
-        /// What rates are compared by; nil if they cannot be compared.
+        /// The exposure for comparing rates; nil if they cannot be compared.
         public let exposure: Exposure?
 
         /// The latest version, if its name is known and there are earlier ones.
         public var latest: Version? { versions.first(where: \.isLatest) }
     }
 
-    /// The probability that any signature is marked as more frequent although nothing has changed.
+    /// The probability of at least one false mark of a more frequent signature.
     public static let falseAlarms = 0.01
-    /// The smallest change that is marked: half as many again.
+    /// The minimum ratio for a mark: an increase by half.
     public static let smallestRatio = 1.5
 
-    /// All incidents.
+    /// The number of all incidents.
     public let incidents: Int
-    /// Incidents that were in several sources and were counted once.
+    /// The number of repetitions: incidents from several sources, which were counted once.
     public let repetitions: Int
     /// Whether some names are counted together.
     public let isLimited: Bool
-    /// How many signatures were tested.
+    /// The number of tested signatures.
     public let tests: Int
     /// The apps, the one with the most incidents first.
     public let apps: [App]
-    /// How many apps are not listed.
+    /// The number of apps that are not listed.
     public let otherApps: Int
 }

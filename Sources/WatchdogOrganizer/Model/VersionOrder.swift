@@ -6,7 +6,7 @@ enum VersionOrder {
         case text(String)
         case number(String)
 
-        /// Digits without leading zeros: the longer one is larger, whatever its size.
+        /// Digits without leading zeros: the longer one is larger, without a limit on the size.
         static func < (left: Part, right: Part) -> Bool {
             switch (left, right) {
             case (.number(let left), .number(let right)):
@@ -18,7 +18,8 @@ enum VersionOrder {
         }
     }
 
-    /// Orders versions: by their numbers if each begins with a number and contains a dot, else by when they were first seen.
+    /// Orders versions: by their numbers if each begins with a number and contains a dot, otherwise by the time of
+    /// their first occurrence.
     static func sorted(_ versions: [(name: String, first: Int64)]) -> [String] {
         let areNumbers = versions.allSatisfy { version in
             let digits = version.name.drop { $0 == "v" }

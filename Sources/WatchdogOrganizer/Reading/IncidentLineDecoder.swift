@@ -2,7 +2,7 @@
 
 import WatchdogBase
 
-/// Reads the lines of `report export --format ndjson`; members that it does not know are skipped.
+/// Reads the lines of `report export --format ndjson`; unknown members are skipped.
 struct IncidentLineDecoder {
     private static let frames = 3
 
@@ -10,7 +10,7 @@ struct IncidentLineDecoder {
         case time, host, app, version, event, role, cause, verdict, signature, incident, repeats, frames, other
     }
 
-    /// The beginnings of days that occurred, in seconds since 1970.
+    /// A cache of the beginnings of days, in seconds since 1970.
     private var days: [Int: Int64] = [:]
 
     mutating func incident(_ bytes: Span<UInt8>) throws(LineFault) -> OrganizerIncident {
@@ -85,7 +85,7 @@ struct IncidentLineDecoder {
 
     // MARK: - Times
 
-    /// `2026-11-23T09:14:22.12Z`, cut off to the second.
+    /// `2026-11-23T09:14:22.12Z`, truncated to seconds.
     private mutating func seconds(of range: Range<Int>, _ bytes: Span<UInt8>) throws(LineFault) -> Int64 {
         func number(_ offset: Int, _ count: Int) -> Int? {
             var value = 0

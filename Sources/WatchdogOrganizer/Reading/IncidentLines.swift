@@ -4,7 +4,7 @@
 ///
 /// Isolation: one thread at a time.
 public struct IncidentLines: ~Copyable {
-    /// The longest line, in bytes.
+    /// The maximum length of a line, in bytes.
     static let lineBytes = 64 << 10
 
     private var decoder = IncidentLineDecoder()
@@ -14,15 +14,15 @@ public struct IncidentLines: ~Copyable {
 
     /// The number of lines that are not incidents.
     public private(set) var faults = 0
-    /// The first line that is not an incident, and why: `line 17: it is cut off`.
+    /// The first line that is not an incident, with the reason: `line 17: it is cut off`.
     public private(set) var firstFault: String?
 
-    /// Begins with the first line.
+    /// Creates a reader at the first line.
     public init() {}
 
     /// Reads a piece.
     ///
-    /// - Parameter body: gets each incident; false rejects it for its time.
+    /// - Parameter body: called with each incident; returns false to reject its time.
     public mutating func read(_ bytes: Span<UInt8>, _ body: (OrganizerIncident) -> Bool) {
         var start = 0
         while start < bytes.count {
@@ -42,7 +42,7 @@ public struct IncidentLines: ~Copyable {
         }
     }
 
-    /// Reads the last line, which may have no end.
+    /// Reads the last line, which may lack a newline.
     public mutating func finish(_ body: (OrganizerIncident) -> Bool) {
         if !line.isEmpty || isTooLong { finishCarried(body) }
     }

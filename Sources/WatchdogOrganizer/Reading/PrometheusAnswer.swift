@@ -3,11 +3,11 @@
 import FoundationEssentials
 import WatchdogBase
 
-/// What Prometheus answers to a query whose result is an instant vector.
+/// The response of Prometheus to a query whose result is an instant vector.
 ///
 /// https://prometheus.io/docs/prometheus/latest/querying/api/
 public enum PrometheusAnswer {
-    /// Why an answer is of no use, worded to follow the server's address.
+    /// The reason why a response is unusable, worded to follow the server's address.
     public struct Failure: Error, Hashable, Sendable {
         /// "rejects the query: …".
         public let reason: String
@@ -53,7 +53,7 @@ public enum PrometheusAnswer {
     ///
     /// - Parameters:
     ///   - status: the HTTP status.
-    ///   - body: what the server sent, which may be anything.
+    ///   - body: the body, which is untrusted.
     /// - Returns: the samples with finite values.
     static func samples(status: Int, body: [UInt8]) throws(Failure) -> [Sample] {
         let answer = try? JSONDecoder().decode(Envelope.self, from: Data(body))

@@ -2,20 +2,19 @@
 
 public import WatchdogBase
 
-/// How long each version of each app ran, hung and took to launch on all hosts, as the recording rules in Prometheus
-/// tell.
+/// Reads the running, hang and launch times of each app's versions on all hosts from the recording rules in Prometheus.
 ///
-/// Pure: whoever asks the server passes the question on, and the answer back.
+/// Pure: the caller sends the requests to the server.
 public struct PrometheusRates {
-    /// What one version of an app did, on all hosts together.
+    /// The data of one version of an app on all hosts.
     struct Rate: Equatable {
         let app: String
         let version: String
-        /// In seconds.
+        /// The hang time in seconds.
         let hanging: Double
         let running: Double
         let launches: LaunchBuckets
-        /// When it ran for the first time; seconds since 1970.
+        /// The time of its first run, in seconds since 1970.
         let first: Int64
     }
 
@@ -24,22 +23,23 @@ public struct PrometheusRates {
     private static let running = "app_version_instance:watchdogd_running_seconds:rate1h"
     private static let launches = "app_version_instance:watchdogd_launch_duration_seconds_bucket:rate1h"
     static let rules = [hangs, running, launches]
-    /// More points would cost the server time and tell nothing: the rules look back an hour.
+    /// The maximum number of points: more would load the server without a benefit, because the rules use windows of an
+    /// hour.
     private static let points: Int64 = 720
-    /// How often Prometheus usually evaluates rules.
+    /// The usual evaluation interval of Prometheus, in seconds.
     private static let shortestStep: Int64 = 15
-    /// Without `--since`.
+    /// The default range without `--since`.
     public static let window = Duration.seconds(30 * 86_400)
 
     private let seconds: Int64
     private let host: String?
     private let now: Int64
 
-    /// Prepares the questions.
+    /// Prepares the queries.
     ///
     /// - Parameters:
-    ///   - since: when everything begins that counts; nil for ``window``.
-    ///   - host: the only host that counts, as the label `instance` names it, with or without its port; nil for all.
+    ///   - since: the start of the range; nil for ``window``.
+    ///   - host: the only host to include, by the label `instance`, with or without its port; nil for all.
     public init(since: WallTime?, host: String?, now: WallTime) {
         let window = since.map { now.seconds - $0.seconds } ?? Self.window.components.seconds
         seconds = min(max(window, 60), 10 * 366 * 86_400)
@@ -47,10 +47,10 @@ public struct PrometheusRates {
         self.now = now.seconds
     }
 
-    /// Asks, and adds the answers to an organizer.
+    /// Executes the queries, and adds the results to an organizer.
     ///
     /// - Parameters:
-    ///   - app: the only app that counts, or a pattern, in any case; nil for all.
+    ///   - app: the only app to include, or a pattern, in any case; nil for all.
     ///   - ask: sends one request for a path; returns the HTTP status and the body.
     public func read<Problem: Error>(
         into organizer: Organizer, app: String?, _ ask: (String) throws(Problem) -> (status: Int, body: [UInt8])
@@ -74,7 +74,7 @@ public struct PrometheusRates {
 
     private var selector: String {
         guard let host else { return "" }
-        // A regular expression in a string: what is not a letter or a digit is escaped in both.
+        // A regular expression in a string: all characters except letters and digits are escaped for both.
         let name = host.unicodeScalars.map { scalar in
             scalar.properties.isAlphabetic || ("0"..."9").contains(scalar) || scalar == "-" || scalar == "_"
                 ? String(scalar) : scalar.value < 0x20 || scalar.value == 0x7f ? "." : #"\\"# + Self.quoted(scalar)
@@ -95,7 +95,7 @@ public struct PrometheusRates {
         "min by (app, version) (min_over_time(timestamp(\(Self.running)\(selector) > 0)[\(seconds)s:\(step)s]))"
     }
 
-    /// RFC 3986.
+    /// Percent-encodes a text: RFC 3986.
     static func encoded(_ text: String) -> String {
         let digits = Array("0123456789ABCDEF")
         return text.utf8.reduce(into: "") { encoded, byte in
@@ -123,7 +123,7 @@ public struct PrometheusRates {
         let app: String
         let version: String
 
-        /// Names are as long as those of crash logs.
+        /// Names have the same limits as in crash logs.
         init?(_ labels: [String: String]) {
             guard let app = labels["app"], !app.isEmpty else { return nil }
             self.app = Self.cut(app)
@@ -135,7 +135,7 @@ public struct PrometheusRates {
         }
     }
 
-    /// What the answers say together; what contradicts itself does not count.
+    /// Combines the results; inconsistent ones are dropped.
     private func rates(_ answers: Answers) -> [Rate] {
         func sums<Sum>(
             _ samples: [PrometheusAnswer.Sample], _ none: Sum, _ add: (PrometheusAnswer.Sample, inout Sum) -> Void
@@ -153,7 +153,7 @@ public struct PrometheusRates {
         }
         return sums(answers.running, 0, add).compactMap { key, running in
             guard running > 0 else { return nil }
-            // A server may name a series as often as it likes: the sum may be more than a number can hold.
+            // A server may repeat a series any number of times, so the sum may exceed the integer range.
             let since = first[key].map { Int64(min($0, 1e15)) } ?? now
             return Rate(
                 app: key.app, version: key.version, hanging: min(hangs[key] ?? 0, running), running: running,

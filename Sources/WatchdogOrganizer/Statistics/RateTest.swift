@@ -2,22 +2,22 @@
 
 import Glibc
 
-/// Whether something happens more often than before: the conditional test of Poisson rates, on each host separately.
+/// Tests whether events are more frequent than before: the conditional test of Poisson rates, stratified by host.
 ///
-/// If the rates are equal on every host, then of a host's events the later ones have a binomial distribution whose
-/// probability is the share of the later exposure. Source: Przyborowski and Wilenski, Biometrika 31 (1940). The sum over
-/// hosts has a tail that is at most that of one binomial distribution with the mean probability. Source: Hoeffding,
-/// Annals of Mathematical Statistics 27 (1956).
+/// If the rates are equal on every host, then the number of later events among a host's events has a binomial
+/// distribution, whose probability is the share of the later exposure. Source: Przyborowski and Wilenski, Biometrika 31
+/// (1940). The sum over hosts has a tail that is at most that of one binomial distribution with the mean probability.
+/// Source: Hoeffding, Annals of Mathematical Statistics 27 (1956).
 public struct RateTest: Equatable, Sendable {
-    /// What happened on one host.
+    /// The data of one host.
     public struct Host: Equatable, Sendable {
-        /// Events before.
+        /// The number of events before.
         public var before = 0
-        /// Events after.
+        /// The number of events after.
         public var after = 0
-        /// How long it could have happened before, in any unit.
+        /// The exposure before, in any unit of time.
         public var exposureBefore = 0.0
-        /// How long it could have happened after, in the same unit.
+        /// The exposure after, in the same unit.
         public var exposureAfter = 0.0
 
         /// Creates a host.
@@ -35,12 +35,12 @@ public struct RateTest: Equatable, Sendable {
         }
     }
 
-    /// Events before, on hosts that can be compared.
+    /// The number of events before, on comparable hosts.
     public let before: Int
-    /// Events after.
+    /// The number of events after.
     public let after: Int
-    /// The later rate divided by the earlier one, hosts weighted as by Mantel and Haenszel; infinite if nothing happened
-    /// before.
+    /// The later rate divided by the earlier one, with the hosts weighted by Mantel and Haenszel; infinite without
+    /// events before.
     public let ratio: Double
     /// The mean probability that an event is a later one.
     private let share: Double
@@ -63,7 +63,7 @@ public struct RateTest: Equatable, Sendable {
         ratio = earlier > 0 ? later / earlier : .infinity
     }
 
-    /// The probability of at least ``after`` later events if the rates are equal, or more; one-sided.
+    /// An upper bound of the probability of at least ``after`` later events if the rates are equal; one-sided.
     public var p: Double {
         let mean = Double(before + after) * share
         guard Double(after) > mean else { return 1 - sum(from: after - 1, by: -1) }
@@ -91,13 +91,12 @@ public struct RateTest: Equatable, Sendable {
         return min(1, sum)
     }
 
-    /// The largest p that counts, so that all tests together raise a false alarm with at most this probability.
+    /// The maximum significant p, so that all tests together raise a false alarm with at most this probability.
     ///
-    /// Tests that could not reach the limit whatever happened do not count as tests. Source: Tarone, Biometrics 46
-    /// (1990).
+    /// Tests that cannot reach the limit for any outcome are not counted. Source: Tarone, Biometrics 46 (1990).
     public static func limit(_ tests: [RateTest], falseAlarms: Double) -> Double {
         let smallest = tests.map(\.smallestP).sorted()
-        // The number of candidates falls as the divisor grows, so that the first divisor that suffices is the best.
+        // The number of candidates falls as the divisor grows, so the first sufficient divisor is the best.
         for divisor in 1...max(1, tests.count) {
             let limit = falseAlarms / Double(divisor)
             if divisor >= smallest.count || smallest[divisor] > limit { return limit }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Adds up how long an app ran, from its launches and ends in order of time.
+/// Sums up the running time of an app, from its launches and ends in order of time.
 ///
 /// A launch whose end is unknown does not count: the machine may have lost power at any time.
 struct RunningTime: Sendable {
@@ -11,7 +11,7 @@ struct RunningTime: Sendable {
     }
 
     private var running: (since: Int64, place: Place)?
-    /// Seconds by version and host.
+    /// The running times in seconds, by version and host.
     private(set) var seconds: [Place: Int64] = [:]
 
     mutating func launched(at time: Int64, version: String, host: String) {

@@ -2,9 +2,9 @@
 
 /// The hours between the first and the last incident of a version on a host.
 ///
-/// No source says when a version was installed. Between its first and its last incident it was there, and whatever
-/// happened in these hours is independent of the two hours that delimit them: events in the first and in the last hour
-/// do not count, so that rates are unbiased.
+/// No source has the time of a version's installation. It was installed between its first and its last incident, and
+/// the events between are independent of the two hours that delimit them. Events in the first and in the last hour do
+/// not count, so that rates are unbiased.
 struct Sightings: Sendable {
     private var first: Int64
     private var last: Int64
@@ -16,9 +16,9 @@ struct Sightings: Sendable {
         last = max(last, hour)
     }
 
-    /// The hours between.
+    /// The number of hours between.
     var hours: Int64 { max(0, last - first - 1) }
 
-    /// Whether an hour is between.
+    /// Whether an hour is strictly between.
     func contains(_ hour: Int64) -> Bool { first < hour && hour < last }
 }

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Compares the latest version of an app with all that came before it.
+/// Compares the latest version of an app with all earlier ones.
 struct VersionComparison {
-    /// All versions; those that have no place in the order come last.
+    /// All versions; those without a place in the order come last.
     let order: [String]
-    /// The versions that have a place in the order, the earliest first.
+    /// The ordered versions, the earliest first.
     let ordered: [String]
-    /// The latest version; nil if there are no earlier ones.
+    /// The latest version; nil without earlier ones.
     let latest: String?
-    /// What the tests compare by; nil if there is nothing to compare by.
+    /// The exposure used by the tests; nil without one.
     let exposure: OrganizerTable.Exposure?
-    /// A test for each signature; nil where there is nothing to test.
+    /// A test for each signature; nil if it cannot be tested.
     let tests: [RateTest?]
 
-    /// How long the versions could have had incidents on a host, in hours.
+    /// The exposures of the versions on a host, in hours.
     private struct Hours {
         var before = 0.0
         var after = 0.0
@@ -40,7 +40,7 @@ struct VersionComparison {
         }
         let earlier = Set(ordered.dropLast())
         let running = Self.runningHours(tally, latest, earlier)
-        // Histories of some hosts say nothing of the others' incidents.
+        // Use running times only if all hosts with incidents have them.
         let isRunning = !tally.hosts.isEmpty && tally.hosts.allSatisfy { running[$0.name] != nil }
         let (later, former) = (
             tally.versionNumbers[latest], Set(earlier.compactMap { tally.versionNumbers[$0] })
@@ -74,7 +74,7 @@ struct VersionComparison {
         var hosts = [[RateTest.Host]](repeating: [], count: tally.signatures.count)
         for (pair, host) in counts { hosts[Int(pair.signature)].append(host) }
         tests = zip(tally.signatures, hosts).map { signature, hosts in
-            // In a fixed order, so that sums do not depend on the order of the incidents.
+            // Sum in a fixed order, so that rounding does not depend on the order of the incidents.
             signature.id == Organizer.others ? nil : RateTest(hosts.sorted(by: Self.precedes))
         }
     }
@@ -84,7 +84,7 @@ struct VersionComparison {
             < (right.before, right.after, right.exposureBefore, right.exposureAfter)
     }
 
-    /// The hours of running on each host, as histories tell.
+    /// The running times in hours on each host, from histories.
     private static func runningHours(
         _ tally: AppTally, _ latest: String, _ earlier: Set<String>
     ) -> [String: Hours] {

@@ -4,9 +4,9 @@ import Glibc
 import WatchdogBase
 import WatchdogReport
 
-/// What `watchdogd organizer --json` prints; times are seconds since 1970 in UTC, durations microseconds.
+/// The JSON object of `watchdogd organizer --json`; times are in seconds since 1970 in UTC, durations in microseconds.
 ///
-/// Members without a value are left out.
+/// Members without a value are omitted.
 public struct OrganizerReply: Encodable, Sendable {
     private struct HangRate: Encodable {
         var secondsPerHour: Double?
@@ -173,7 +173,7 @@ public struct OrganizerReply: Encodable, Sendable {
     private let falseAlarms: Double
     private let isLimited: Bool
 
-    /// Creates the reply for a table.
+    /// Creates the reply for a table, in the same order.
     public init(_ table: OrganizerTable) {
         apps = table.apps.map(App.init)
         otherApps = table.otherApps
@@ -187,14 +187,14 @@ public struct OrganizerReply: Encodable, Sendable {
     /// The JSON, with sorted keys and a final newline.
     public var json: String { JSONText.of(self) }
 
-    /// Three significant digits: more would differ between mathematical libraries.
+    /// Three significant digits: more could differ between math libraries.
     private static func significant(_ p: Double) -> Double {
         guard p > 1e-300 else { return 0 }
         let scale = pow(10, 2 - log10(p).rounded(.down))
         return (p * scale).rounded() / scale
     }
 
-    /// Six digits after the decimal point; JSON knows no infinity.
+    /// Six digits after the decimal point; JSON has no infinity.
     private static func rounded(_ value: Double) -> Double {
         value.isFinite && value.magnitude < 1e12 ? (value * 1e6).rounded() / 1e6 : 0
     }

@@ -6,12 +6,12 @@ import WatchdogBase
 public struct OrganizerText: Sendable {
     /// The terminal's width.
     public var columns: Int
-    /// Whether characters beyond ASCII may be used.
+    /// Whether non-ASCII characters may be used.
     public var isUnicode: Bool
 
     private static let fewestColumns = 79
 
-    /// Creates a style.
+    /// Creates a style; the default suits a terminal of 80 columns.
     public init(columns: Int = 79, isUnicode: Bool = true) {
         self.columns = max(Self.fewestColumns, columns)
         self.isUnicode = isUnicode
@@ -46,7 +46,7 @@ public struct OrganizerText: Sendable {
             ("VERSION", 10), ("SINCE (UTC)", nil), ("INCIDENTS", nil), ("HOSTS", nil), ("HANGS", nil),
         ]
         if hasLaunches { columns += [("LAUNCH P50", nil), ("P90", nil), ("MIDDLE HALF", nil)] }
-        // The day gives way to the numbers.
+        // Drop the day if the numbers need the room.
         let showsDay = !hasLaunches || self.columns >= 100
         if !showsDay { columns.remove(at: 1) }
         var table = TextColumns(columns)

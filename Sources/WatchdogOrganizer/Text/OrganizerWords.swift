@@ -2,16 +2,16 @@
 
 import WatchdogBase
 
-/// The words that the text and the page share.
+/// The texts that the terminal output and the page share.
 ///
-/// Names in them are still hostile.
+/// Names in them are not sanitized.
 enum OrganizerWords {
-    /// `2026-11-23`, in UTC, which what is around it says.
+    /// `2026-11-23`, in UTC, which the context states.
     static func date(_ seconds: Int64) -> String {
         String(WallTime(seconds: seconds).text(fractionDigits: 0).prefix(10))
     }
 
-    /// What `others` means.
+    /// The note about `others`.
     static let limitNote = "There were too many names to tell apart: 'others' counts the rest together."
 
     static func incidents(_ count: Int) -> String { count == 1 ? "1 incident" : "\(grouped(count)) incidents" }
@@ -45,7 +45,7 @@ enum OrganizerWords {
         }
     }
 
-    /// How the hang rates of an app are to be read.
+    /// The note that explains the hang rates of an app.
     static func hangRateNote(_ app: OrganizerTable.App) -> String? {
         let rates = app.versions.compactMap(\.hangRate)
         let hours = rates.contains { if case .secondsPerHour = $0 { true } else { false } }
@@ -70,7 +70,7 @@ enum OrganizerWords {
         return signature.increase.map { "\(number($0.ratio))x" } ?? ""
     }
 
-    /// What a signature is, without its calls.
+    /// The description of a signature, without its calls.
     static func fault(_ signature: OrganizerTable.Signature) -> String {
         [signature.event, signature.cause].filter { !$0.isEmpty }.joined(separator: " · ")
     }
@@ -83,7 +83,7 @@ enum OrganizerWords {
         app.hasHistory ? "Terminations" : "Terminations in reports"
     }
 
-    /// What the marks mean; nil without marks.
+    /// The notes that explain the marks; empty without marks.
     static func markNote(_ table: OrganizerTable) -> [String] {
         let signatures = table.apps.flatMap(\.signatures)
         var notes: [String] = []

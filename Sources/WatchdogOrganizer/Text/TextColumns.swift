@@ -2,11 +2,11 @@
 
 import WatchdogBase
 
-/// Rows of a table that fit a width: names are cut, numbers never.
+/// Rows of a table that fit a width: names are cut, but not numbers.
 struct TextColumns {
     private static let gap = "  "
 
-    /// A column's title; `<` at its end aligns it to the left, else it is right-aligned.
+    /// A column's title; `<` at its end aligns it to the left, otherwise it is right-aligned.
     private struct Column {
         let title: String
         let isLeft: Bool
@@ -45,7 +45,7 @@ struct TextColumns {
         }
     }
 
-    /// A text of at most this many columns; without Unicode, other characters become `?`.
+    /// Cuts a text to this many columns; without Unicode, non-ASCII characters become `?`.
     static func cut(_ text: String, to width: Int, isUnicode: Bool) -> String {
         let cut = text.count > width ? text.prefix(max(0, width - 1)) + (isUnicode ? "…" : "~") : text[...]
         return isUnicode ? String(cut) : String(cut.map { $0 == "·" ? "-" : $0.isASCII ? $0 : "?" })
