@@ -3,9 +3,9 @@
 import WatchdogBase
 public import WatchdogConfiguration
 
-/// Makes app files from other service managers' files.
+/// Converts other service managers' files to app files.
 ///
-/// It reads files and writes none. Whatever it returns has been read by the parser of app files and is valid.
+/// It writes no files. Every result has been checked by the parser of app files and is valid.
 public struct Importer<FileSystem: ConfigurationFileSystem> {
     let fileSystem: FileSystem
     let specifiers: Specifiers
@@ -14,8 +14,8 @@ public struct Importer<FileSystem: ConfigurationFileSystem> {
     /// Creates an importer.
     ///
     /// - Parameters:
-    ///   - specifiers: the values of `%` specifiers with which the result is checked.
-    ///   - workingDirectory: what relative paths of files are relative to.
+    ///   - specifiers: the values of `%` specifiers for the check of the result.
+    ///   - workingDirectory: the base of relative paths.
     public init(_ fileSystem: FileSystem, specifiers: Specifiers, workingDirectory: String) {
         self.fileSystem = fileSystem
         self.specifiers = specifiers
@@ -26,9 +26,9 @@ public struct Importer<FileSystem: ConfigurationFileSystem> {
     ///
     /// - Parameters:
     ///   - path: the file or folder.
-    ///   - format: whose file it is; nil to guess.
-    ///   - name: the app's name; nil for that of the file. It applies only to files of a single app.
-    /// - Throws: ``ImportError`` for the first thing that makes the file useless.
+    ///   - format: the format of the file; nil to guess.
+    ///   - name: the app's name; nil to derive it from the file. Valid only for files with a single app.
+    /// - Throws: ``ImportError`` for the first error that prevents the import.
     public func importing(
         _ path: String, format: ImportFormat? = nil, name: String? = nil
     ) throws(ImportError) -> ImportResult {
@@ -69,7 +69,7 @@ public struct Importer<FileSystem: ConfigurationFileSystem> {
                     matching: { pattern throws(ImportError) in try sources(matching: pattern) })
             case .monit:
                 return try MonitImport.result(file: file, specifiers: specifiers) { pattern throws(ImportError) in
-                    // monit leaves out folders.
+                    // monit skips folders.
                     try sources(matching: pattern, isFile: { (try? fileSystem.names(in: $0)) == nil }).map(\.file)
                 }
             default:
@@ -98,7 +98,7 @@ public struct Importer<FileSystem: ConfigurationFileSystem> {
         return "/" + parts.joined(separator: "/")
     }
 
-    /// The absolute path of the folder that a file is in, without a slash at its end.
+    /// The absolute path of a file's folder, without a trailing slash.
     private func parent(of path: String) -> String {
         absolute(path).split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
     }
@@ -114,7 +114,7 @@ public struct Importer<FileSystem: ConfigurationFileSystem> {
         return file
     }
 
-    /// Nil if there is no such file.
+    /// Reads a file; nil if it does not exist.
     private func readIfThere(_ path: String, mayBeMissing: Bool = true) throws(ImportError) -> ConfigurationFile? {
         do throws(ConfigurationReadError) {
             let contents = try fileSystem.contents(of: path, limit: ForeignText.maximumLength + 1)
@@ -143,10 +143,10 @@ public struct Importer<FileSystem: ConfigurationFileSystem> {
         }
     }
 
-    /// No pattern that people write matches more files.
+    /// The maximum number of files that a pattern may match.
     private static var maximumCount: Int { 1_000 }
 
-    /// The files that an absolute path with wildcards names, in the order of their paths.
+    /// The files that match an absolute path with wildcards, in the order of their paths.
     private func sources(
         matching pattern: String, isFile: (String) -> Bool = { _ in true }
     ) throws(ImportError) -> [SupervisordImport.Source] {

@@ -27,7 +27,7 @@ struct ComposeHealthCheck {
         guard let test = node["test"], test.value != .null, test.items?.isEmpty != true else {
             return draft.note(.dropped, at: place, "healthcheck: the file has no test; the image has it")
         }
-        // A variable that is not known has been named.
+        // An unknown variable has already been noted.
         guard !test.isUnresolved, test.items?.contains(where: \.isUnresolved) != true else { return }
         guard let check = check(test, &draft) else { return }
         guard putProbe(check, at: place(test), &draft) else { return }
@@ -50,7 +50,7 @@ struct ComposeHealthCheck {
         }
     }
 
-    /// What `test` runs; nil if it runs nothing, which is noted unless the file says so.
+    /// The command of `test`; nil without one, which is noted unless the file disables the check.
     private func check(_ test: YAMLNode, _ draft: inout AppDraft) -> Check? {
         func dropped(_ reason: String) -> Check? {
             draft.note(.dropped, at: place(test), "healthcheck: \(reason)")
@@ -74,7 +74,7 @@ struct ComposeHealthCheck {
                 .changed, at: place(test),
                 "healthcheck: the shell of CMD-SHELL runs the first text alone, \(Printable.quoted(text)); "
                     + "\(shown) only becomes its arguments $0, $1 and so on")
-            // Only a command that uses them needs them.
+            // A shell is needed only for a command with variables.
             return text.contains("$") ? .words(["/bin/sh", "-c", text] + rest) : .shell(text)
         default: return dropped("test begins with neither CMD, CMD-SHELL nor NONE")
         }
@@ -91,7 +91,7 @@ struct ComposeHealthCheck {
             .probe, UnitText.escapedSpecifiers("exec:\(check.command)"), of: "healthcheck", at: place)
     }
 
-    /// The page, if the command only asks this machine for one, and fails where an http probe does:
+    /// The page, if the command only requests one from this machine, and fails in the same cases as an http probe:
     /// `curl -f http://localhost:8080/health`.
     private static func page(_ check: Check) -> (address: String, followsRedirects: Bool)? {
         var words: [String]
@@ -115,7 +115,7 @@ struct ComposeHealthCheck {
         guard others.count == 1, isPage(others[0]) else { return nil }
         switch program {
         case "curl":
-            // Without -f, it succeeds whatever the server answers.
+            // Without -f, curl succeeds for any HTTP status.
             let names = options.flatMap { option in
                 option.hasPrefix("--") ? [option] : option.dropFirst().map { "-\($0)" }
             }
@@ -130,12 +130,12 @@ struct ComposeHealthCheck {
         }
     }
 
-    /// Whether an address is plain HTTP on this machine, without anything that a client would expand.
+    /// Whether an address is plain HTTP on this machine, without characters that a client would expand.
     private static func isPage(_ text: String) -> Bool {
         guard let address = text.dropping("http://") else { return false }
         let authority = address.prefix { $0 != "/" && $0 != "?" }
         let parts = authority.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-        // A container's own address: in compose, other names are other services.
+        // Accept only the container's own address: in compose, other names are other services.
         guard ["localhost", "127.0.0.1"].contains(parts[0]), parts.count == 1 || UInt16(parts[1]) != nil else {
             return false
         }
@@ -154,7 +154,7 @@ struct ComposeHealthCheck {
         draft.set(.probeTimeout, TimeSpan.format(timeout))
         var retries = 3
         draft.set(.probeThreshold, "3")
-        // 0 stands for the default.
+        // 0 means the default.
         if let node = node["retries"], let text = node.scalar, text != "0" {
             let isSet = draft.carry(.probeThreshold, text, of: Printable.setting("retries", text), at: place(node))
             if isSet { retries = Int(text) ?? retries }
@@ -165,7 +165,7 @@ struct ComposeHealthCheck {
                 "healthcheck: \(Printable.setting("start_interval", text)): probes come at ProbeInterval= from the start on"
             )
         }
-        // Until then, no failure makes the container unhealthy.
+        // During the start period, failures do not make the container unhealthy.
         let launch = start + interval * retries
         draft.set(.readiness, "probe")
         draft.carry(.launch, TimeSpan.format(launch), of: "healthcheck", at: place)
@@ -182,7 +182,7 @@ struct ComposeHealthCheck {
 
     private func span(_ key: String, _ standard: Duration, _ draft: inout AppDraft) -> Duration {
         guard let node = node[key], let text = node.scalar else { return standard }
-        // At least what an app file accepts, at most a day: the sum must not overflow.
+        // At least the minimum of an app file, at most a day, so that the sum cannot overflow.
         let least: Duration = key == "start_period" ? .zero : .milliseconds(1)
         if let span = ComposeValue.duration(text), (least...(.seconds(86_400))).contains(span) { return span }
         draft.note(

@@ -3,7 +3,7 @@
 import WatchdogBase
 import WatchdogConfiguration
 
-/// Makes apps of the services of a compose file: compose-spec.
+/// Converts the services of a compose file to apps: compose-spec.
 struct ComposeImport {
     /// Imports a file.
     ///
@@ -24,7 +24,7 @@ struct ComposeImport {
         var result = ImportResult()
         var variables = ComposeVariables()
         let dot = try reading("\(folder)/.env")
-        // A file of variables that nothing uses can be anything.
+        // Ignore an unused file of variables, which may have any content.
         if let dot, file.contents.contains(UInt8(ascii: "$")) || root.takesVariables {
             variables.values = try DotEnvFile(dot).values
         }
@@ -49,7 +49,7 @@ struct ComposeImport {
         return result
     }
 
-    /// Names the file that compose reads on top of one with its usual name.
+    /// Notes an override file, which compose merges into a file with a default name.
     private static func noteOverride(
         of file: ConfigurationFile, in folder: String, _ reading: (String) throws(ImportError) -> ConfigurationFile?,
         _ result: inout ImportResult
@@ -66,7 +66,7 @@ struct ComposeImport {
 
     private static let usualNames: Set<String> = ["compose", "docker-compose"]
 
-    /// Names what is beside the services.
+    /// Notes the sections other than the services.
     private static func noteRest(of root: YAMLNode, in path: String, _ result: inout ImportResult) throws(ImportError) {
         let reasons = [
             "version": "it means nothing to compose either", "name": "it is only a part of the containers' names",

@@ -41,7 +41,7 @@ extension ComposeService {
         }
     }
 
-    /// Names the first variable of a file that compose reads otherwise than watchdogd; no note contains a value.
+    /// Notes the first variable of a file that compose parses differently from watchdogd; notes never contain values.
     private mutating func noteDifference(in file: ConfigurationFile, _ shown: String, at place: ImportPlace) {
         let ours = Dictionary(
             EnvironmentFile.read(file).variables.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })

@@ -78,7 +78,7 @@ extension ComposeService {
                 at: place(memory))
         }
         if let share = limits?["cpus"] ?? share, let text = text(share, of: "cpus"), Double(text) != 0 {
-            // No machine has as many.
+            // More CPUs than any machine has.
             let number = Double(text).flatMap { (0...1e6).contains($0) ? $0 : nil }
             let percent = number.map { "\(Int(($0 * 100).rounded()))%" } ?? text
             draft.carry(.cpuQuota, percent, of: "cpus: \(text.singleLine(limit: 20))", at: place(share))
@@ -99,7 +99,7 @@ extension ComposeService {
                 continue
             }
             let both = [value["soft"], value["hard"]].compactMap { $0?.scalar }
-            // In the units of setrlimit(2).
+            // Compose uses the units of setrlimit(2).
             let unit = ["cpu": "s", "rttime": "us"][entry.key] ?? ""
             let texts = (value.scalar.map { [$0] } ?? both).flatMap { $0.split(separator: ":") }
             let text = texts.map { $0 == "-1" ? "infinity" : "\($0)\(unit)" }.joined(separator: ":")

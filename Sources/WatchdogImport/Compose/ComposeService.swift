@@ -11,7 +11,7 @@ struct ComposeService {
     let variables: ComposeVariables
     var draft: AppDraft
     private var handled: Set<String> = []
-    /// How many bytes of variables' values are in its texts.
+    /// The number of bytes that variables' values have added to its texts.
     private var expanded = 0
     private static let maximumExpanded = 256 << 10
 
@@ -90,7 +90,7 @@ struct ComposeService {
         "read_only": "the program may write wherever its user may",
     ]
 
-    /// The value of a key, which is then handled, with its variables replaced; nil if it is absent, null or not known.
+    /// Removes and returns the value of a key, with its variables replaced; nil if it is absent, null or unknown.
     mutating func take(_ key: String) -> YAMLNode? {
         handled.insert(key)
         guard let value = node[key], value.value != .null else { return nil }
@@ -98,10 +98,10 @@ struct ComposeService {
         return replaced.isUnresolved && !Self.commands.contains(key) ? nil : replaced
     }
 
-    /// Keys without which no app can be made.
+    /// Keys whose values are required for an app.
     private static let commands: Set<String> = ["entrypoint", "command"]
 
-    /// The value with compose's variables replaced in all its texts; what is not known is named.
+    /// The value with compose's variables replaced in all its texts; unknown ones are noted.
     private mutating func replaced(_ node: YAMLNode, of key: String, label: String) -> YAMLNode {
         switch node.value {
         case .null, .unresolved: return node
@@ -138,7 +138,7 @@ struct ComposeService {
                 return YAMLNode(value: .scalar(replaced.text), line: node.line)
             } catch {
                 if !Self.commands.contains(key) {
-                    // Without its user, the app would run as watchdogd's.
+                    // Without the service's user, the app would run as watchdogd's user.
                     let isUser = key == "user"
                     draft.note(
                         isUser ? .toDo : .dropped, at: place(node),
@@ -149,7 +149,7 @@ struct ComposeService {
         }
     }
 
-    /// The text of a value; nil if it is none, which is noted.
+    /// The text of a value; nil for other values, which are noted.
     mutating func text(_ node: YAMLNode, of key: String) -> String? {
         if node.scalar == nil, !node.isUnresolved {
             draft.note(.dropped, at: place(node), "\(key): a text is expected here")
@@ -157,19 +157,19 @@ struct ComposeService {
         return node.scalar
     }
 
-    /// The entries of a mapping; none if it is something else, which is noted.
+    /// The entries of a mapping; empty for other values, which are noted.
     mutating func entries(_ node: YAMLNode?, of key: String) -> [YAMLNode.Entry] {
         if let node, node.entries == nil { draft.note(.dropped, at: place(node), "\(key): a mapping is expected here") }
         return node?.entries ?? []
     }
 
-    /// The items of a list; none if it is something else, which is noted.
+    /// The items of a list; empty for other values, which are noted.
     mutating func items(_ node: YAMLNode?, of key: String) -> [YAMLNode] {
         if let node, node.items == nil { draft.note(.dropped, at: place(node), "\(key): a list is expected here") }
         return node?.items ?? []
     }
 
-    /// Names the entries of a mapping that nothing else has carried over.
+    /// Notes the entries of a mapping that were not imported.
     mutating func noteRest(of node: YAMLNode?, except known: Set<String>, in label: String) {
         for entry in node?.entries ?? [] where !known.contains(entry.key) && !entry.key.hasPrefix("x-") {
             draft.note(
@@ -209,7 +209,7 @@ struct ComposeService {
         let source = entrypoint ?? command
         let origin = source.map(place) ?? whole
         if words.isEmpty {
-            // A name that the parser accepts stands for the command of the image.
+            // Use a name that the parser accepts as a placeholder for the image's command.
             draft.set(.execStart, draft.name.description)
             draft.note(.toDo, at: origin, "set ExecStart=: the file names no command; the image has it")
             return

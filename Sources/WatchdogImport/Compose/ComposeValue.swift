@@ -2,9 +2,9 @@
 
 import WatchdogBase
 
-/// Values as compose reads them.
+/// Parses values like compose.
 enum ComposeValue {
-    /// A boolean, also in the words of YAML 1.1; nil for another text.
+    /// A boolean, including the words of YAML 1.1; nil for other text.
     static func boolean(_ text: String) -> Bool? {
         switch text.lowercased() {
         case "true", "yes", "on", "y", "t", "1": true
@@ -13,7 +13,7 @@ enum ComposeValue {
         }
     }
 
-    /// A duration as Go writes it, with days and weeks, as compose allows.
+    /// A duration in Go's syntax, with compose's additional days and weeks.
     ///
     /// Nil for a number without a unit, except 0.
     static func duration(_ text: String) -> Duration? {
@@ -31,7 +31,7 @@ enum ComposeValue {
             else { return nil }
             total += unit == "w" ? span * 7 : span
         }
-        // No app file can have a longer one: TimeSpan.
+        // The maximum of app files: TimeSpan.
         return total <= .seconds(3_155_760_000) ? total : nil
     }
 
@@ -40,7 +40,7 @@ enum ComposeValue {
         "w": "w",
     ]
 
-    /// A size as an app file writes it; the units are powers of 1024, and nil is for another text.
+    /// A size in the syntax of app files, with units as powers of 1024; nil for other text.
     static func size(_ text: String) -> String? {
         let number = text.prefix { ("0"..."9").contains($0) || $0 == "." }
         var unit = text.dropFirst(number.count).lowercased()[...]
@@ -55,7 +55,7 @@ enum ComposeValue {
         return String(Int((value * Double(1 << (10 * power))).rounded(.down)))
     }
 
-    /// Whether compose may write a text without quotes differently, because YAML takes it for a number: `1.10`, `007`.
+    /// Whether compose may change an unquoted text, because YAML parses it as a number: `1.10`, `007`.
     static func isRewritten(_ text: String) -> Bool {
         let digits = text.hasPrefix("-") ? text.dropFirst() : text[...]
         guard let first = digits.first, ("0"..."9").contains(first) || "+.".contains(first) else { return false }
@@ -63,7 +63,7 @@ enum ComposeValue {
         let isOther =
             ["0x", "0o", "0b"].contains(plain.prefix(2).lowercased()) && Int(plain.dropFirst(2), radix: 16) != nil
         guard isOther || Double(plain) != nil || digits.lowercased() == ".inf" else { return false }
-        // Those that are written as they are read.
+        // Numbers whose text is unchanged.
         let parts = digits.split(separator: ".", omittingEmptySubsequences: false)
         let isWhole =
             !parts.isEmpty && parts[0].utf8.allSatisfy { (0x30...0x39).contains($0) }

@@ -11,29 +11,29 @@ struct ComposeVariables {
     /// A text whose variables have been replaced.
     struct Replaced {
         var text = ""
-        /// Whether a variable became its default, which an environment that is not here can replace.
+        /// Whether a default was used, which compose's environment, unknown here, could override.
         var hasDefaults = false
-        /// Whether a variable became its value in `.env`, which such an environment can replace too.
+        /// Whether a value from `.env` was used, which that environment could override, too.
         var hasValues = false
     }
 
     enum Value: Equatable {
         case text(String)
-        /// The message says why it is not known.
+        /// The message is the reason why it is unknown.
         case unknown(String)
     }
 
-    /// Those that `.env` sets.
+    /// The variables in `.env`.
     var values: [String: Value] = [:]
 
-    /// No command or variable that people write is longer.
+    /// The maximum length of a text; realistic commands and variables are shorter.
     static let maximumLength = 64 << 10
-    /// Nobody nests defaults as deeply.
+    /// The maximum nesting of defaults; realistic files have far less.
     private static let maximumDepth = 16
 
-    /// The text with its variables' values.
+    /// Replaces the variables in a text.
     ///
-    /// - Throws: ``Unknown`` for a variable without one: its value is in an environment that is not here.
+    /// - Throws: ``Unknown`` for a variable without a value, which only compose's environment has.
     func replaced(_ text: String) throws(Unknown) -> Replaced {
         var replaced = Replaced()
         replaced.text = try self.replaced(text[...], 0, &replaced)
@@ -70,7 +70,7 @@ struct ComposeVariables {
         return result + rest
     }
 
-    /// What is between the braces of `${NAME:-default}`.
+    /// Expands the text between the braces of `${NAME:-default}`.
     private func expanded(_ body: Substring, _ depth: Int, _ whole: inout Replaced) throws(Unknown) -> String {
         let name = Self.name(body)
         var rule = body.dropFirst(name.count)
@@ -112,7 +112,7 @@ struct ComposeVariables {
         }
     }
 
-    /// The brace that closes the one at the start.
+    /// The index of the brace that closes the one at the start.
     private static func closing(_ text: Substring) -> Substring.Index? {
         var depth = 0
         var previous: Character = "$"

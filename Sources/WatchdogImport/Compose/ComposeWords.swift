@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The words of a `command` or `entrypoint` that is a text: compose runs no shell, and its splitter has rules of its own.
+/// The words of a `command` or `entrypoint` that is a text: compose runs no shell, and splits words by its own rules.
 ///
-/// It stops at an operator of the shell outside of quotes, knows `\t` and `\n`, and keeps `$(…)` and backquotes as they
-/// are, in one word.
+/// It stops at an unquoted shell operator, decodes `\t` and `\n`, and keeps `$(…)` and backquotes unchanged in one
+/// word.
 struct ComposeWords {
     struct Invalid: Error {
         let message: String
     }
 
     private(set) var words: [String] = []
-    /// What compose leaves out: an operator and all that follows it.
+    /// The part that compose ignores: an operator and everything after it.
     private(set) var rest = ""
 
     private enum Quote {
@@ -18,11 +18,11 @@ struct ComposeWords {
     }
 
     private var word = ""
-    /// Whether a word has begun, perhaps an empty one in quotes.
+    /// Whether a word has begun, possibly an empty quoted one.
     private var isWord = false
     private var quote: Quote?
 
-    /// - Throws: ``Invalid`` for what compose refuses.
+    /// - Throws: ``Invalid`` for text that compose rejects.
     init(_ text: String) throws(Invalid) {
         var isEscaped = false
         for index in text.indices {
@@ -35,7 +35,7 @@ struct ComposeWords {
             } else if quote == nil, character.isWhitespace {
                 finish()
             } else if quote == nil, ";&|<>".contains(character) {
-                // The number of a descriptor goes with its operator.
+                // The descriptor number is part of its operator.
                 if character == ">", word.allSatisfy({ ("0"..."9").contains($0) }) {
                     rest = word
                     isWord = false

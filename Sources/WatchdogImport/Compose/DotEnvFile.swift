@@ -2,17 +2,17 @@
 
 import WatchdogConfiguration
 
-/// A file of variables, `.env` or an `env_file`, as compose reads it: docs.docker.com, "Syntax for environment files".
+/// A file of variables, `.env` or an `env_file`, parsed like compose: docs.docker.com, "Syntax for environment files".
 struct DotEnvFile {
-    /// By name; a later line counts.
+    /// The values by name; the last line of a name wins.
     private(set) var values: [String: ComposeVariables.Value] = [:]
-    /// The line of each.
+    /// The line of each variable.
     private(set) var lines: [String: Int] = [:]
 
     /// Reads a file.
     ///
-    /// - Parameter outer: the variables that count before those of the file.
-    /// - Throws: ``ImportError`` for a line that this reader does not know, even if compose does.
+    /// - Parameter outer: the variables that take precedence over those of the file.
+    /// - Throws: ``ImportError`` for a line that this reader does not support, even if compose does.
     init(_ file: ConfigurationFile, outer: ComposeVariables = ComposeVariables()) throws(ImportError) {
         var length = 0
         for (index, text) in try ForeignText.lines(of: file).enumerated() {
@@ -25,7 +25,7 @@ struct DotEnvFile {
             guard !name.isEmpty, rest.isEmpty || rest.first == "=" || rest.first == ":" else {
                 throw ImportError(place, "\(Printable.quoted(line)) is not NAME=VALUE")
             }
-            // A name alone takes its value from an environment that is not here.
+            // A name without a value inherits from compose's environment, which is unknown here.
             guard !rest.isEmpty else { continue }
             let value = try Self.value(rest.dropFirst().trimmed, values, outer, place)
             if case .text(let text) = value { length += text.utf8.count }
@@ -58,7 +58,7 @@ struct DotEnvFile {
             guard !text.hasPrefix("#") else {
                 return .unknown("\(place): is \"#\" a value or a comment there? Put the value in quotes")
             }
-            // Only a blank before it makes a comment.
+            // Only a # after a blank starts a comment.
             for index in text.indices where text[index...].hasPrefix(" #") {
                 raw = String(text[..<index].trimmed)
                 break
@@ -74,7 +74,7 @@ struct DotEnvFile {
         }
     }
 
-    /// The text in quotes with its escapes, and what follows.
+    /// The quoted text with its escapes, and the rest.
     private static func quoted(_ text: Substring) -> (body: String, rest: Substring)? {
         guard let quote = text.first else { return nil }
         var isEscaped = false
@@ -87,7 +87,7 @@ struct DotEnvFile {
         return nil
     }
 
-    /// The text without the escapes of double quotes, where a dollar sign is doubled; nil if one is not known.
+    /// Decodes the escapes of double quotes, and doubles dollar signs; nil for an unknown escape.
     private static func unescaped(_ text: String) -> String? {
         var result = ""
         var rest = text[...]

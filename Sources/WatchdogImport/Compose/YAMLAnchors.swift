@@ -8,19 +8,19 @@ struct YAMLAnchors {
         let message: String
     }
 
-    /// Deeper than any compose file.
+    /// The maximum nesting depth, which exceeds that of realistic compose files.
     private static let maximumHeight = 32
-    /// Aliases of aliases could repeat a few lines more often than any memory holds.
+    /// The maximum expanded size: aliases of aliases could expand a few lines to more than fits into memory.
     private static let maximumWeight = 2 << 20
 
     private var nodes: [String: (node: YAMLNode, weight: Int)] = [:]
-    /// How many bytes aliases have repeated.
+    /// The number of bytes from aliases so far.
     private var repeated = 0
 
     /// The name at the start of a text.
     static func name(_ text: Substring) -> Substring { text.prefix { !" \t,[]{}".contains($0) } }
 
-    /// Gives a value a name; a later one of that name replaces it.
+    /// Defines an anchor, and replaces an earlier one of that name.
     ///
     /// - Returns: false if the value is nested too deeply.
     mutating func define(_ name: String, _ node: YAMLNode) -> Bool {
@@ -30,9 +30,9 @@ struct YAMLAnchors {
         return true
     }
 
-    /// The value that an alias stands for.
+    /// The value of an alias.
     ///
-    /// - Throws: ``Invalid`` if there is none, or too much has been repeated.
+    /// - Throws: ``Invalid`` for an unknown alias, or beyond the maximum expanded size.
     mutating func node(_ name: String) throws(Invalid) -> YAMLNode {
         guard let (node, weight) = nodes[name] else {
             throw Invalid(message: "no anchor &\(name.singleLine(limit: 40)) comes before this alias")
@@ -45,7 +45,7 @@ struct YAMLAnchors {
     }
 
     private static func measure(_ node: YAMLNode) -> (weight: Int, height: Int) {
-        // An empty value takes memory too.
+        // Even an empty value uses memory.
         var (weight, height) = (32 + (node.scalar?.utf8.count ?? 0), 1)
         for child in (node.items ?? []) + (node.entries ?? []).map(\.value) {
             let inner = measure(child)
@@ -55,9 +55,10 @@ struct YAMLAnchors {
         return (weight, height)
     }
 
-    /// The entries with those of `<<`: yaml.org, "Merge Key Language-Independent Type".
+    /// Merges the entries of `<<`: yaml.org, "Merge Key Language-Independent Type".
     ///
-    /// What a mapping sets itself counts, then what an earlier of several mappings sets. Nil if one of them is no mapping.
+    /// A mapping's own entries take precedence, then those of the earlier mappings. Nil if one of the merged values is
+    /// not a mapping.
     static func merged(_ entries: [YAMLNode.Entry]) -> [YAMLNode.Entry]? {
         guard let merge = entries.first(where: { $0.key == "<<" }) else { return entries }
         var merged = entries.filter { $0.key != "<<" }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Texts in quotes.
+/// Reads quoted texts.
 enum YAMLQuoted {
-    /// The text in quotes at the start, and what follows; nil if the quote is never closed, or has an unknown escape.
+    /// The quoted text at the start, and the rest; nil if the quote is not closed, or has an unknown escape.
     static func read(_ text: Substring) -> (value: String, rest: Substring)? {
         guard let quote = text.first else { return nil }
         var value = ""
@@ -10,7 +10,7 @@ enum YAMLQuoted {
         while let character = rest.first {
             rest = rest.dropFirst()
             if character == quote {
-                // A doubled single quote is one.
+                // In single quotes, a doubled quote is an escaped one.
                 guard quote == "'", rest.first == "'" else { return (value, rest) }
                 rest = rest.dropFirst()
                 value.append("'")
@@ -26,7 +26,7 @@ enum YAMLQuoted {
         return nil
     }
 
-    /// Whether a line of a text in quotes closes them.
+    /// Whether a line of a quoted text closes the quotes.
     static func closes(_ line: Substring, _ quote: Character?) -> Bool {
         var rest = line
         while let character = rest.first {
@@ -41,7 +41,7 @@ enum YAMLQuoted {
         return false
     }
 
-    /// What a backslash and a character stand for: YAML 1.2, 5.7.
+    /// Decodes a backslash and the next character: YAML 1.2, 5.7.
     private static func escaped(_ character: Character, _ rest: inout Substring) -> Character? {
         let digits = ["x": 2, "u": 4, "U": 8][character]
         if let digits {
@@ -78,7 +78,7 @@ struct YAMLFlow {
         self.line = line
     }
 
-    /// Whether every bracket outside of quotes is closed.
+    /// Whether all unquoted brackets are closed.
     static func isBalanced(_ text: String) -> Bool {
         var depth = 0
         var rest = text[...]
@@ -167,7 +167,7 @@ struct YAMLFlow {
         return (String(text.trimmed), false)
     }
 
-    /// Whether another part follows; takes the comma or the closing bracket.
+    /// Consumes the comma or the closing bracket, and returns whether another item follows.
     private mutating func goesOn(_ close: Character) throws(ImportError) -> Bool {
         skipBlanks()
         switch rest.first {

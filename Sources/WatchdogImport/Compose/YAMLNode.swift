@@ -8,7 +8,7 @@ struct YAMLNode: Equatable {
         case sequence([YAMLNode])
         case mapping([Entry])
         case null
-        /// A text with a variable of compose whose value is not in the file; the message says so.
+        /// A text with a compose variable whose value is unknown; with the message.
         case unresolved(String)
     }
 
@@ -19,9 +19,9 @@ struct YAMLNode: Equatable {
     }
 
     let value: Value
-    /// Counted from 1.
+    /// The line, from 1.
     let line: Int
-    /// Whether it is a text without quotes, which YAML may take for a number or a boolean.
+    /// Whether it is an unquoted text, which YAML may parse as a number or a boolean.
     var isPlain = false
 
     var scalar: String? {
@@ -36,17 +36,16 @@ struct YAMLNode: Equatable {
         if case .sequence(let items) = value { items } else { nil }
     }
 
-    /// Whether a variable in it is not known.
+    /// Whether it contains an unknown variable.
     var isUnresolved: Bool {
         if case .unresolved = value { true } else { false }
     }
 
-    /// A text without quotes: YAML 1.2, 10.3.2.
+    /// Creates a value from an unquoted text: YAML 1.2, 10.3.2.
     static func plain(_ text: String, line: Int) -> YAMLNode {
         let isNull = ["", "~", "null", "Null", "NULL"].contains(text)
         return YAMLNode(value: isNull ? .null : .scalar(text), line: line, isPlain: true)
     }
 
-    /// The value of a key.
     subscript(key: String) -> YAMLNode? { entries?.first { $0.key == key }?.value }
 }

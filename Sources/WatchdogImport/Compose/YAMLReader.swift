@@ -3,16 +3,16 @@
 import WatchdogBase
 import WatchdogConfiguration
 
-/// Reads the part of YAML 1.2 in which people write compose files, and refuses the rest: docs/adr/0015.
+/// Reads the subset of YAML 1.2 that compose files use, and rejects the rest: docs/adr/0015.
 ///
-/// Block mappings and sequences, flow ones, plain and quoted texts, `|` and `>`, and anchors, aliases and merge keys. No
-/// tags, complex keys, or several documents.
+/// Supported are block and flow mappings and sequences, plain and quoted texts, `|` and `>`, and anchors, aliases and
+/// merge keys. Tags, complex keys, and several documents are not.
 struct YAMLReader {
-    /// Deeper than any compose file.
+    /// The maximum nesting depth, which exceeds that of realistic compose files.
     private static let maximumDepth = 32
-    /// Nobody writes a longer text in quotes over several lines.
+    /// The maximum length of a quoted text over several lines.
     private static let maximumQuoted = 64 << 10
-    /// Nobody writes a longer list in brackets over several lines.
+    /// The maximum length of a flow value over several lines.
     private static let maximumFlow = 4 << 10
 
     private struct Line {
@@ -22,7 +22,7 @@ struct YAMLReader {
     }
 
     private let path: String
-    /// All lines, for block scalars.
+    /// All unprocessed lines, for block scalars.
     private let raw: [String]
     private var lines: [Line] = []
     private var index = 0
@@ -45,7 +45,7 @@ struct YAMLReader {
             let rest = line.dropFirst(blanks.count)
             guard let first = rest.first, first != "#", !rest.trimmed.isEmpty else { continue }
             if lines.isEmpty, rest == "---" { continue }
-            // Tabs in block scalars and after them are met when they are read.
+            // Tabs after this point are handled when they are parsed, because block scalars may contain them.
             lines.append(Line(indent: blanks.count, text: String(rest.trimmed), number: index + 1))
         }
     }
@@ -89,7 +89,7 @@ struct YAMLReader {
                 let next = current.map { $0.indent > indent } ?? false
                 items.append(try below(line, next, depth, anchor: anchored?.name))
             } else {
-                // What follows the dash is a block of its own, further in.
+                // The text after the dash is a nested block with a larger indentation.
                 lines[index].indent = indent + line.text.count - rest.count
                 lines[index].text = String(rest)
                 items.append(try block(lines[index].indent, depth: depth + 1))
@@ -116,7 +116,7 @@ struct YAMLReader {
             let anchored = try anchor(rest[...], line.number)
             let value: YAMLNode
             if rest.isEmpty || anchored?.rest.isEmpty == true {
-                // A sequence may begin in the column of its key.
+                // A sequence may have the same indentation as its key.
                 let isBelow = current.map { $0.indent > indent || $0.indent == indent && $0.text.isItem } ?? false
                 value = try below(line, isBelow, depth, anchor: anchored?.name)
             } else {
@@ -145,7 +145,7 @@ struct YAMLReader {
 
     // MARK: - Anchors
 
-    /// The anchor at the start of a value, and what follows it without a comment; nil if there is none.
+    /// The anchor at the start of a value, and the rest without a comment; nil without an anchor.
     private func anchor(_ text: Substring, _ line: Int) throws(ImportError) -> (name: String, rest: String)? {
         guard text.first == "&" else { return nil }
         let name = YAMLAnchors.name(text.dropFirst())
@@ -189,7 +189,7 @@ struct YAMLReader {
                 return nil
             } else if character == ":", next == text.endIndex || text[next] == " " || text[next] == "\t" {
                 let value = String(text[next...].trimmed)
-                // What looks like a comment may be in the quotes.
+                // In quotes, a # does not start a comment.
                 let isQuoted = value.first == "\"" || value.first == "'"
                 return (String(text[..<index].trimmed), isQuoted ? value : withoutComment(value))
             } else if "[{".contains(character), index == text.startIndex {
@@ -228,7 +228,7 @@ struct YAMLReader {
                 guard try Self.split(next.text) == nil, between.allSatisfy(\.trimmed.isEmpty) else {
                     throw error("the indentation matches no line above", next.number)
                 }
-                // An empty line is a line break.
+                // An empty line stands for a line break.
                 folded += between.isEmpty ? " " : String(repeating: "\n", count: between.count)
                 folded += Self.withoutComment(next.text)
                 last = next.number
@@ -241,7 +241,7 @@ struct YAMLReader {
     private static func withoutComment(_ text: String, isFlow: Bool = false) -> String {
         if text.hasPrefix("#") { return "" }
         guard text.contains(" #") || text.contains("\t#") else { return text }
-        // Within a plain text, quotes are characters like any other.
+        // Inside a plain text, quotes are ordinary characters.
         let first = text.first ?? " "
         let hasQuotes = isFlow || "\"'[{".contains(first)
         var quote: Character?
@@ -260,7 +260,7 @@ struct YAMLReader {
         return text
     }
 
-    /// A text in quotes, with the lines that continue it: YAML 1.2, 7.3.1 and 7.3.2.
+    /// Reads a quoted text, including continuation lines: YAML 1.2, 7.3.1 and 7.3.2.
     private mutating func quoted(_ text: String, _ line: Int, _ indent: Int) throws(ImportError) -> String {
         var whole = text
         var number = line
@@ -276,7 +276,7 @@ struct YAMLReader {
             guard raw[number - 1].prefix(while: { $0 == " " }).count > indent else {
                 throw error("the indentation matches no line above", number)
             }
-            // A backslash joins two lines without a blank.
+            // A backslash at the end of a line joins it to the next one without a blank.
             let isJoined = text.first == "\"" && whole.reversed().prefix { $0 == "\\" }.count % 2 == 1
             if isJoined { whole.removeLast() }
             whole += breaks > 0 ? String(repeating: "\n", count: breaks) : isJoined ? "" : " "
@@ -317,7 +317,7 @@ struct YAMLReader {
 
     // MARK: - Values on several lines
 
-    /// A flow value, with the lines that continue it.
+    /// Reads a flow value, including continuation lines.
     private mutating func joined(_ text: String, _ line: Int) throws(ImportError) -> String {
         var whole = Self.withoutComment(text, isFlow: true)
         while !YAMLFlow.isBalanced(whole) {
@@ -355,7 +355,7 @@ struct YAMLReader {
             number += 1
         }
         while let next = current, next.number <= number { index += 1 }
-        // What follows the last line break is no line.
+        // The empty text after the last line break is not a line.
         let count = number == raw.count && raw.last == "" ? body.count - 1 : body.count
         while body.last == "" { body.removeLast() }
         let text = marks.hasPrefix(">") ? Self.folded(body) : body.joined(separator: "\n")
@@ -365,7 +365,7 @@ struct YAMLReader {
         return marks.hasSuffix("-") || body.isEmpty ? text : text + "\n"
     }
 
-    /// Joins the lines of a folded text; those that are indented further keep their line breaks: YAML 1.2, 8.1.3.
+    /// Joins the lines of a folded text; lines with more indentation keep their line breaks: YAML 1.2, 8.1.3.
     private static func folded(_ lines: [Substring]) -> String {
         var text = ""
         var last: Substring?

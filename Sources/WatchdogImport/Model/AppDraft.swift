@@ -3,7 +3,7 @@
 import WatchdogBase
 import WatchdogConfiguration
 
-/// An app file in the making: only values that the shipped parser accepts get into it.
+/// An app file under construction, which contains only values that the shipped parser accepts.
 struct AppDraft {
     let name: AppName
     private let origin: String
@@ -16,7 +16,7 @@ struct AppDraft {
 
     /// Creates an app without settings.
     ///
-    /// - Parameter origin: the path of the file that it is made from.
+    /// - Parameter origin: the path of its source file.
     init(name: AppName, origin: String, specifiers: Specifiers) {
         self.name = name
         self.origin = origin
@@ -29,23 +29,23 @@ struct AppDraft {
 
     /// Sets a value, or adds a line if the key is a list.
     ///
-    /// - Returns: why the parser refuses it; nil if it has been set.
+    /// - Returns: the parser's error; nil if the value was set.
     mutating func put(_ key: ConfigurationKey, _ value: String) -> String? {
         if let fault = fault(of: key, value) { return fault }
         if Self.lists.contains(key) { values[key, default: []].append(value) } else { values[key] = [value] }
         return nil
     }
 
-    /// Does the same; notes a value that the parser refuses as dropped, or a user as something to do.
+    /// Sets a value like ``put(_:_:)``; notes a rejected value as dropped, or a rejected user as something to do.
     ///
-    /// - Parameter source: the line's words, such as `Nice=5`.
-    /// - Returns: whether it has been set.
+    /// - Parameter source: the text of the line, such as `Nice=5`.
+    /// - Returns: whether it was set.
     @discardableResult
     mutating func carry(
         _ key: ConfigurationKey, _ value: String, of source: String, at place: ImportPlace
     ) -> Bool {
         guard let fault = put(key, value) else { return true }
-        // An app without it would run as watchdogd's user, who is root in most cases.
+        // An app without a user would run as watchdogd's user, which is usually root.
         if key == .user {
             note(.toDo, at: place, "\(source): \(fault); set User=")
         } else {
@@ -54,7 +54,7 @@ struct AppDraft {
         return false
     }
 
-    /// Sets a value that is right by construction.
+    /// Sets a value that is valid by construction.
     mutating func set(_ key: ConfigurationKey, _ value: String) {
         let fault = put(key, value)
         precondition(fault == nil, "\(key.rawValue)=\(value): \(fault ?? "")")
@@ -71,10 +71,10 @@ struct AppDraft {
             return "the value has a line break or another control character"
         }
         var text = key == .execStart ? "" : "[App]\nExecStart=/bin/true\n"
-        // Probes' other settings want one.
+        // The other settings of a probe require a Probe=.
         if key.section == .watchdog, key != .probe { text += "[Watchdog]\nProbe=http://localhost/\n" }
         text += "[\(key.section.rawValue)]\n"
-        // They are compared with their default, which is not known yet.
+        // The parser compares Delay= with MaxDelay=, which is not known yet.
         if key == .delay { text += "MaxDelay=1000d\n" }
         if key == .maxDelay { text += "Delay=1us\n" }
         text += "\(key.rawValue)=\(value)\n"
@@ -98,7 +98,7 @@ struct AppDraft {
 
     /// The app file.
     ///
-    /// - Throws: ``ImportError`` if the whole is invalid, although each of its settings is valid.
+    /// - Throws: ``ImportError`` if the file is invalid, although each of its settings is valid.
     func finished() throws(ImportError) -> ImportedApp {
         let text = text
         let definition = definition(of: text)
@@ -110,7 +110,7 @@ struct AppDraft {
     }
 
     private func definition(of text: String) -> AppDefinition {
-        // `User=%i` is nothing in a template.
+        // Check an instance: in a template, `User=%i` has no value.
         let name = name.isTemplate ? (try? AppName("\(name)1")) ?? name : name
         let file = ConfigurationFile(path: self.name.description + AppName.fileSuffix, text: text)
         return AppDefinition(name: name, files: [file], specifiers: specifiers)

@@ -2,7 +2,7 @@
 
 public import WatchdogConfiguration
 
-/// Whose files can be imported; the raw value is what `--format` takes.
+/// The formats of files that can be imported; the raw value is the argument of `--format`.
 public enum ImportFormat: String, Hashable, Sendable, CaseIterable {
     /// A systemd service unit with its drop-ins.
     case systemd
@@ -15,7 +15,7 @@ public enum ImportFormat: String, Hashable, Sendable, CaseIterable {
     /// The services of a compose file.
     case compose
 
-    /// The format that a file's name, or else its first lines suggest; nil if none does.
+    /// The format of a file, guessed from its name, or else from its first lines; nil if unknown.
     public static func guess(_ file: ConfigurationFile) -> ImportFormat? {
         let name = file.path.split(separator: "/").last.map(String.init) ?? ""
         if name.hasSuffix(".service") { return .systemd }

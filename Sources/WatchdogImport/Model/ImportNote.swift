@@ -4,23 +4,23 @@ import WatchdogBase
 
 /// What happened to a line that an app file cannot say in the same words.
 public struct ImportNote: Hashable, Sendable, CustomStringConvertible {
-    /// What became of the line.
+    /// The result of the import of a line.
     public enum Kind: String, Hashable, Sendable, CaseIterable {
-        /// The app cannot run as before until somebody decides; its file says `Enabled=no`.
+        /// A person must decide before the app can run as before; its file has `Enabled=no`.
         case toDo = "to do"
-        /// It describes nothing that watchdogd supervises, so it has no app file.
+        /// It does not describe an app, so it has no app file.
         case skipped
-        /// It is in the app file, in other words or with another effect.
+        /// It is in the app file in a different form, or with a different effect.
         case changed
         /// It is not in the app file.
         case dropped
     }
 
-    /// What became of the line.
+    /// The result of the import of the line.
     public let kind: Kind
-    /// Where the line is.
+    /// The place of the line.
     public let place: ImportPlace
-    /// One sentence without a period.
+    /// The note: one sentence without a period.
     public let message: String
 
     init(kind: Kind, place: ImportPlace, message: String) {
@@ -33,9 +33,9 @@ public struct ImportNote: Hashable, Sendable, CustomStringConvertible {
     public var description: String { "\(place): \(kind.rawValue): \(message)" }
 }
 
-/// A line of a file that is imported, or the whole file.
+/// A line of an imported file, or the whole file.
 public struct ImportPlace: Hashable, Sendable, CustomStringConvertible {
-    /// The file's path as it was given.
+    /// The file's path, as specified by the user.
     public let file: String
     /// The line, counted from 1; nil for the whole file.
     public let line: Int?
@@ -50,11 +50,11 @@ public struct ImportPlace: Hashable, Sendable, CustomStringConvertible {
     public var description: String { file.singleLine(limit: 4_096) + (line.map { ":\($0)" } ?? "") }
 }
 
-/// Why a file cannot be imported.
+/// The reason why a file cannot be imported.
 public struct ImportError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Where the error is.
+    /// The place of the error.
     public let place: ImportPlace
-    /// One sentence without a period.
+    /// The error: one sentence without a period.
     public let message: String
     /// Whether the file could not be read at all.
     public let isUnreadable: Bool
@@ -70,7 +70,7 @@ public struct ImportError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension [ImportNote] {
-    /// What needs a decision first; within a kind, in the order of files and lines.
+    /// The notes in order of urgency; within a kind, in the order of files and lines.
     var sorted: [ImportNote] {
         var files: [String: Int] = [:]
         let keyed = enumerated().map { offset, note in

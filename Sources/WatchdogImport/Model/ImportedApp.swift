@@ -8,9 +8,9 @@ public struct ImportedApp: Hashable, Sendable {
     public let name: AppName
     /// The contents of its file.
     public internal(set) var text: String
-    /// What the daemon reads from ``text``: it has a configuration, and perhaps warnings.
+    /// The parsed ``text``, which has a configuration, and possibly warnings.
     public let definition: AppDefinition
-    /// The setting that would watch the app for hangs; nil if the file says what watches it.
+    /// The setting that would detect hangs of the app; nil if the file already has hang detection.
     public internal(set) var probeAdvice: String?
 
     /// Creates an app.
@@ -23,12 +23,12 @@ public struct ImportedApp: Hashable, Sendable {
 }
 
 extension ImportedApp {
-    /// The same, with a comment in its file if nothing there watches the app for hangs: few service managers do.
+    /// The app with a comment in its file if the file has no hang detection, which few service managers have.
     ///
-    /// The probe is a guess, and a wrong one would kill the app: it is commented out.
+    /// The suggested probe is commented out, because it is a guess, and a wrong probe would kill the app.
     var advised: ImportedApp {
         guard let configuration = definition.configuration, !configuration.saysWhatWatches else { return self }
-        // A unit's WatchdogSec=.
+        // The unit has WatchdogSec=.
         let pushes = configuration.watchdog.readiness == .notify && text.contains("\nUpdate=")
         guard !pushes else { return self }
         var app = self
@@ -46,17 +46,17 @@ extension ImportedApp {
         return app
     }
 
-    /// What to say of it: nil if its file says what watches it for hangs.
+    /// The advice for users; nil if the file has hang detection.
     public var hangAdvice: String? {
         probeAdvice.map { "\(fileName): nothing watches \(name) for hangs; set \($0)" }
     }
 }
 
-/// What was made of one or more files.
+/// The result of importing one or more files.
 public struct ImportResult: Hashable, Sendable {
     /// The apps, in the order of the files.
     public internal(set) var apps: [ImportedApp] = []
-    /// What could not be carried over as it was, by file and line.
+    /// The notes about changed and dropped lines, by file and line.
     public internal(set) var notes: [ImportNote] = []
 
     /// Creates an empty result.
@@ -74,7 +74,7 @@ public struct ImportResult: Hashable, Sendable {
         notes = (notes + other.notes).sorted
     }
 
-    /// What was made, in one line: "1 app, 2 settings changed, 5 dropped".
+    /// A summary in one line: "1 app, 2 settings changed, 5 dropped".
     public var summary: String {
         func count(_ kind: ImportNote.Kind) -> Int { notes.count { $0.kind == kind } }
         let parts = [

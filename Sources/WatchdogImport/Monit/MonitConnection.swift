@@ -2,11 +2,11 @@
 
 import WatchdogBase
 
-/// What a connection test of monit tries: monit(1), "CONNECTION TESTS".
+/// A connection test of monit: monit(1), "CONNECTION TESTS".
 struct MonitConnection {
     struct Invalid: Error {
         let reason: String
-        /// A word that cannot be where it is.
+        /// A word that is invalid at its position.
         let token: MonitToken?
 
         static func because(_ reason: String) -> Invalid { Invalid(reason: reason, token: nil) }
@@ -30,15 +30,15 @@ struct MonitConnection {
     private(set) var status: Comparison?
     private(set) var timeout: Duration?
     private(set) var rate: MonitRate?
-    /// Words for what no probe has.
+    /// Descriptions of the features that no probe has.
     private(set) var lacking: [String] = []
 
     private var rest: ArraySlice<MonitToken>
 
-    /// Reads what follows `failed`.
+    /// Parses the tokens after `failed`.
     init(_ tokens: ArraySlice<MonitToken>) throws(Invalid) {
         rest = tokens
-        // A number that no keyword wants begins the rate, and that is at the end.
+        // A number without a keyword starts the rate, which is at the end.
         while let token = rest.first, rate == nil {
             if token.kind == .number {
                 guard let rate = MonitRate(Array(rest)), rate.length == rest.count, rate.count > 0,
@@ -136,7 +136,7 @@ struct MonitConnection {
 
     // MARK: - The probe
 
-    /// The value of `Probe=`, without its specifiers escaped.
+    /// The value of `Probe=`, without escaped specifiers.
     var target: String {
         get throws(Invalid) {
             let isEncrypted = isEncrypted || type == "tcpssl" || Self.encrypted.contains(protocolName ?? "")
@@ -156,7 +156,7 @@ struct MonitConnection {
             guard url.lowercased().hasPrefix("http://") else {
                 throw .because("no probe speaks TLS; use Probe=exec:curl …")
             }
-            // What follows # is not sent.
+            // A client does not send the fragment after #.
             let address = url.dropFirst("http://".count).prefix { $0 != "#" }
             let authority = address.prefix { $0 != "/" && $0 != "?" }
             guard !authority.contains("@") else { throw .because("no probe gives a password; use Probe=exec:curl …") }
@@ -166,7 +166,7 @@ struct MonitConnection {
 
     private static let encrypted: Set<String> = ["https", "imaps", "pops", "smtps", "mysqls"]
 
-    /// The path and query as monit sends them: it also encodes percent signs.
+    /// The path and query in monit's encoding, which also encodes percent signs.
     private static func encoded(_ path: String) -> String {
         var result = ""
         for byte in path.utf8 {

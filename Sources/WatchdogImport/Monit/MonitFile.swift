@@ -3,7 +3,7 @@
 import WatchdogBase
 import WatchdogConfiguration
 
-/// The statements of monit's control file and of those that it includes: monit(1).
+/// The statements of monit's control file and of its included files: monit(1).
 struct MonitFile {
     /// A statement without monit's noise words.
     struct Statement {
@@ -11,7 +11,7 @@ struct MonitFile {
         var place: ImportPlace { tokens[0].place }
         var first: String { tokens[0].keyword }
 
-        /// As it is in the file, on one line, cut.
+        /// The original text, on one line, truncated.
         var shown: String {
             let words = tokens.reduce("") { $0.isEmpty || $1.isAttached ? $0 + $1.shown : "\($0) \($1.shown)" }
             return words.split { $0.isWhitespace }.joined(separator: " ").singleLine(limit: 72)
@@ -30,7 +30,7 @@ struct MonitFile {
     typealias Search = (_ pattern: String) throws(ImportError) -> [ConfigurationFile]
 
     private(set) var statements: [Statement] = []
-    /// Includes that name no file.
+    /// Notes about includes without a matching file.
     private(set) var notes: [ImportNote] = []
 
     init(_ file: ConfigurationFile, matching search: Search) throws(ImportError) {
@@ -53,11 +53,11 @@ struct MonitFile {
 
     // MARK: - Includes
 
-    /// No control file that people write includes more.
+    /// The maximum number of tokens.
     private static let maximumCount = 1_000_000
     private static let maximumDepth = 16
 
-    /// Adds a file's tokens, and in their place those of the files that it includes.
+    /// Adds a file's tokens, with those of included files in their places.
     private mutating func add(
         _ file: ConfigurationFile, within outer: [String], to tokens: inout [MonitToken], matching search: Search
     ) throws(ImportError) {
@@ -75,7 +75,7 @@ struct MonitFile {
                 note(token, "\(shown): it depends on where monit is started; give these files to this command too")
                 continue
             }
-            // monit leaves out what an editor has left behind.
+            // monit skips backup files of editors.
             let included = try search(token.text).filter { !$0.path.hasSuffix("~") }
             if included.isEmpty { note(token, "\(shown): no file matches") }
             for file in included {
@@ -94,7 +94,7 @@ struct MonitFile {
 
     // MARK: - Statements
 
-    /// What begins a statement about a checked service.
+    /// The keywords that start a statement about a checked service.
     private static let options: Set<String> = [
         "start", "stop", "restart", "if", "group", "depends", "every", "notevery", "mode", "onreboot", "alert",
         "noalert", "ignore",
@@ -127,7 +127,8 @@ struct MonitFile {
         }
     }
 
-    /// The end of `if … then … else if … then …`; conditions and actions have words that begin other statements.
+    /// The end of `if … then … else if … then …`; conditions and actions contain words that otherwise start other
+    /// statements.
     private static func endOfTest(_ tokens: [MonitToken], from start: Int) -> Int {
         var index = start + 1
         var isCondition = true

@@ -3,18 +3,18 @@
 import WatchdogBase
 import WatchdogConfiguration
 
-/// Makes apps of monit's `check process` stanzas: monit(1).
+/// Converts monit's `check process` stanzas to apps: monit(1).
 struct MonitImport {
     private let file: ConfigurationFile
     private let specifiers: Specifiers
     private var times = MonitTimes()
-    /// What `set onreboot` says for services that do not say it.
+    /// The statement `set onreboot`, the default for services without their own.
     private var onReboot: MonitFile.Statement?
     private var result = ImportResult()
 
     /// Imports a control file.
     ///
-    /// - Parameter search: the files that a pattern of `include` names, an absolute path with wildcards.
+    /// - Parameter search: finds the files for a pattern of `include`, an absolute path with wildcards.
     static func result(
         file: ConfigurationFile, specifiers: Specifiers, matching search: MonitFile.Search
     ) throws(ImportError) -> ImportResult {
@@ -31,7 +31,7 @@ struct MonitImport {
         let contents = try MonitFile(file, matching: search)
         result.notes += contents.notes
         let statements = contents.statements
-        // The last one counts, wherever it is.
+        // The last `set daemon` wins, at any position.
         if let seconds = statements.last(where: { Self.isDaemon($0) })?.after("daemon")?.count,
             (1...86_400).contains(seconds)
         {
@@ -110,7 +110,7 @@ struct MonitImport {
             draft.note(.dropped, at: earlier.place, "\(earlier.shown) is set again, and the last one counts")
         }
         try putStart(starts.last, head, &draft)
-        // monit starts a process again whenever it is gone.
+        // monit restarts a process after every exit.
         draft.set(.policy, "always")
         var times = times
         if let every = body.last(where: { $0.first == "every" })?.tokens.dropFirst().first?.count {
@@ -134,7 +134,7 @@ struct MonitImport {
         guard let start else {
             throw ImportError(head.place, "\(head.shown) has no start program, and so no command to run")
         }
-        // Without double quotes, there is one word: a path, or what is in single quotes.
+        // Without double quotes, the command is one word: a path, or a text in single quotes.
         var words = start.tokens.dropFirst().prefix { $0.kind == .argument }.map(\.text)
         if words.isEmpty, let path = start.tokens.dropFirst().first, path.isText { words = [path.text] }
         guard !words.isEmpty, words.allSatisfy({ !$0.contains("\0") }) else {
@@ -167,7 +167,7 @@ struct MonitImport {
         if let launch { draft.carry(.launch, MonitTimes.text(launch), of: "timeout", at: start.place) }
     }
 
-    /// monit's programs return once they have started the process, so that none stays in the foreground.
+    /// monit's start programs return after they have started the process, so they do not stay in the foreground.
     private static func advice(_ words: [String]) -> String {
         let last = words.last { $0 != "start" && !$0.hasPrefix("-") } ?? ""
         switch words.first?.split(separator: "/").last {
@@ -190,7 +190,7 @@ struct MonitImport {
         case "group": drop("apps have no groups")
         case "depends": drop("apps do not depend on each other")
         case "every" where statement.tokens.count > 1 && statement.tokens[1].count != nil:
-            // The probe has it as its interval.
+            // It is already the interval of the probe.
             break
         case "every", "notevery": drop("an app is watched all the time")
         case "alert", "noalert": drop("incidents are in the journal and in reports; no mail is sent")

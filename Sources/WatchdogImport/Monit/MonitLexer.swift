@@ -2,16 +2,16 @@
 
 import WatchdogConfiguration
 
-/// Splits monit's control file into tokens as monit's scanner does: the longest reading of what comes next counts.
+/// Splits monit's control file into tokens like monit's scanner: the longest match wins.
 struct MonitLexer {
     private let bytes: [UInt8]
     private let file: String
     private var index = 0
     private var line = 1
-    /// The noise words since the last token.
+    /// The noise words after the last token.
     private var noise = ""
     private var tokens: [MonitToken] = []
-    /// Where the last token ended.
+    /// The end of the last token.
     private var lastEnd = -1
 
     static func tokens(of file: ConfigurationFile) throws(ImportError) -> [MonitToken] {
@@ -33,12 +33,12 @@ struct MonitLexer {
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0d }
 
-    /// Whether a byte can be in a word without quotes.
+    /// Whether a byte can be part of an unquoted word.
     private static func isInWord(_ byte: UInt8) -> Bool {
         !"\t\n\r !@:{}\"';(),%".utf8.contains(byte)
     }
 
-    /// The end of the bytes from `start` that are like that.
+    /// The end of the run of bytes from `start` that match.
     private func end(from start: Int, while isPart: (UInt8) -> Bool) -> Int {
         var end = start
         while end < bytes.count, isPart(bytes[end]) { end += 1 }
@@ -47,7 +47,7 @@ struct MonitLexer {
 
     private func skippingBlanks(_ start: Int) -> Int { end(from: start, while: Self.isBlank) }
 
-    /// The index after a word in any case, if it is there.
+    /// The index after a word, ignoring case; nil if the word is not at `start`.
     private func after(_ word: String, at start: Int) -> Int? {
         let end = start + word.utf8.count
         guard end <= bytes.count, text(start..<end).lowercased() == word else { return nil }
@@ -58,7 +58,7 @@ struct MonitLexer {
         index < bytes.count && bytes[index] == UInt8(ascii: character)
     }
 
-    /// Adds a token, and goes on after it.
+    /// Adds a token, and moves past it.
     private mutating func add(
         _ kind: MonitToken.Kind, _ text: String, shown: String, to end: Int, at place: ImportPlace? = nil
     ) {
@@ -94,11 +94,11 @@ struct MonitLexer {
         if let end = endOfAddress { return add(.word, to: end) }
         let end = end(from: index, while: Self.isInWord)
         guard end > index else {
-            // `!=`; any other mark is a token of its own.
+            // `!=`; any other mark is a separate token.
             let mark = after("!=~", at: index) ?? after("!=", at: index) ?? index + 1
             return add(.word, to: mark)
         }
-        // A line that goes on.
+        // A backslash at the end of a line continues it.
         if byte == UInt8(ascii: "\\"), end == index + 1 { return advance(to: end) }
         if try readCommand() { return }
         if try readName() { return }
@@ -122,13 +122,13 @@ struct MonitLexer {
         add(isNumber ? .number : .word, to: end)
     }
 
-    /// The end of an IPv6 address, whose colons are in no other word.
+    /// The end of an IPv6 address, the only word with colons.
     private var endOfAddress: Int? {
         let end = end(from: index) { $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: ".") || $0.isHexadecimal }
         return bytes[index..<end].count { $0 == UInt8(ascii: ":") } > 1 ? end : nil
     }
 
-    /// A text in quotes, and the index after it.
+    /// A quoted text, and the index after it.
     private func quoted(_ start: Int) throws(ImportError) -> (text: String, end: Int) {
         guard let close = bytes[(start + 1)...].firstIndex(of: bytes[start]) else {
             throw ImportError(place, "the quote is never closed")
@@ -166,7 +166,7 @@ struct MonitLexer {
 
     // MARK: - Commands
 
-    /// `start program = "` and the words up to the next quote: there is no way to write that quote within.
+    /// `start program = "` and the words up to the next quote: the quote cannot be escaped inside.
     private mutating func readCommand() throws(ImportError) -> Bool {
         for (word, isProgram) in [
             ("start", true), ("stop", true), ("restart", true), ("execute", false), ("exec", false),
@@ -220,7 +220,7 @@ struct MonitLexer {
         "process", "program", "device", "filesystem", "file", "directory", "host", "network", "fifo", "system",
     ]
 
-    /// `check process NAME`, `group NAME`, `depends on NAME, NAME` and `include PATTERN`: no name is a keyword.
+    /// `check process NAME`, `group NAME`, `depends on NAME, NAME` and `include PATTERN`: names are never keywords.
     private mutating func readName() throws(ImportError) -> Bool {
         for word in ["check", "group", "depends", "depend", "include"] {
             guard let end = after(word, at: index), end < bytes.count,
@@ -277,7 +277,7 @@ struct MonitLexer {
 
     // MARK: - Phrases
 
-    /// `subject: …` and the like of mails, which are no words of monit.
+    /// Skips `subject: …` and similar lines of mail formats, which are not tokens.
     private mutating func readRemark(_ end: Int) -> Bool {
         let word = text(index..<end).lowercased()
         guard isByte(":", at: end), ["from", "reply-to", "subject", "message"].contains(word) else { return false }
@@ -286,7 +286,7 @@ struct MonitLexer {
         return true
     }
 
-    /// Keywords of two words, or with something in parentheses.
+    /// Reads keywords of two words, or with parentheses.
     private mutating func readPhrase(_ end: Int) -> Bool {
         let word = text(index..<end).lowercased()
         func ends(_ index: Int) -> Bool { index == bytes.count || !Self.isInWord(bytes[index]) }

@@ -7,7 +7,7 @@ import WatchdogConfiguration
 struct MonitTest {
     private let statement: MonitFile.Statement
     private let times: MonitTimes
-    /// What is between `if` and `then`.
+    /// The tokens between `if` and `then`.
     private let condition: ArraySlice<MonitToken>
     private let action: String
 
@@ -18,7 +18,7 @@ struct MonitTest {
         action = statement.after("then")?.keyword ?? ""
     }
 
-    /// monit starts a process that it does not see, and so does a restart.
+    /// `start` counts as a restart: in monit, both start a missing process.
     private var isRestart: Bool { action == "restart" || action == "start" }
 
     func put(into draft: inout AppDraft) {
@@ -76,7 +76,7 @@ struct MonitTest {
         draft.set(.atLimit, "stop")
     }
 
-    /// monit starts what is gone unless such a test says otherwise.
+    /// Without such a test, monit starts a missing process.
     private func putExistence(_ draft: inout AppDraft) {
         let words = condition.map(\.keyword)
         let isGone = words.first == "nonexist" || words.starts(with: ["not", "exist"])
@@ -145,7 +145,7 @@ struct MonitTest {
     private func putBody(_ content: MonitConnection.Comparison, _ draft: inout AppDraft) {
         let text = content.value.text
         let shown = "content \(content.mark) \(Printable.quoted(text))"
-        // For monit, it is a regular expression.
+        // monit uses it as a regular expression.
         guard content.mark == "=", !text.contains(where: { ".*+?[](){}|^$\\".contains($0) }) else {
             return draft.note(
                 .dropped, at: content.value.place,
@@ -184,7 +184,7 @@ struct MonitTest {
         guard words.count > 2, [">", ">="].contains(words[1].keyword) else {
             return drop(&draft, "MemoryMax= can only set an upper limit")
         }
-        // `200 MB` are two words; people also write one.
+        // `200 MB` is two words, but `200MB` is also valid.
         let number = words[2].text.prefix { $0.isNumber || $0 == "." }
         var rest = words[3...]
         let unit = number.count < words[2].text.count ? words[2].unit(after: number) : rest.first.map(\.keyword) ?? ""
@@ -206,7 +206,7 @@ struct MonitTest {
             "\(statement.shown) became MemoryMax=\(size): at once, and by the kernel\(whose)")
     }
 
-    /// The size as MemoryMax= takes it: whole numbers and percentages.
+    /// The size in the form of MemoryMax=: whole numbers and percentages.
     private static func size(_ number: String, _ unit: String) -> String? {
         guard let value = Double(number), value >= 0, value < 1_000_000_000_000 else { return nil }
         let isWhole = value == value.rounded()
@@ -219,13 +219,13 @@ struct MonitTest {
     }
 }
 
-/// The times that are set for all of monit, and those of a service.
+/// The global times of monit, and those of a service.
 struct MonitTimes {
-    /// Between two tests of a service, `set daemon` and `every`; without the first, that of Debian's monitrc.
+    /// The time between two tests of a service, from `set daemon` and `every`; the default is that of Debian's monitrc.
     var cycle = Duration.seconds(120)
-    /// What a connection has: `networkTimeout`.
+    /// The time limit of a connection: `networkTimeout`.
     var connection = Duration.seconds(5)
-    /// What a start has, if the file says it: `startTimeout`.
+    /// The time limit of a start, if the file sets it: `startTimeout`.
     var start: Duration?
 
     /// `TIMEOUT: 30 seconds` of `set limits`.
@@ -238,12 +238,12 @@ struct MonitTimes {
         }
     }
 
-    /// The time in seconds, as people write it.
+    /// The time in seconds, for people.
     static func text(_ time: Duration) -> String {
         time.components.attoseconds == 0 ? "\(time.components.seconds)s" : TimeSpan.format(time)
     }
 
-    /// `30 seconds`; no time of monit is longer than a day.
+    /// `30 seconds`; limited to a day.
     static func span(_ number: MonitToken, _ unit: MonitToken) -> Duration? {
         guard let count = number.count, (1...86_400_000).contains(count) else { return nil }
         switch unit.keyword {
@@ -258,7 +258,7 @@ struct MonitTimes {
 struct MonitRate {
     let count: Int
     let cycles: Int
-    /// How many tokens say it.
+    /// The number of its tokens.
     let length: Int
 
     init?(_ tokens: [MonitToken]) {

@@ -3,10 +3,10 @@
 /// A word, a number or a text of monit's control file, without the noise words before it.
 struct MonitToken {
     enum Kind {
-        /// Without quotes: a keyword, a mark such as `>=`, or a text.
+        /// An unquoted token: a keyword, a mark such as `>=`, or a text.
         case word
         case number
-        /// In quotes, or where no keyword can be.
+        /// A quoted text, or one at a place without keywords.
         case text
         /// A word of a command.
         case argument
@@ -16,20 +16,20 @@ struct MonitToken {
 
     let kind: Kind
     let text: String
-    /// As it is in the file, with the noise words before it.
+    /// The original text, including the noise words before it.
     let shown: String
-    /// Whether nothing is between the token before and this one.
+    /// Whether it directly follows the previous token.
     let isAttached: Bool
     let place: ImportPlace
 
-    /// In lower case, one for all spellings, if it can be a keyword; otherwise empty.
+    /// The keyword in lower case, with one spelling for all variants; empty if it cannot be a keyword.
     var keyword: String {
         guard kind == .word else { return "" }
         let word = text.lowercased()
         return Self.spellings[word] ?? word
     }
 
-    /// Whether it can stand where monit wants a text or a path.
+    /// Whether it is valid where monit expects a text or a path.
     var isText: Bool { kind == .text || kind == .word && !Self.isMark(text) }
 
     var count: Int? { kind == .number ? Int(text) : nil }
@@ -42,7 +42,7 @@ struct MonitToken {
         return Self.spellings[word] ?? word
     }
 
-    /// Words without a meaning, wherever they are.
+    /// Words that monit ignores at any position.
     static let noise: Set<String> = [
         "is", "as", "are", "for", "via", "on", "only", "with", "within", "without", "program", "programs", "and", "has",
         "using", "use", "the", "to", "sum", "than", "usage", "was", "times", "but", "of", "or", "does", "per", "in",

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A service folder's script `run`, which stays the app's command: whatever it does before the program, it goes on doing.
+/// A service folder's script `run`, which stays the app's command, so that its preparations before the program are
+/// kept.
 struct RunScript {
     private let script: [UInt8]
     private let interpreter: Interpreter
 
     private enum Interpreter {
         case shell(isBash: Bool)
-        /// A shell with another syntax.
+        /// A shell with a different syntax.
         case otherShell
         case execline
         /// The script is the program.
@@ -36,7 +37,7 @@ struct RunScript {
         word.lastIndex(of: "/").map { String(word[$0...].dropFirst()) } ?? String(word)
     }
 
-    /// Why the app's main process may be another than the program; nil if it is the program.
+    /// The reason why the app's main process may not be the program; nil if it is.
     var reasonToWarn: String? {
         let effect = "the shell, not the program, is the app's main process and gets SIGTERM"
         let unclear = "cannot tell whether the script becomes the program; if it does not, \(effect)"
@@ -59,12 +60,12 @@ struct RunScript {
         }
     }
 
-    /// Whether a script of execline ends in a program that it becomes: each command executes the next.
+    /// Whether an execline script ends by executing the program: each command executes the next one.
     private var isChain: Bool {
         let lines = String(decoding: script, as: UTF8.self).split(whereSeparator: \.isNewline)
         let words = lines.map(\.trimmed).filter { !$0.hasPrefix("#") }
             .flatMap { $0.split { $0 == " " || $0 == "\t" } }
-        // These run what follows them once for each value, or again and again.
+        // These run the rest of the script repeatedly.
         let loops: Set<Substring> = ["forx", "forstdin", "forbacktickx", "loopwhilex"]
         var depth = 0
         for word in words {
@@ -72,7 +73,7 @@ struct RunScript {
             if word == "}" { depth -= 1 }
             if depth == 0, loops.contains(word) { return false }
         }
-        // After a last block, nothing is left to execute.
+        // If the script ends with a block, there is no program to execute.
         return words.last.map { $0 != "}" } ?? false
     }
 }

@@ -6,15 +6,15 @@ public struct ServiceFolder: Hashable, Sendable {
     public let path: String
     /// All names in it.
     public let names: Set<String>
-    /// The contents of the files whose contents matter.
+    /// The contents of the relevant files.
     public let files: [String: [UInt8]]
 
-    /// The files whose contents matter; each is read if it exists.
+    /// The relevant files, which are read if they exist.
     public static let read = [
         "run", "notification-fd", "timeout-kill", "timeout-up", "timeout-down", "down-signal", "type", "dependencies",
     ]
 
-    /// The most that is read of a file.
+    /// The maximum number of bytes to read of a file.
     public static let maximumLength = 65_536
 
     /// Creates a folder.
@@ -24,7 +24,7 @@ public struct ServiceFolder: Hashable, Sendable {
         self.files = files
     }
 
-    /// The contents of a file as text without blanks at its ends; nil if it is not there.
+    /// The contents of a file as trimmed text; nil if it does not exist.
     func text(_ name: String) -> String? {
         files[name].map { String(String(decoding: $0, as: UTF8.self).trimmed) }
     }

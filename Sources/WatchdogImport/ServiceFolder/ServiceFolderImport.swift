@@ -3,7 +3,7 @@
 import WatchdogBase
 import WatchdogConfiguration
 
-/// Makes an app of a service folder: runsv(8), s6-supervise, s6-rc-compile.
+/// Converts a service folder to an app: runsv(8), s6-supervise, s6-rc-compile.
 struct ServiceFolderImport {
     private let folder: ServiceFolder
     private var draft: AppDraft
@@ -94,7 +94,7 @@ struct ServiceFolderImport {
     }
 
     private mutating func putRestart() {
-        // Both wait a second between two starts, and never give up.
+        // Both supervisors wait a second between two starts, and retry without a limit.
         draft.set(.policy, "always")
         draft.set(.delay, "1s")
         draft.set(.factor, "1")

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What becomes of the shell that runs a script.
+/// The fate of the shell that runs a script.
 enum ShellFate: Equatable {
-    /// It becomes a program, unless the script ends before.
+    /// It becomes a program with exec, unless the script ends before.
     case becomesProgram
     /// It becomes a program in some cases; in others it stays, and waits for one.
     case becomesProgramAtTimes
     /// It stays.
     case stays(Reason)
-    /// The script is beyond what is read here, or goes on in another file.
+    /// The script uses unsupported syntax, or continues in another file.
     case unclear
 
     enum Reason: Equatable {
@@ -27,14 +27,14 @@ enum ShellFate: Equatable {
         if ends.contains(.unknown) { return .unclear }
         if ends.contains(.becomes) { return ends.contains(.child) ? .becomesProgramAtTimes : .becomesProgram }
         if walk.redirects { return .stays(.onlyRedirects) }
-        // The word may also be data, which makes the reason wrong, but not the fate.
+        // The word may also be data; then the reason is wrong, but the fate is right.
         let text = String(decoding: script, as: UTF8.self)
         let words = text.split { !$0.isLetter && !$0.isNumber && $0 != "_" && $0 != "-" }
         return .stays(words.contains("exec") ? .notByTheShell : .noExec)
     }
 }
 
-/// How a command can end, over all paths through it.
+/// The possible ends of a command, over all paths through it.
 private struct ShellEnds: OptionSet {
     let rawValue: Int
 
@@ -44,11 +44,11 @@ private struct ShellEnds: OptionSet {
     static let exits = ShellEnds(rawValue: 2)
     /// The function ends.
     static let returns = ShellEnds(rawValue: 4)
-    /// The shell goes on after something short.
+    /// The shell continues after a short command.
     static let short = ShellEnds(rawValue: 8)
-    /// The shell goes on after a program that it has waited for.
+    /// The shell continues after it has waited for a program.
     static let child = ShellEnds(rawValue: 16)
-    /// The shell goes on after commands that are not in the script.
+    /// The shell continues after commands that are not in the script.
     static let unknown = ShellEnds(rawValue: 32)
 
     static let goesOn: ShellEnds = [.short, .child, .unknown]
@@ -56,9 +56,9 @@ private struct ShellEnds: OptionSet {
 }
 
 private struct ShellWalk {
-    /// Functions call others within commands within commands.
+    /// The maximum nesting of commands and function calls.
     private static let maximumDepth = 200
-    /// No script that people write takes more steps; functions that call others can take any number.
+    /// The maximum number of steps, because recursive functions would need any number.
     private static let maximumSteps = 20_000
 
     private var depth = 0
@@ -66,7 +66,7 @@ private struct ShellWalk {
     private var variables = ShellVariables()
 
     private var functions: [String: ShellCommand] = [:]
-    /// What calls did, each with the variables before and after it.
+    /// The cached results of calls, with the variables before and after each.
     private var known: [String: (before: ShellVariables, ends: ShellEnds, after: ShellVariables)] = [:]
     private var calls: Set<String> = []
     private var hasArguments = false
@@ -104,7 +104,7 @@ private struct ShellWalk {
         case .loop(let condition, let body):
             let ends = ends(of: condition)
             guard ends.goesOn else { return ends }
-            // What the body assigns counts in its next turn.
+            // Analyze the body twice, because its assignments affect the next iteration.
             return ends.subtracting(.goesOn).union(perhaps(body)).union(perhaps(body)).union(.short)
         case .function(let name, let body):
             functions[name] = body
@@ -113,7 +113,7 @@ private struct ShellWalk {
         }
     }
 
-    /// How a command can end that does not always run.
+    /// The possible ends of a command that is not always run.
     private mutating func perhaps(_ command: ShellCommand) -> ShellEnds {
         let before = variables
         let ends = ends(of: command)
@@ -137,7 +137,7 @@ private struct ShellWalk {
         var all = ends(of: first)
         for (isAnd, command) in rest {
             guard all.goesOn else { return all }
-            // What fails before && was a condition.
+            // A command before && is only a condition.
             if isAnd { all = all.subtracting(.goesOn).union(.short) }
             all.formUnion(perhaps(command))
         }
@@ -206,7 +206,7 @@ private struct ShellWalk {
         while let option = words.first?.value, option.hasPrefix("-"), option != "-" {
             words = words.dropFirst()
             if option == "--" { break }
-            // The name that the program gets.
+            // Skip the argument of -a, the program's name.
             if option.hasSuffix("a") { words = words.dropFirst() }
         }
         return words
@@ -226,7 +226,7 @@ private struct ShellWalk {
         return ends
     }
 
-    /// Commands of the shell, and programs that end at once.
+    /// Shell builtins, and programs that exit immediately.
     private static let short: Set<String> = [
         ":", "[", "alias", "bg", "break", "cd", "continue", "echo", "false", "fc", "hash", "jobs", "kill", "let",
         "printf", "pwd", "shift", "shopt", "test", "times", "trap", "true", "type", "ulimit", "umask", "unalias",

@@ -2,17 +2,17 @@
 
 /// A word of a script.
 struct ShellWord: Equatable {
-    /// As it is written, without joined lines.
+    /// The source text, without line continuations.
     var text = ""
-    /// The text without its quotes; nil if the shell expands anything in it.
+    /// The text without its quotes; nil if it contains expansions.
     var value: String? = ""
     /// Whether it has neither quotes nor expansions: only then it can be a reserved word.
     var isPlain = true
-    /// Whether it has quotes, so that what the shell expands in it stays one word.
+    /// Whether it has quotes, so that expansions in it are not split into words.
     var isQuoted = false
 }
 
-/// Splits a script into words and operators: POSIX.1-2017, XCU 2.3, and what bash adds to it.
+/// Splits a script into words and operators: POSIX.1-2017, XCU 2.3, and bash's extensions.
 struct ShellLexer {
     struct Unreadable: Error {}
 
@@ -25,14 +25,14 @@ struct ShellLexer {
         case end
     }
 
-    /// Deeper than any script that people write.
+    /// The maximum nesting depth.
     private static let maximumDepth = 50
 
     private let bytes: [UInt8]
     private let isBash: Bool
     private var index = 0
     private var depth = 0
-    /// What the lines after the current one end with.
+    /// The pending here-documents, with their end markers.
     private var hereDocuments: [(end: String, isIndented: Bool)] = []
     /// Set between `<<` and its word.
     private var opensHereDocument: (isIndented: Bool, Void)?
@@ -56,7 +56,7 @@ struct ShellLexer {
 
     /// The next word or operator.
     ///
-    /// - Throws: ``Unreadable`` for a quote, bracket or substitution that is never closed.
+    /// - Throws: ``Unreadable`` for a quote, bracket or substitution that is not closed.
     mutating func token() throws(Unreadable) -> Token {
         while next == 0x20 || next == 0x09 || follows("\\\n") { index += next == UInt8(ascii: "\\") ? 2 : 1 }
         guard let byte = next else { return .end }
@@ -118,13 +118,13 @@ struct ShellLexer {
             case 0x20, 0x09, 0x0a, UInt8(ascii: ";"), UInt8(ascii: "&"), UInt8(ascii: "|"), UInt8(ascii: ")"):
                 return finished(word)
             case UInt8(ascii: "<"), UInt8(ascii: ">"):
-                // A substitution of bash.
+                // A process substitution of bash.
                 if index == start, index + 1 < bytes.count, bytes[index + 1] == UInt8(ascii: "(") {
                     index += 2
                     try expansion(&word) { (lexer) throws(Unreadable) in try lexer.skipSubstitution() }
                     continue
                 }
-                // The number or name of the descriptor belongs to the operator.
+                // The number or name of the descriptor is part of the operator.
                 let isName = word.text.hasPrefix("{") && word.text.hasSuffix("}")
                 if word.isPlain, isName || word.text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let mark = mark()
                 {
@@ -132,7 +132,7 @@ struct ShellLexer {
                 }
                 return finished(word)
             case UInt8(ascii: "("):
-                // An array of bash.
+                // An array assignment of bash.
                 guard word.isPlain, word.text.hasSuffix("=") else { return finished(word) }
                 index += 1
                 try expansion(&word) { (lexer) throws(Unreadable) in try lexer.skipSubstitution() }
@@ -150,7 +150,7 @@ struct ShellLexer {
         return .word(word)
     }
 
-    /// Takes a quote, an expansion or a plain byte.
+    /// Consumes a quote, an expansion or a plain byte.
     private mutating func part(_ byte: UInt8, _ word: inout ShellWord) throws(Unreadable) {
         switch byte {
         case UInt8(ascii: "\\"):
@@ -222,7 +222,7 @@ struct ShellLexer {
         }
     }
 
-    /// Skips what the shell expands, and keeps how it is written.
+    /// Skips an expansion, and keeps its source text.
     private mutating func expansion(
         _ word: inout ShellWord, _ skip: (inout ShellLexer) throws(Unreadable) -> Void
     ) throws(Unreadable) {

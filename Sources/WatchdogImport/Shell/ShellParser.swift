@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A command of a script, as far as it matters for what becomes of the shell.
+/// A command of a script, as far as it affects the shell's fate.
 indirect enum ShellCommand {
     /// Assignments and words, without redirections.
     case simple([ShellWord])
     case list([ShellCommand])
     /// `a && b || c`: from left to right.
     case chain(ShellCommand, [(isAnd: Bool, command: ShellCommand)])
-    /// A pipeline or a subshell: processes of their own, for which the shell waits.
+    /// A pipeline or a subshell: separate processes for which the shell waits.
     case child
-    /// A process of its own, for which the shell does not wait.
+    /// A separate process for which the shell does not wait.
     case background
     /// `if` and `case`; complete if one of the branches is always taken.
     case choice(conditions: [ShellCommand], branches: [ShellCommand], isComplete: Bool)
@@ -21,7 +21,7 @@ indirect enum ShellCommand {
 struct ShellParser {
     typealias Unreadable = ShellLexer.Unreadable
 
-    /// Each list and each command counts.
+    /// The maximum nesting depth of lists and commands.
     private static let maximumDepth = 100
     private static let closers: Set<String> = ["then", "elif", "else", "fi", "do", "done", "esac", "}"]
 
@@ -31,7 +31,7 @@ struct ShellParser {
 
     /// The commands of a script.
     ///
-    /// - Throws: ``ShellLexer/Unreadable`` for what this parser does not know, even if a shell does.
+    /// - Throws: ``ShellLexer/Unreadable`` for syntax that this parser does not support, even if a shell does.
     static func commands(_ script: [UInt8], isBash: Bool) throws(Unreadable) -> ShellCommand {
         var parser = ShellParser(lexer: ShellLexer(script, isBash: isBash))
         try parser.advance()
@@ -44,7 +44,7 @@ struct ShellParser {
 
     private mutating func advance() throws(Unreadable) { token = try lexer.token() }
 
-    /// The reserved word that comes next, if one does.
+    /// The next token, if it is a reserved word.
     private var plain: String? {
         if case .word(let word) = token, word.isPlain { word.text } else { nil }
     }
@@ -229,7 +229,7 @@ struct ShellParser {
         }
         if token == .mark(";") { try advance() }
         try skipLines()
-        // It holds one of the words, or one of the script's arguments.
+        // The loop variable has one of the words, or one of the script's arguments, as its value.
         let variable = ShellWord(text: "\(name)=$", value: nil, isPlain: false)
         return .loop(condition: .simple([variable]), body: try doGroup())
     }

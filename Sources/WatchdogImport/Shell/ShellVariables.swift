@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a script's variables can hold at some point: `X=exec` makes a command of `$X program`.
+/// The possible values of a script's variables at one point: after `X=exec`, `$X program` executes the program.
 struct ShellVariables: Equatable {
-    /// What an expansion can become.
+    /// The possible results of an expansion.
     enum Expansion {
         /// These words, or none.
         case words([ShellWord])
-        /// Words that are not in the script: hardly a command of the shell.
+        /// Words that are not in the script, which are unlikely to be shell commands.
         case anything
-        /// The same, but the script has the word `exec` in them.
+        /// Unknown words that contain `exec` from the script.
         case perhapsExec
     }
 
@@ -19,13 +19,13 @@ struct ShellVariables: Equatable {
         case perhapsExec
     }
 
-    /// No script that people write sets one variable to more texts.
+    /// The maximum number of values of one variable.
     private static let maximumCount = 8
 
-    /// Those that the script has set; all others come from outside.
+    /// The variables that the script has set; all others are from the environment.
     private var values: [String: Set<Value>] = [:]
 
-    /// Takes `NAME=VALUE` over.
+    /// Executes `NAME=VALUE`.
     mutating func assign(_ word: ShellWord) {
         guard let (name, isAddition) = word.assigned else { return }
         if isAddition {
@@ -39,21 +39,21 @@ struct ShellVariables: Equatable {
         }
     }
 
-    /// Forgets what a variable holds.
+    /// Makes the value of a variable unknown.
     mutating func forget(_ name: String, isUnset: Bool) { values[name] = [isUnset ? .unset : .anything] }
 
-    /// What can be true if one of two ways has been taken.
+    /// The possible values after either of two paths.
     func merged(with other: ShellVariables) -> ShellVariables {
         var merged = self
         for name in Set(values.keys).union(other.values.keys) {
-            // Outside of the script, nobody sets a variable that the script sets itself.
+            // Assume that the environment does not set a variable that the script sets itself.
             let both = (values[name] ?? [.unset]).union(other.values[name] ?? [.unset])
             merged.values[name] = both.count > Self.maximumCount ? [.perhapsExec] : both
         }
         return merged
     }
 
-    /// What a word with an expansion can become.
+    /// The possible results of a word with an expansion.
     func values(of word: ShellWord) -> [Expansion] {
         guard let (name, isQuoted) = word.variable else {
             return [Self.unknown(word) == .anything ? .anything : .perhapsExec]
@@ -79,7 +79,7 @@ struct ShellVariables: Equatable {
 }
 
 extension ShellWord {
-    /// A word that an expansion has made: none of its characters means anything to the shell.
+    /// Creates a word from an expansion, in which no character is special to the shell.
     fileprivate init(_ text: String) { self.init(text: text, value: text, isPlain: false) }
 
     /// Whether it is `NAME=VALUE` or `NAME+=VALUE`; the name cannot be quoted.
@@ -92,11 +92,11 @@ extension ShellWord {
         return Self.isName(name) ? (String(name), isAddition) : nil
     }
 
-    /// The variable that the whole word is: `$NAME`, `${NAME}` or one of them in double quotes.
+    /// The variable, if it is the whole word: `$NAME`, `${NAME}` or one of them in double quotes.
     fileprivate var variable: (name: String, isQuoted: Bool)? {
         guard text.first == "$" else { return nil }
         var name = text.dropFirst()
-        // The lexer leaves the brace that opens out.
+        // The lexer omits the opening brace.
         if name.last == "}" { name = name.dropLast() }
         return Self.isName(name) ? (String(name), isQuoted) : nil
     }

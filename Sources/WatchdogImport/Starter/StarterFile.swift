@@ -4,7 +4,7 @@ import WatchdogBase
 public import WatchdogConfiguration
 public import WatchdogMeasurement
 
-/// The app file to begin with for a program that was launched once.
+/// A first app file for a program, from a trial launch.
 public struct StarterFile: Sendable {
     private let name: AppName
     private let findings: TrialFindings
@@ -12,12 +12,12 @@ public struct StarterFile: Sendable {
     private let isRoot: Bool
     private let needsDirectory: Bool
 
-    /// Creates a file for what a trial has found.
+    /// Creates a file from the findings of a trial.
     ///
     /// - Parameters:
     ///   - directory: the working directory of the trial.
     ///   - isRoot: whether the program ran as root.
-    ///   - needsDirectory: whether the command names files relative to that directory.
+    ///   - needsDirectory: whether the command has paths relative to that directory.
     public init(
         name: AppName, findings: TrialFindings, directory: String, isRoot: Bool, needsDirectory: Bool = false
     ) {
@@ -28,7 +28,7 @@ public struct StarterFile: Sendable {
         self.needsDirectory = needsDirectory
     }
 
-    /// The app's name for a command: that of its file, in the letters that names may have.
+    /// The app's name for a command: that of its file, restricted to valid characters.
     public static func name(for command: [String]) -> AppName {
         let file = command.first?.split(separator: "/").last.map(String.init) ?? ""
         let kept = file.unicodeScalars.map { scalar in
@@ -40,7 +40,7 @@ public struct StarterFile: Sendable {
         return (try? AppName(String(kept.prefix(AppName.maximumLength)))) ?? app
     }
 
-    /// How a well-known program is kept in the foreground; nil if unknown.
+    /// The option that keeps a well-known program in the foreground; nil if unknown.
     public static func foregroundOption(of program: String) -> String? { ForegroundHint.option(of: program) }
 
     private static let app: AppName = {
@@ -48,9 +48,9 @@ public struct StarterFile: Sendable {
         return name
     }()
 
-    /// The file, with a comment on each setting that says what was seen.
+    /// The text of the file, with a comment about the observation behind each setting.
     ///
-    /// - Throws: ``ImportError`` if no app file can have this command.
+    /// - Throws: ``ImportError`` if the command is invalid in an app file.
     public func text(specifiers: Specifiers) throws(ImportError) -> String {
         let text = (head + app + watchdog + restart).joined(separator: "\n") + "\n"
         let file = ConfigurationFile(path: "\(name)\(AppName.fileSuffix)", text: text)
@@ -166,7 +166,7 @@ public struct StarterFile: Sendable {
 
     // MARK: - Values
 
-    /// The socket to be asked: one that speaks HTTP, else a port, else a path; none that changes with each launch.
+    /// The socket to probe: one that speaks HTTP, else a port, else a path; without those that change with each launch.
     private var chosen: TrialFindings.Listener? {
         let steady = findings.listeners.filter { isSteady($0.address) }
         return steady.first { $0.httpStatus != nil } ?? steady.first { !Self.isUnix($0.address) } ?? steady.first
@@ -174,7 +174,7 @@ public struct StarterFile: Sendable {
 
     private static func isUnix(_ address: String) -> Bool { address.hasPrefix("/") || address.hasPrefix("@") }
 
-    /// A port that the kernel chooses is not named in the command: ip(7), ip_local_port_range.
+    /// Whether an address is stable: a port chosen by the kernel (ip(7), ip_local_port_range) is not in the command.
     private func isSteady(_ address: String) -> Bool {
         guard address.singleLine() == address, !address.contains(" ") else { return false }
         guard !Self.isUnix(address), let port = Int(address.split(separator: ":").last ?? "") else { return true }
@@ -192,7 +192,7 @@ public struct StarterFile: Sendable {
         port(ofAny: address).map { "localhost:\($0)" } ?? address
     }
 
-    /// Five times as long, in round figures, from 5 s on.
+    /// Five times the time, rounded, at least 5 s.
     static func allowance(_ time: Duration) -> String {
         let steps = [5, 10, 20, 30, 60, 120, 300, 600, 1_800, 3_600].map { Duration.seconds($0) }
         return TimeSpan.format(steps.first { $0 >= time * 5 } ?? time * 5)

@@ -2,10 +2,10 @@
 
 import WatchdogConfiguration
 
-/// The sections of supervisord's configuration, as Python's RawConfigParser reads them for supervisord.
+/// The sections of supervisord's configuration, parsed like Python's RawConfigParser in supervisord.
 ///
-/// Sections of one name are one section, the last of several equal options counts, and a line belongs to the option above
-/// it if it is indented further than that option: docs.python.org, "configparser".
+/// Sections with the same name are merged, the last of several equal options wins, and a line with more indentation
+/// than the option above continues it: docs.python.org, "configparser".
 struct INIFile {
     struct Option {
         let key: String
@@ -24,23 +24,23 @@ struct INIFile {
     }
 
     private(set) var sections: [Section] = []
-    /// What may surprise whoever wrote the file.
+    /// Notes about surprising results of the parsing rules.
     private(set) var notes: [ImportNote] = []
     private var defaults = Section(name: defaultName, place: ImportPlace(file: ""))
 
-    /// No file that people write has more sections.
+    /// The maximum number of sections.
     private static let maximumCount = 1_000
-    /// The options of this section are those of all others, unless they set them.
+    /// The options of this section are the defaults of all others.
     private static let defaultName = "DEFAULT"
 
-    /// Where options go.
+    /// The target of options.
     private enum Target {
         case none
         case defaults
         case section(Int)
     }
 
-    /// Reads a file; what it sets replaces what earlier files have set.
+    /// Reads a file; its options replace those of earlier files.
     ///
     /// - Parameter folder: the folder of the file.
     mutating func read(_ file: ConfigurationFile, folder: String) throws(ImportError) {
@@ -50,7 +50,7 @@ struct INIFile {
         for (index, line) in try ForeignText.lines(of: file).enumerated() {
             let (text, hasComment) = Self.withoutComment(line)
             guard !text.isEmpty else {
-                // Only a line that is empty without a comment belongs to the value above it.
+                // Only an empty line without a comment is part of the value above it.
                 if !hasComment, let key { append("", to: key, of: target) }
                 continue
             }
@@ -84,12 +84,12 @@ struct INIFile {
 
     // MARK: - Lines
 
-    /// The name in brackets; nil for any other line.
+    /// The name in brackets; nil for other lines.
     private static func header(_ text: String, _ place: ImportPlace) throws(ImportError) -> Substring? {
         guard text.first == "[" else { return nil }
-        // Up to the last bracket: `.+` of the parser's expression takes all it can.
+        // Up to the last bracket: `.+` in the parser's regular expression is greedy.
         guard let close = text.lastIndex(of: "]"), text.index(after: text.startIndex) < close else {
-            // `[x=1` is an option for the parser, and a slip for everybody else.
+            // Python's parser accepts `[x=1` as an option, but it is certainly a mistake.
             throw ImportError(place, "the \"]\" is missing after the section's name; write [program:NAME]")
         }
         return text[text.index(after: text.startIndex)..<close]
@@ -106,12 +106,12 @@ struct INIFile {
         return Option(key: key, value: value, place: place, folder: folder)
     }
 
-    /// The line without its comment and the blanks at both ends, and whether it had one.
+    /// The trimmed line without its comment, and whether it had one.
     private static func withoutComment(_ line: String) -> (text: String, hasComment: Bool) {
         let text = line.trimmed
         guard let first = text.first, first != ";", first != "#" else { return ("", !text.isEmpty) }
-        // supervisord asks for both marks within a line. In each round the parser looks for the next of either, so that the
-        // first one after a blank is not always the one that counts.
+        // supervisord enables both marks for inline comments. In each round, the parser searches for the next
+        // occurrence of each mark, so the first one after a blank does not always win.
         var search: [(mark: Character, from: String.Index)] = [(";", line.startIndex), ("#", line.startIndex)]
         var start: String.Index?
         while start == nil, !search.isEmpty {
@@ -169,7 +169,7 @@ struct INIFile {
         }
     }
 
-    /// Takes the empty lines off the ends of values.
+    /// Removes empty lines at the ends of values.
     private mutating func finish() {
         func trim(_ section: inout Section) {
             for index in section.options.indices {
@@ -182,7 +182,7 @@ struct INIFile {
         trim(&defaults)
     }
 
-    /// A section with the options that it gets from `[DEFAULT]`.
+    /// A section with the defaults from `[DEFAULT]`.
     func complete(_ section: Section) -> Section {
         var complete = section
         complete.options += defaults.options.filter { section.option($0.key) == nil }

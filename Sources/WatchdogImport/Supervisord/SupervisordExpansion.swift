@@ -10,15 +10,15 @@ struct SupervisordExpansion {
     }
 
     var values: [String: String]
-    /// Stands for a variable of supervisord's own environment, where that is no error: no text of people has it.
+    /// The placeholder for a variable of supervisord's own environment, if that is allowed: a private-use character.
     static let unknown = "\u{f0000}"
 
-    /// No field that people write is wider.
+    /// The maximum width of a field.
     private static let maximumWidth = 200
 
-    /// The value with everything expanded.
+    /// Expands a value.
     ///
-    /// - Parameter marksUnknown: whether ``unknown`` replaces what only supervisord's own environment has.
+    /// - Parameter marksUnknown: whether to replace variables of supervisord's own environment with ``unknown``.
     func expand(_ text: String, marksUnknown: Bool = false) throws(Invalid) -> String {
         guard text.contains("%") else { return text }
         var result = ""
@@ -73,7 +73,7 @@ struct SupervisordExpansion {
         if isNumber, flags.contains("+"), !value.hasPrefix("-") { digits = "+" + value }
         let padding = max(0, width - digits.count)
         if flags.contains("-") { return digits + String(repeating: " ", count: padding) }
-        // Zeros are for numbers only.
+        // Only numbers are padded with zeros.
         guard isNumber, flags.contains("0") else { return String(repeating: " ", count: padding) + digits }
         let sign = digits.prefix { "+-".contains($0) }
         return sign + String(repeating: "0", count: padding) + digits.dropFirst(sign.count)

@@ -3,9 +3,9 @@
 import WatchdogBase
 import WatchdogConfiguration
 
-/// Makes apps of supervisord's `[program:NAME]` sections: supervisord.org, "Configuration File".
+/// Converts supervisord's `[program:NAME]` sections to apps: supervisord.org, "Configuration File".
 struct SupervisordImport {
-    /// A file of the configuration, and the folder that it is in.
+    /// A file of the configuration, and its folder.
     struct Source {
         let file: ConfigurationFile
         let folder: String
@@ -15,13 +15,13 @@ struct SupervisordImport {
     private let specifiers: Specifiers
     private var ini = INIFile()
     private var daemon: SupervisordDaemon?
-    /// The group of each program that is in one.
+    /// The groups of programs, by program.
     private var groups: [String: String] = [:]
     private var result = ImportResult()
 
     /// Imports a file.
     ///
-    /// - Parameter matching: the files that a pattern of `[include]` names, an absolute path with wildcards.
+    /// - Parameter matching: finds the files for a pattern of `[include]`, an absolute path with wildcards.
     static func result(
         source: Source, specifiers: Specifiers, matching: (String) throws(ImportError) -> [Source]
     ) throws(ImportError) -> ImportResult {
@@ -80,7 +80,7 @@ struct SupervisordImport {
         }
     }
 
-    /// What every value of a section can contain.
+    /// The expansions that are valid in every value of a section.
     private func expansion(of section: INIFile.Section) -> SupervisordExpansion {
         var expansion = SupervisordExpansion(values: ["here": source.folder])
         if let host = specifiers.hostName { expansion.values["host_node_name"] = host }
@@ -90,7 +90,7 @@ struct SupervisordImport {
 
     // MARK: - Included files
 
-    /// More than any directory of programs has.
+    /// The maximum number of programs.
     private static let maximumCount = 1_000
 
     private mutating func readIncluded(
@@ -182,7 +182,7 @@ struct SupervisordImport {
 }
 
 extension StringProtocol {
-    /// What follows a prefix; nil without it.
+    /// The text after a prefix; nil without the prefix.
     func dropping(_ prefix: String) -> SubSequence? {
         hasPrefix(prefix) ? self[index(startIndex, offsetBy: prefix.count)...] : nil
     }

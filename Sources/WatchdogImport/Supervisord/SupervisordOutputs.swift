@@ -2,7 +2,7 @@
 
 import WatchdogConfiguration
 
-/// Where the output of one of supervisord's programs goes.
+/// The destinations of a supervisord program's output.
 struct SupervisordOutputs {
     private let isJoined: INIFile.Option?
     private let output: Stream
@@ -13,7 +13,7 @@ struct SupervisordOutputs {
         let syslog: INIFile.Option?
     }
 
-    /// Takes the options out of a program.
+    /// Removes the options from a program.
     init(take: (String) -> INIFile.Option?) {
         isJoined = take("redirect_stderr")
         output = Stream(file: take("stdout_logfile"), syslog: take("stdout_syslog"))
@@ -31,7 +31,7 @@ struct SupervisordOutputs {
         }
         let isInherited = output.file.map { Self.ownStreams.contains($0.value) } ?? false
         try put(errors, .standardError, isInherited: isInherited, &draft)
-        // It would go where standard output goes.
+        // By default, it would follow standard output.
         if draft.has(.standardOutput), !draft.has(.standardError) { draft.set(.standardError, "journal") }
     }
 
@@ -41,7 +41,7 @@ struct SupervisordOutputs {
     private func put(
         _ stream: Stream, _ key: ConfigurationKey, isInherited: Bool, _ draft: inout AppDraft
     ) throws(ImportError) {
-        // syslog is read by the journal.
+        // The journal also receives syslog messages.
         let hasSyslog = try SupervisordValue.boolean(stream.syslog, false)
         if hasSyslog, let syslog = stream.syslog {
             draft.set(key, "journal")
@@ -70,7 +70,7 @@ struct SupervisordOutputs {
         }
     }
 
-    /// supervisord's own output, which its programs' output can join: of watchdogd's, only one is on offer.
+    /// Sends a program's output to supervisord's own output; watchdogd has only one such destination.
     private func putOwn(
         _ option: INIFile.Option, _ key: ConfigurationKey, _ isInherited: Bool, _ draft: inout AppDraft
     ) {

@@ -9,7 +9,7 @@ struct SupervisordProgram {
     private var expansion: SupervisordExpansion
     private let daemon: SupervisordDaemon?
     private var options: [String: INIFile.Option] = [:]
-    /// Each with the option that sets it.
+    /// The variables, with the options that set them.
     private var variables: [(name: String, value: String, option: INIFile.Option)] = []
     private var notes: [ImportNote] = []
 
@@ -29,9 +29,9 @@ struct SupervisordProgram {
         self.daemon = daemon
     }
 
-    /// Reads the variables of the program, which other values can contain as `%(ENV_NAME)s`.
+    /// Reads the variables of the program, which other values can use as `%(ENV_NAME)s`.
     ///
-    /// - Throws: ``ImportError`` for a value that supervisord would refuse too.
+    /// - Throws: ``ImportError`` for a value that supervisord would reject, too.
     mutating func takeEnvironment() throws(ImportError) -> [(name: String, value: String)] {
         let inherited = daemon?.environment
         for (name, value) in daemon?.variables ?? [] {
@@ -51,9 +51,9 @@ struct SupervisordProgram {
         return known.map { ($0.name, $0.value) }
     }
 
-    /// Puts everything into an app.
+    /// Converts all settings.
     ///
-    /// - Throws: ``ImportError`` for a command that cannot be one, or a value that supervisord would refuse too.
+    /// - Throws: ``ImportError`` for an invalid command, or a value that supervisord would reject, too.
     mutating func put(into draft: inout AppDraft) throws(ImportError) {
         for note in notes { draft.note(note.kind, at: note.place, note.message) }
         for option in section.options {
@@ -63,9 +63,9 @@ struct SupervisordProgram {
                 expanded.value = try expansion.expand(option.value)
             } catch {
                 switch option.key {
-                // Has been expanded, or its variables have.
+                // Already handled.
                 case "environment", "process_name": break
-                // The command itself must be known.
+                // Without its command, the app cannot be imported.
                 case "command": throw ImportError(option.place, "command: \(error.message)")
                 case "user":
                     draft.note(.toDo, at: option.place, "\(option.shown): \(error.message); set User=")
@@ -138,7 +138,7 @@ struct SupervisordProgram {
         if let user = take("user") {
             draft.carry(.user, user.value, of: user.shown, at: user.place)
         } else if let user = daemon?.user, section.option("user") == nil, user.value != "root" {
-            // supervisord itself becomes this user, and its programs with it.
+            // supervisord itself runs as this user, and its programs inherit that.
             draft.carry(.user, user.value, of: user.shown, at: user.place)
         }
         if let mask = take("umask") ?? daemon?.umask {
@@ -215,7 +215,7 @@ struct SupervisordProgram {
             return draft.note(.dropped, at: retries.place, "\(retries.shown): at least one restart is allowed")
         }
         guard draft.carry(.limitLaunch, String(count), of: retries.shown, at: retries.place) else { return }
-        // Only failed starts end in supervisord's FATAL.
+        // supervisord gives up (FATAL) only after failed starts.
         draft.set(.limit, "infinity")
         draft.set(.atLimit, "stop")
         draft.note(.changed, at: retries.place, "\(retries.shown) became LimitLaunch=\(count) and AtLimit=stop")

@@ -17,7 +17,7 @@ enum SupervisordValue {
         return number
     }
 
-    /// A word for yes or no.
+    /// A boolean.
     static func boolean(_ option: INIFile.Option?, _ standard: Bool) throws(ImportError) -> Bool {
         guard let option else { return standard }
         switch option.value.lowercased() {
@@ -51,7 +51,7 @@ extension INIFile.Option {
     /// `key=value`, cut for a message.
     var shown: String { Printable.setting(key, value) }
 
-    /// Its path; one that is relative becomes one in the folder of its file, with a note.
+    /// The path; a relative one is resolved in the folder of its file, with a note.
     func absolutePath(_ draft: inout AppDraft) -> String {
         guard !value.hasPrefix("/") else { return value }
         let path = "\(folder)/\(value)"
@@ -62,7 +62,7 @@ extension INIFile.Option {
     }
 }
 
-/// What programs inherit from `[supervisord]`.
+/// The settings that programs inherit from `[supervisord]`.
 struct SupervisordDaemon {
     let place: ImportPlace
     let environment: INIFile.Option?
@@ -103,7 +103,7 @@ struct SupervisordDaemon {
 }
 
 extension INIFile.Option {
-    /// A note about what supervisord makes of its variables; nil if that is what it says.
+    /// A note if supervisord parses its variables differently from their apparent meaning; otherwise nil.
     func note(of read: SupervisordVariables) -> ImportNote? {
         if read.isRefused {
             let message = "\(key): supervisord refuses such a value without quotes; it became all up to the comma"

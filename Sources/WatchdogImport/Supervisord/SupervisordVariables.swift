@@ -10,17 +10,17 @@ struct SupervisordVariables {
     }
 
     private(set) var variables: [(name: String, value: String)] = []
-    /// What supervisord reads over where it expects a comma, such as the second word of `A=two words`.
+    /// The tokens that supervisord skips where it expects a comma, such as the second word of `A=two words`.
     private(set) var ignored: [String] = []
 
-    /// Whether supervisord refuses the text, because a value is not in quotes that has other characters than words have.
+    /// Whether supervisord rejects the text because of an unquoted value with special characters.
     private(set) var isRefused = false
 
     init(_ text: String) throws(Invalid) {
         do throws(Invalid) {
             try read(try Self.tokens(text))
         } catch {
-            // What it means is clear all the same, if each value ends at a comma.
+            // The meaning is still clear if each value ends at a comma.
             isRefused = true
             ignored = []
             variables = []
@@ -70,7 +70,7 @@ struct SupervisordVariables {
                 rest = rest[rest.index(after: close)...]
             } else if isInWord(first) {
                 var word = String.UnicodeScalarView()
-                // Within a word, a quote is a character like others, and a comment does not end the word.
+                // Inside a word, quotes are ordinary characters, and a comment does not end the word.
                 while let next = rest.first, !isBlank(next) {
                     if next == "#" {
                         rest = rest.drop { $0 != "\n" }.dropFirst()
@@ -91,7 +91,7 @@ struct SupervisordVariables {
 }
 
 extension String {
-    /// Without quotes of either kind at both ends.
+    /// The text without quotes of either kind at both ends.
     fileprivate var trimmingQuotes: String {
         let isQuote: (Character) -> Bool = { $0 == "\"" || $0 == "'" }
         var text = drop(while: isQuote)

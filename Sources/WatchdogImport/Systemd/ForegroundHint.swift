@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How well-known programs are kept in the foreground: each from its manual page.
+/// The options that keep well-known programs in the foreground, from their manual pages.
 enum ForegroundHint {
-    /// What to add to the command; nil if unknown.
+    /// The option to add to the command; nil if unknown.
     static func option(of program: some StringProtocol) -> String? {
         options[String(program.split { $0 == "/" }.last ?? "")]
     }

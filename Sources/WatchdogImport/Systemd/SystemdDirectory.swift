@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The folders that systemd makes for a service: "SANDBOXING" in systemd.exec(5).
+/// The folders that systemd creates for a service: "SANDBOXING" in systemd.exec(5).
 enum SystemdDirectory: String, CaseIterable {
     case runtime = "RuntimeDirectory"
     case state = "StateDirectory"
@@ -8,7 +8,7 @@ enum SystemdDirectory: String, CaseIterable {
     case logs = "LogsDirectory"
     case configuration = "ConfigurationDirectory"
 
-    /// The variable in which the service finds the paths.
+    /// The environment variable with the paths.
     var variable: String {
         switch self {
         case .runtime: "RUNTIME_DIRECTORY"
@@ -19,7 +19,7 @@ enum SystemdDirectory: String, CaseIterable {
         }
     }
 
-    /// Where they are, in the specifiers of app files.
+    /// The parent folder, with the specifiers of app files.
     func root(isOfUser: Bool) -> String {
         switch self {
         case .runtime: "%t"
@@ -30,9 +30,9 @@ enum SystemdDirectory: String, CaseIterable {
         }
     }
 
-    /// A command that makes a folder, as watchdogd's user.
+    /// A command that creates a folder, as watchdogd's user.
     static func command(_ path: String, mode: String?, owner: String?, group: String?) -> String {
-        // Owners do not apply to a folder of configuration, but do no harm there.
+        // systemd does not set the owner of a configuration folder, but that is harmless.
         var words = ["+/usr/bin/install", "-d", "-m", mode ?? "0755"]
         if let owner { words += ["-o", owner] }
         if let group { words += ["-g", group] }

@@ -2,14 +2,14 @@
 
 import WatchdogConfiguration
 
-/// Makes an app of a service unit and its drop-ins: systemd.service(5), systemd.exec(5).
+/// Converts a service unit and its drop-ins to an app: systemd.service(5), systemd.exec(5).
 struct SystemdImport {
     private var unit: SystemdUnit
     private var draft: AppDraft
     private let whole: ImportPlace
     private let isOfUser: Bool
     private let specifiers: SystemdSpecifiers
-    /// Where each reason for a lack was first given.
+    /// The first place of each reason for a missing feature.
     private var reasons: [String: ImportPlace] = [:]
 
     /// Imports a unit.
@@ -38,7 +38,7 @@ struct SystemdImport {
     private mutating func read() throws(ImportError) -> ImportResult {
         var result = ImportResult()
         let type = unit.take("Type")
-        // A name on the bus makes it the default.
+        // With BusName=, the default type is dbus.
         let assumed = unit.value("BusName") == nil ? "simple" : "dbus"
         if type?.value == "oneshot" {
             let message = "Type=oneshot: a program that runs once and ends is not an app; leave it to systemd"
@@ -47,7 +47,7 @@ struct SystemdImport {
         }
         for setting in unit.takeAll("Documentation") { draft.comment("See \(setting.value)") }
         importIdentity()
-        // systemd makes them before it runs any command.
+        // systemd creates the directories before it runs any command.
         importDirectories()
         try importCommands(isForking: type?.value == "forking")
         importType(type)
@@ -90,7 +90,7 @@ struct SystemdImport {
     private mutating func stripped(_ setting: SystemdUnit.Setting) -> String {
         let value = translated(setting)
         let prefix = value.prefix { "-@:+!|".contains($0) }
-        // What a shell would run stays with its prefix, which the parser refuses.
+        // Keep the prefix of a shell command, so that the parser rejects it.
         guard !prefix.contains("|") else { return value }
         let lacking = setting.key == "ExecStart" ? "!+" : "!"
         let dropped = prefix.filter { lacking.contains($0) }
@@ -135,11 +135,11 @@ struct SystemdImport {
 
     private mutating func importTimes(type: String) {
         let both = unit.take("TimeoutSec")
-        // It sets both, and a later line counts.
+        // TimeoutSec= sets both, and the last line wins.
         let start = [unit.take("TimeoutStartSec"), both].compactMap(\.self).max { $0.order < $1.order }
         let stop = [unit.take("TimeoutStopSec"), both].compactMap(\.self).max { $0.order < $1.order }
         var assumed: [String] = []
-        // A simple service has started once it runs, so that this time is only that of its preparations.
+        // A simple service counts as started once it runs, so the timeout applies only to its preparations.
         let waits = ["notify", "notify-reload", "dbus", "forking"].contains(type)
         if let start, type != "exec" { importAllowance(.launch, start) }
         if start == nil, waits {
@@ -253,7 +253,7 @@ struct SystemdImport {
             var paths: [String] = []
             for setting in settings {
                 for word in specifiers.translated(setting.value).split(whereSeparator: { $0 == " " || $0 == "\t" }) {
-                    // What follows a colon is a link to it.
+                    // The text after a colon is the name of a link.
                     let name = word.prefix { $0 != ":" }
                     let path = kind.root(isOfUser: isOfUser) + "/" + name
                     let command = SystemdDirectory.command(path, mode: mode?.value, owner: owner, group: group)
@@ -273,7 +273,7 @@ struct SystemdImport {
         for (key, known) in [("StandardOutput", ConfigurationKey.standardOutput), ("StandardError", .standardError)] {
             guard let setting = unit.take(key) else { continue }
             switch setting.value {
-            // Standard error goes where standard output goes, as in watchdogd.
+            // Standard error follows standard output, as in watchdogd.
             case "inherit" where known == .standardError: break
             case "inherit", "syslog", "journal+console", "syslog+console", "kmsg", "kmsg+console":
                 draft.set(known, "journal")
@@ -305,7 +305,7 @@ struct SystemdImport {
                 let advice = "its socket opens before it; let the program open its sockets itself"
                 return draft.note(.toDo, at: setting.place, "\(setting.shown): \(advice)")
             }
-            // A confined unit has dozens of lines of one reason.
+            // Mention each reason once: a confined unit has dozens of lines with the same one.
             let earlier = reasons[reason].flatMap { $0.file == setting.place.file ? $0.line : nil }
             let text = earlier.map { " (see line \($0))" } ?? ": \(reason)"
             if earlier == nil { reasons[reason] = setting.place }
@@ -316,7 +316,7 @@ struct SystemdImport {
         }
     }
 
-    /// Keys whose values need no more than a look.
+    /// Keys whose values can be copied.
     private static let same: [String: ConfigurationKey] = {
         let keys: [ConfigurationKey] = [
             .description, .user, .group, .supplementaryGroups, .noNewPrivileges, .workingDirectory, .environment,
@@ -328,7 +328,7 @@ struct SystemdImport {
         return same
     }()
 
-    /// Without these, the program does not run, or not as safely.
+    /// Keys without which the program does not run, or runs less safely.
     private static let toDo = [
         "Sockets": "the app gets no descriptors; let the program open its sockets itself",
         "RootDirectory": "the program's files are below it; run watchdogd in a unit with this setting",

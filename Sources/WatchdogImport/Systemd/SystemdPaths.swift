@@ -2,7 +2,7 @@
 
 import WatchdogConfiguration
 
-/// Where systemd looks for units and their drop-ins: systemd.unit(5).
+/// The folders in which systemd searches for units and their drop-ins: systemd.unit(5).
 enum SystemdPaths {
     /// The template of an instance: `a@.service` for `a@1.service`; nil for any other unit.
     static func template(of unit: String) -> String? {
@@ -12,7 +12,7 @@ enum SystemdPaths {
         return String(unit[...at]) + String(unit[dot...])
     }
 
-    /// The instance of a template that has the same instance name as another unit; nil if there is none.
+    /// The instance of a template that has the same instance name as another unit; nil for a unit without one.
     static func instance(of template: String, like unit: String) -> String? {
         guard Self.template(of: unit) != nil, let start = unit.firstIndex(of: "@"), let end = unit.lastIndex(of: "."),
             let at = template.firstIndex(of: "@"), template[at...].hasPrefix("@.")
@@ -20,31 +20,31 @@ enum SystemdPaths {
         return "\(template[..<at])\(unit[start..<end])\(template[at...].dropFirst())"
     }
 
-    /// The folders of the system's units, the first first.
+    /// The folders of the system's units, in order of precedence.
     static let system = [
         "/etc/systemd/system/", "/run/systemd/system/", "/usr/local/lib/systemd/system/", "/usr/lib/systemd/system/",
         "/lib/systemd/system/",
     ]
 
-    /// The folders of users' units that belong to the machine.
+    /// The machine's folders of users' units.
     static let user = [
         "/etc/systemd/user/", "/run/systemd/user/", "/usr/local/share/systemd/user/", "/usr/share/systemd/user/",
         "/usr/local/lib/systemd/user/", "/usr/lib/systemd/user/", "/lib/systemd/user/",
     ]
 
-    /// The folders in which drop-ins of a unit may be, the first first.
+    /// The folders of a unit's drop-ins, in order of precedence.
     ///
-    /// - Parameter own: the folder of the unit, with a slash at its end.
+    /// - Parameter own: the folder of the unit, with a trailing slash.
     static func folders(besides own: String) -> [String] {
         if system.contains(own) { return system }
         if user.contains(own) { return user }
         return [own]
     }
 
-    /// The folders' names for drop-ins of a unit in one place, the most specific first: those of `a-b@1.service` are also
-    /// in `a-b@.service.d`, `a-@1.service.d` and `a-@.service.d`.
+    /// The folders' names for drop-ins of a unit in one place, the most specific first: those of `a-b@1.service` are
+    /// also in `a-b@.service.d`, `a-@1.service.d` and `a-@.service.d`.
     ///
-    /// The folder for all units of the type, `service.d`, is not among them: it comes after those of all places.
+    /// Without `service.d`, the folder for all units of the type, which comes after those of all places.
     static func dropIns(of unit: String) -> [String] {
         var names: [String] = []
         func add(_ unit: String) {
@@ -55,7 +55,7 @@ enum SystemdPaths {
             let prefix = stem.prefix { $0 != "@" }
             let instance = stem.dropFirst(prefix.count)
             if instance.count > 1 { add("\(prefix)@\(suffix)") }
-            // A dash at the very end has been cut to before.
+            // Skip a trailing dash, which is from the previous step.
             guard let dash = prefix.dropLast().lastIndex(of: "-") else { return }
             add("\(prefix[...dash])\(instance)\(suffix)")
         }

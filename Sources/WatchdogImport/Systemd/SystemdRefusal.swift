@@ -2,9 +2,9 @@
 
 import WatchdogConfiguration
 
-/// Values that systemd does not take, so that what an earlier line has set stays: systemd.syntax(7).
+/// Recognizes values that systemd rejects, so that the value of an earlier line stays: systemd.syntax(7).
 ///
-/// Only what it surely refuses; other values are the app file's parser's to judge.
+/// Only certain cases; all other values are checked by the parser of app files.
 enum SystemdRefusal {
     static func refuses(_ key: String, _ value: String) -> Bool {
         switch key {

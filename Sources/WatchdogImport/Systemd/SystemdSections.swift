@@ -2,9 +2,9 @@
 
 import WatchdogConfiguration
 
-/// Which section systemd reads a key in, and which keys it does not read without a value: systemd.unit(5).
+/// The sections of systemd's keys, and the keys that require a value: systemd.unit(5).
 enum SystemdSections {
-    /// The section that a key belongs in; nil if it may be in this one, or if systemd has no such key.
+    /// The right section of a key; nil if it is valid in this one, or unknown to systemd.
     static func section(of key: String, unlike section: String) -> String? {
         let right: String
         if install.contains(key) {
@@ -18,7 +18,7 @@ enum SystemdSections {
         } else {
             return nil
         }
-        // systemd still reads these where they were once.
+        // systemd still accepts these in their former section.
         return section == right || section == "Service" && formerly.contains(key) ? nil : right
     }
 
@@ -39,7 +39,7 @@ enum SystemdSections {
         "SurviveFinalKillSignal",
     ]
 
-    /// Those that watchdogd has under another name.
+    /// Keys that watchdogd has under another name.
     private static let service: Set<String> = [
         "Type", "Restart", "RestartSec", "RestartMaxDelaySec", "RestartSteps", "TimeoutSec", "TimeoutStartSec",
         "TimeoutStopSec", "WatchdogSec", "ReloadSignal", "MemoryLimit",
@@ -49,7 +49,7 @@ enum SystemdSections {
         "StartLimitInterval", "StartLimitBurst", "StartLimitAction", "FailureAction", "RebootArgument",
     ]
 
-    /// Whether systemd refuses an empty value, so that the earlier one stays: that of words, times and numbers.
+    /// Whether systemd rejects an empty value and keeps the earlier one: true for words, times and numbers.
     static func needsValue(_ key: String) -> Bool {
         needingValue.contains(key) || key.hasPrefix("Limit") || key.hasSuffix("DirectoryMode")
     }

@@ -2,13 +2,13 @@
 
 import WatchdogConfiguration
 
-/// Specifiers of systemd.unit(5) that mean something else in app files, or nothing.
+/// Translates specifiers of systemd.unit(5) that differ in app files.
 struct SystemdSpecifiers {
     /// Whether the unit is one of a user's manager.
     let isOfUser: Bool
     /// The unit's name without its suffix.
     private let name: String
-    /// Whether the app has another name, so that its specifiers are others.
+    /// Whether the app has a different name, so that specifiers for the name differ.
     private let isRenamed: Bool
 
     /// - Parameter name: the unit's name without its suffix.
@@ -18,7 +18,7 @@ struct SystemdSpecifiers {
         isRenamed = app.description != name
     }
 
-    /// The value with an app file's specifiers; unknown ones stay, so that the parser rejects them.
+    /// The value with an app file's specifiers; unknown ones are kept, so that the parser rejects them.
     func translated(_ value: String) -> String {
         guard value.contains("%") else { return value }
         var result = ""
@@ -43,7 +43,7 @@ struct SystemdSpecifiers {
         return result
     }
 
-    /// What a specifier for a part of the unit's name means.
+    /// The value of a specifier for a part of the unit's name.
     private func ofName(_ letter: Character) -> String? {
         let prefix = name.prefix { $0 != "@" }
         let instance = name.drop { $0 != "@" }.dropFirst()
@@ -61,7 +61,7 @@ struct SystemdSpecifiers {
         }
     }
 
-    /// `-` is a slash, and `\\x2d` the character with that code.
+    /// Decodes systemd's escapes: `-` is a slash, and `\\x2d` the character with that code.
     private static func unescaped(_ text: Substring) -> String {
         var bytes: [UInt8] = []
         var rest = Array(text.utf8)[...]

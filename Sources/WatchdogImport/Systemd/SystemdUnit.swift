@@ -3,22 +3,22 @@
 import WatchdogBase
 import WatchdogConfiguration
 
-/// The settings of a unit that are in force, after its drop-ins: systemd.unit(5).
+/// The effective settings of a unit with its drop-ins: systemd.unit(5).
 struct SystemdUnit {
     struct Setting {
         let key: String
         let value: String
         let place: ImportPlace
-        /// Which line it is of all: a later one counts.
+        /// The position among all lines; the last one wins.
         let order: Int
     }
 
-    /// No unit that people write has more.
+    /// The maximum number of settings.
     private static let maximumCount = 10_000
 
-    /// By line.
+    /// The settings in the order of lines.
     private(set) var settings: [Setting] = []
-    /// Whatever is not a setting of a service.
+    /// Notes about lines that are not settings of a service.
     private(set) var strays: [ImportNote] = []
     private var count = 0
 
@@ -50,7 +50,7 @@ struct SystemdUnit {
             return stray(
                 setting, place, "is in [\(setting.section)], where systemd ignores it; it belongs in [\(section)]")
         }
-        // An empty value resets what was set before. Where the empty list itself is a setting, it stays.
+        // An empty value resets the earlier ones. It is kept if the empty list itself is a setting.
         let isReset = setting.value.isEmpty
         if isReset, SystemdSections.needsValue(setting.key) {
             return stray(setting, place, "is empty, which systemd ignores")
@@ -69,9 +69,9 @@ struct SystemdUnit {
         strays.append(ImportNote(kind: .dropped, place: place, message: "\(shown) \(reason)"))
     }
 
-    /// Whether a second line adds to the first.
+    /// Whether a second line is appended to the first.
     private static func isList(_ key: String) -> Bool {
-        // systemd's own lists among those that watchdogd lacks need no table: each of their lines is dropped.
+        // Lists that watchdogd does not support need no entry here, because all their lines are dropped.
         lists.contains(key) || (UnitFile.reasonForLack(ofKey: key) != nil && !scalars.contains(key))
     }
 
@@ -92,12 +92,11 @@ struct SystemdUnit {
         return taken
     }
 
-    /// Removes a key, or several names of it, and returns the line that counts.
+    /// Removes a key, or several names of it, and returns the effective line.
     mutating func take(_ keys: String...) -> Setting? {
         keys.compactMap { takeAll($0).last }.max { $0.order < $1.order }
     }
 
-    /// The value of a key.
     func value(_ key: String) -> String? { settings.last { $0.key == key }?.value }
 }
 
@@ -105,8 +104,8 @@ extension SystemdUnit.Setting {
     /// `Key=Value`, cut for a message.
     var shown: String { Printable.setting(key, value) }
 
-    /// systemd's spellings of no.
+    /// Whether it is one of systemd's spellings of false.
     var isOff: Bool { ["0", "no", "n", "false", "f", "off"].contains(value.lowercased()) }
-    /// systemd's spellings of yes.
+    /// Whether it is one of systemd's spellings of true.
     var isOn: Bool { ["1", "yes", "y", "true", "t", "on"].contains(value.lowercased()) }
 }

@@ -3,13 +3,13 @@
 import WatchdogBase
 import WatchdogConfiguration
 
-/// Values that systemd and watchdogd write differently.
+/// Translates values whose syntax differs between systemd and watchdogd.
 enum SystemdValue {
     /// The value in the form of an app file.
     static func translated(_ setting: SystemdUnit.Setting, _ specifiers: SystemdSpecifiers) -> String {
         let value = specifiers.translated(setting.value)
         switch setting.key {
-        // A number alone is seconds for one and microseconds for the other: systemd.exec(5).
+        // A number without a unit is in seconds for one key and in microseconds for the other: systemd.exec(5).
         case "LimitCPU": return limit(value, unit: "s")
         case "LimitRTTIME": return limit(value, unit: "us")
         default: return value
@@ -23,7 +23,7 @@ enum SystemdValue {
         }.joined(separator: ":")
     }
 
-    /// Whether a setting without a counterpart asks for what watchdogd does anyway.
+    /// Whether a setting without a counterpart requests watchdogd's default behavior.
     static func isWatchdogdsOwn(_ setting: SystemdUnit.Setting) -> Bool {
         switch setting.key {
         case "KillSignal": ["SIGTERM", "TERM", "15"].contains(setting.value)
@@ -36,17 +36,18 @@ enum SystemdValue {
             "IOAccounting":
             setting.isOff
         case "CapabilityBoundingSet", "DefaultDependencies": false
-        // A confinement that is switched off, or what only systemd could do with the unit. A number 0 is often more.
+        // A disabled confinement, or a condition that only systemd can check. Only boolean words count, because the
+        // number 0 is often a value.
         case let key where ["Syslog", "Condition", "Assert"].contains(where: key.hasPrefix): false
         default: setting.isOff && (setting.value != "0" || switches.contains(where: setting.key.hasPrefix))
         }
     }
 
-    /// How the names of keys begin that are only on or off.
+    /// The prefixes of boolean keys.
     private static let switches = ["Private", "Protect", "Restrict", "Lock", "MemoryDeny", "RemoveIPC", "Dynamic"]
 }
 
-/// How long systemd waits before restarts: systemd.service(5).
+/// The delays of systemd's restarts: systemd.service(5).
 struct RestartDelays {
     let first: SystemdUnit.Setting?
     let last: SystemdUnit.Setting?
@@ -76,13 +77,13 @@ struct RestartDelays {
             draft.carry(.maxDelay, TimeSpan.format(end), of: last.shown, at: last.place)
             draft.carry(.factor, Self.factor(from: start, to: end, in: count), of: steps.shown, at: steps.place)
         } else {
-            // Without steps, every restart waits the same time.
+            // Without steps, the delay is constant.
             draft.set(.factor, "1")
             if start > .seconds(60) { draft.set(.maxDelay, TimeSpan.format(start)) }
         }
     }
 
-    /// The factor that turns one delay into the other in this many steps, to a thousandth.
+    /// The factor that raises one delay to the other in this many steps, rounded to a thousandth.
     private static func factor(from start: Duration, to end: Duration, in steps: Int) -> String {
         let ratio = Double(end.nanoseconds) / Double(start.nanoseconds)
         var (low, high) = (1.0, 100.0)

@@ -3,20 +3,20 @@
 import WatchdogBase
 import WatchdogConfiguration
 
-/// Where systemd finds a unit: systemd.unit(5).
+/// The location of a unit: systemd.unit(5).
 struct UnitPlace {
-    /// The file, or a link that means the unit.
+    /// The path of the unit's file, or of a link to the unit.
     var path: String
-    /// The complete name of the unit, which an instance does not share with its file.
+    /// The complete name of the unit, which differs from the file name for an instance.
     var name: String
-    /// The folders of its drop-ins, each with a slash at its end, the first first.
+    /// The folders of its drop-ins, each with a trailing slash, in order of precedence.
     var folders: [String]
 
     init(path: String, name: String, folders: [String]) {
         (self.path, self.name, self.folders) = (path, name, folders)
     }
 
-    /// A file that is no link.
+    /// Creates a location for a file that is not a link.
     init(_ path: String) {
         let name = path.split(separator: "/").last.map(String.init) ?? path
         let folder = String(path.dropLast(name.count))
@@ -25,12 +25,12 @@ struct UnitPlace {
 }
 
 extension Importer {
-    /// As many as the kernel follows: path_resolution(7).
+    /// The kernel's limit of links to follow: path_resolution(7).
     private static var maximumLinks: Int { 40 }
 
-    /// Makes an app of a unit.
+    /// Imports a unit.
     ///
-    /// - Parameter path: what the user named, maybe a link to the file.
+    /// - Parameter path: the path from the user, which may be a link to the file.
     func systemd(
         _ file: ConfigurationFile, _ unit: UnitPlace, _ path: String, _ name: String?
     ) throws(ImportError) -> ImportResult {
@@ -57,7 +57,7 @@ extension Importer {
         return result
     }
 
-    /// The unit that a link means; nil if the path is no link.
+    /// The unit to which a link refers; nil if the path is not a link.
     ///
     /// - Throws: ``ImportError`` if the unit is masked.
     func linkedUnit(at path: String) throws(ImportError) -> UnitPlace? {
@@ -72,7 +72,7 @@ extension Importer {
             }
             let (outer, last) = Self.split(String(folder.dropLast()))
             if [".wants", ".requires", ".upholds"].contains(where: last.hasSuffix) {
-                // Only the link's name counts there.
+                // In these folders, only the link's name matters.
                 let folders = SystemdPaths.folders(besides: outer)
                 guard let found = self.path(ofUnit: name, in: folders), Self.split(found).name == name else {
                     return UnitPlace(path: here, name: name, folders: folders)
@@ -82,7 +82,7 @@ extension Importer {
             }
             let (targetFolder, targetName) = Self.split(target)
             let folders = SystemdPaths.folders(besides: folder)
-            // A file from elsewhere, and one that is the link's template, are the unit's own.
+            // A target outside systemd's folders, or the link's template, is the file of this unit, not another unit.
             guard folders.contains(targetFolder), SystemdPaths.template(of: name) != targetName else {
                 return UnitPlace(path: here, name: name, folders: folders)
             }
@@ -94,7 +94,7 @@ extension Importer {
         throw ImportError(ImportPlace(file: path), "the links never end", isUnreadable: true)
     }
 
-    /// The absolute path that a link contains; nil for anything else.
+    /// The absolute path that a link contains; nil for other files.
     private func target(of path: String) -> String? {
         guard let text = fileSystem.link(at: path), !text.isEmpty else { return nil }
         var parts: [Substring] = []
@@ -104,7 +104,7 @@ extension Importer {
         return "/" + parts.joined(separator: "/")
     }
 
-    /// The folder, with a slash at its end, and what is in it.
+    /// The folder, with a trailing slash, and the file name.
     private static func split(_ path: String) -> (folder: String, name: String) {
         let name = lastPart(path)
         return (String(path.dropLast(name.count)), name)
@@ -124,7 +124,7 @@ extension Importer {
 
     private func names(in folder: String) -> [String] { (try? fileSystem.names(in: String(folder.dropLast()))) ?? [] }
 
-    /// The file of one of the system's units, or of its template; nil if there is none.
+    /// The file of one of the system's units, or of its template; nil without one.
     func path(ofUnit unit: String, in folders: [String] = SystemdPaths.system) -> String? {
         for name in [unit, SystemdPaths.template(of: unit)].compactMap(\.self) {
             for folder in folders where names(in: folder).contains(name) { return folder + name }
@@ -132,7 +132,7 @@ extension Importer {
         return nil
     }
 
-    /// The file of the same name in a folder that comes before that of a unit.
+    /// The file of the same name in a folder with a higher precedence than that of a unit.
     private func replacement(of unit: UnitPlace) -> String? {
         let own = Self.split(unit.path).folder
         guard unit.folders.contains(own) else { return nil }
@@ -157,9 +157,9 @@ extension Importer {
         }
     }
 
-    /// The drop-ins beside a unit; if the unit is one of the system's, those that administrators have added elsewhere.
+    /// The drop-ins beside a unit and, for a unit of the system, those in other folders.
     ///
-    /// Those of its other names apply too. One that is a link to `/dev/null` only hides others of its name.
+    /// Those of its aliases apply, too. A link to `/dev/null` only masks others of its name.
     func dropIns(of unit: UnitPlace) throws(ImportError) -> [ConfigurationFile] {
         let names = ([unit.name] + aliases(of: unit)).flatMap(SystemdPaths.dropIns)
         let directories =

@@ -2,12 +2,12 @@
 
 import WatchdogConfiguration
 
-/// Text files of other service managers.
+/// Reads text files of other service managers.
 enum ForeignText {
-    /// No file that people write is longer.
+    /// The maximum size of a file.
     static let maximumLength = 1 << 20
 
-    /// The lines of a file without their ends.
+    /// The lines of a file without line breaks.
     ///
     /// - Throws: ``ImportError`` if the file is not text, or too long.
     static func lines(of file: ConfigurationFile) throws(ImportError) -> [String] {
@@ -32,7 +32,7 @@ enum ForeignText {
 }
 
 extension StringProtocol {
-    /// Without the blanks at both ends.
+    /// The text without leading and trailing blanks.
     var trimmed: SubSequence {
         let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" || $0 == "\r" || $0 == "\n" || $0 == "\r\n" }
         guard let first = firstIndex(where: { !isBlank($0) }), let last = lastIndex(where: { !isBlank($0) }) else {

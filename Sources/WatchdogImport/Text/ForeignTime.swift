@@ -2,16 +2,16 @@
 
 import WatchdogBase
 
-/// Time spans as other service managers write them.
+/// Time spans in the syntax of other service managers.
 enum ForeignTime: Equatable {
     case span(Duration)
     /// `infinity`, or 0 where that means the same.
     case never
 
-    /// The longest allowance that is imported: watchdogd knows none that is infinite.
+    /// The longest imported allowance, which replaces an infinite one: watchdogd has no infinite allowances.
     static let longest = Duration.seconds(3_600)
 
-    /// A span of systemd.time(7); a number alone is in `unit`.
+    /// A span of systemd.time(7); a number without a unit is in `unit`.
     static func systemd(_ text: String, unit standard: String = "s") -> ForeignTime? {
         let bytes = Array(text.utf8)
         guard bytes.count <= 128 else { return nil }
@@ -36,12 +36,12 @@ enum ForeignTime: Equatable {
             total += part
             parts += 1
         }
-        // No app file can have a longer one: TimeSpan.
+        // The maximum of app files: TimeSpan.
         return parts > 0 && total <= .seconds(3_155_760_000) ? .span(total) : nil
     }
 
     private static func part(_ number: String, _ unit: String) -> Duration? {
-        // The units that are longer than watchdogd's longest, in seconds: systemd.time(7).
+        // The units that are longer than watchdogd's longest unit, in seconds: systemd.time(7).
         let length: Double? =
             switch unit {
             case "w", "week", "weeks": 604_800
@@ -57,7 +57,7 @@ enum ForeignTime: Equatable {
         return .seconds(count * length)
     }
 
-    /// The span as an app file writes it.
+    /// The span in the syntax of app files.
     var text: String {
         switch self {
         case .span(let span): TimeSpan.format(span)

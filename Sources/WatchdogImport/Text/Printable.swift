@@ -7,7 +7,7 @@ enum Printable {
     /// The text in double quotes, cut.
     static func quoted(_ text: some StringProtocol) -> String { "\"\(text.singleLine(limit: 60))\"" }
 
-    /// `Key=Value`, cut.
+    /// `Key=Value`, truncated.
     static func setting(_ key: some StringProtocol, _ value: some StringProtocol) -> String {
         "\(key.singleLine(limit: 60))=\(value.singleLine(limit: 40))"
     }

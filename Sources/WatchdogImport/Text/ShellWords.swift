@@ -6,20 +6,20 @@ enum ShellWords {
         let message: String
     }
 
-    /// Whose rules for quotes and backslashes apply.
+    /// The rules for quotes and backslashes.
     enum Dialect {
         /// sh(1).
         case shell
         /// Python's `shlex.split`.
         case python
 
-        /// What a backslash within double quotes takes the meaning from.
+        /// The characters that a backslash escapes inside double quotes.
         fileprivate var escapedInQuotes: String { self == .shell ? "\"\\$`" : "\"\\" }
     }
 
-    /// The words of a command.
+    /// Splits a command.
     ///
-    /// - Throws: ``Invalid`` for a quote that is never closed.
+    /// - Throws: ``Invalid`` for a quote that is not closed.
     static func split(_ text: String, _ dialect: Dialect = .shell) throws(Invalid) -> [String] {
         var words: [String] = []
         var word: String?
@@ -31,7 +31,7 @@ enum ShellWords {
             case ("'", _): word = (word ?? "") + String(character)
             case ("\"", "\\"):
                 guard let next = characters.next() else { throw Invalid(message: "the quote is never closed") }
-                // A shell joins lines at a backslash.
+                // In a shell, a backslash before a newline joins the lines.
                 if dialect == .shell, next == "\n" { continue }
                 word = (word ?? "") + (dialect.escapedInQuotes.contains(next) ? String(next) : "\\\(next)")
             case ("\"", _): word = (word ?? "") + String(character)
@@ -53,7 +53,7 @@ enum ShellWords {
         return words
     }
 
-    /// Whether a shell would do more with the words than run a program with arguments.
+    /// Whether a command needs a shell, because it is more than a program with arguments.
     static func needShell(_ text: String) -> Bool {
         text.contains { "|&;<>()$`*?[#~\n".contains($0) }
     }

@@ -2,7 +2,7 @@
 
 /// Writes words and values of app files: "QUOTING" in systemd.syntax(7).
 enum UnitText {
-    /// Words of a command, without any expansion.
+    /// Writes the words of a command so that nothing is expanded.
     static func command(_ words: [String]) -> String {
         words.map { quoted(escapedSpecifiers(doubled($0, "$"))) }.joined(separator: " ")
     }
@@ -10,14 +10,14 @@ enum UnitText {
     /// An assignment for `Environment=`.
     static func variable(_ name: String, _ value: String) -> String { quoted(escapedSpecifiers("\(name)=\(value)")) }
 
-    /// The text with `%%` for each `%`.
+    /// Escapes each `%` as `%%`.
     static func escapedSpecifiers(_ text: String) -> String { doubled(text, "%") }
 
     private static func doubled(_ text: String, _ mark: Character) -> String {
         String(text.flatMap { $0 == mark ? [mark, mark] : [$0] })
     }
 
-    /// One word: as it is if nothing in it is special, otherwise in double quotes.
+    /// Writes one word: unchanged if it has no special characters, otherwise in double quotes.
     private static func quoted(_ word: String) -> String {
         let plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-${}~^*?[]()#&|<>!"
         if !word.isEmpty, word.unicodeScalars.allSatisfy({ plain.unicodeScalars.contains($0) || $0.value > 0xa0 }) {
@@ -42,7 +42,7 @@ enum UnitText {
         return result + "\""
     }
 
-    /// A word for a POSIX shell.
+    /// Quotes a word for a POSIX shell.
     static func shell(_ word: String) -> String {
         let plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-"
         if !word.isEmpty, word.allSatisfy({ plain.contains($0) }) { return word }

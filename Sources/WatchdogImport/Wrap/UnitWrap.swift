@@ -5,27 +5,27 @@ import WatchdogConfiguration
 
 /// A drop-in that runs the command of an existing unit under `watchdogd run`.
 public struct UnitWrap: Hashable, Sendable {
-    /// What the wrapped command gets besides what its unit says.
+    /// The options of the wrapped command, in addition to its unit.
     public struct Options: Hashable, Sendable {
         /// The path of watchdogd.
         public var program = "/usr/bin/watchdogd"
-        /// Options of `watchdogd run`, each as the program gets it.
+        /// The options of `watchdogd run`, one per argument.
         public var words: [String] = []
 
-        /// Creates options.
+        /// Creates options for the installed watchdogd without further arguments.
         public init() {}
     }
 
-    /// The first line of each drop-in: it tells ours from others.
+    /// The first line of each drop-in: it identifies files of this command.
     public static let mark = "# Written by watchdogd wrap."
     /// The name of the drop-in.
     public static let fileName = "50-watchdogd.conf"
 
     /// The unit's complete name: `redis-server.service`.
     public let unit: String
-    /// The drop-in.
+    /// The text of the drop-in.
     public let text: String
-    /// What is different from before, one sentence without a period each.
+    /// The differences in behavior, one sentence without a period each.
     public let notes: [String]
 
     /// The folder of the drop-in.
@@ -33,13 +33,13 @@ public struct UnitWrap: Hashable, Sendable {
     /// The drop-in's path.
     public var path: String { "\(directory)/\(Self.fileName)" }
 
-    /// Makes the drop-in.
+    /// Creates the drop-in.
     ///
     /// - Parameters:
     ///   - unit: the unit's complete name.
     ///   - files: the unit and its other drop-ins, in the order in which they apply.
     ///   - hasSocket: whether a socket unit starts it.
-    /// - Throws: ``ImportError`` with the line that cannot be kept as it is.
+    /// - Throws: ``ImportError`` with the line whose meaning cannot be kept.
     init(_ unit: String, _ files: [ConfigurationFile], hasSocket: Bool, _ options: Options) throws(ImportError) {
         self.unit = unit
         let whole = ImportPlace(file: files[0].path)
@@ -68,7 +68,8 @@ public struct UnitWrap: Hashable, Sendable {
         let type = last("Type")?.value ?? "simple"
         var limits: [String] = []
         func isGiven(_ option: String) -> Bool { options.words.contains { $0.hasPrefix(option) } }
-        /// Passes systemd's time limit on, and gives systemd a little more, so that the crash log comes first.
+        /// Passes systemd's time limit to watchdogd, and extends systemd's own, so that watchdogd can write the crash
+        /// log first.
         func pass(_ key: String, as option: String) {
             guard !isGiven(option) else { return }
             let value = (last(key) ?? last("TimeoutSec"))?.value
@@ -97,7 +98,7 @@ public struct UnitWrap: Hashable, Sendable {
         if let restart = last("Restart")?.value, ["no", "on-success"].contains(restart) {
             notes.append("Restart=\(restart): a hang ends the service, and nothing starts it again")
         } else if let codes = Self.restartingCodes[last("Restart")?.value ?? ""] {
-            // They follow signals, and watchdogd exits with 128 + the signal.
+            // These codes stand for signals: watchdogd exits with 128 + the signal.
             limits.append("RestartForceExitStatus=\(codes)")
         } else if last("Restart") == nil {
             notes.append("without Restart=, a hang ends the service, and nothing starts it again")
@@ -131,14 +132,14 @@ public struct UnitWrap: Hashable, Sendable {
 
     private static let margin = Duration.seconds(10)
 
-    /// The exit codes of watchdogd after which systemd has to restart the unit, by its `Restart=`: 137 after a kill, and
+    /// The exit codes of watchdogd after which systemd must restart the unit, by its `Restart=`: 137 after a kill, and
     /// 128 + the signals that systemd.service(5) counts as unclean.
     private static let restartingCodes = [
         "on-abnormal": "132 133 134 135 136 137 139 152 153 159",
         "on-abort": "132 133 134 135 136 137 139 152 153 159", "on-watchdog": "137",
     ]
 
-    /// A word as a unit has to write it: systemd.syntax(7), "Quoting"; systemd.service(5), "Command lines".
+    /// Quotes a word for a unit: systemd.syntax(7), "Quoting"; systemd.service(5), "Command lines".
     ///
     /// - Parameter isExpanded: whether systemd replaces variables on this line.
     private static func quoted(_ word: String, isExpanded: Bool) -> String {
@@ -166,7 +167,7 @@ public struct UnitWrap: Hashable, Sendable {
         return (String(prefix), String(command.dropFirst(prefix.count)))
     }
 
-    /// Why a setting cannot keep its meaning; nil if it can.
+    /// The reason why a setting cannot keep its meaning; nil if it can.
     private static func refusal(_ setting: SystemdUnit.Setting) -> String? {
         switch (setting.key, setting.value) {
         case ("Type", "forking"):
@@ -193,7 +194,7 @@ public struct UnitWrap: Hashable, Sendable {
 
     /// The lines that change, as a diff shows them, safe for a terminal.
     ///
-    /// - Parameter old: the present drop-in; nil if there is none.
+    /// - Parameter old: the current drop-in; nil without one.
     public static func difference(from old: String?, to new: String?) -> String {
         let removed = (old ?? "").split(separator: "\n", omittingEmptySubsequences: false).dropLast()
         let added = (new ?? "").split(separator: "\n", omittingEmptySubsequences: false).dropLast()
@@ -221,10 +222,10 @@ public struct UnitWrap: Hashable, Sendable {
 }
 
 extension Importer {
-    /// Makes the drop-in that runs a unit of the system under `watchdogd run`.
+    /// Creates the drop-in that runs a unit of the system under `watchdogd run`.
     ///
     /// - Parameter unit: the unit's complete name.
-    /// - Throws: ``ImportError`` if there is no such unit, or with the line that cannot be kept as it is.
+    /// - Throws: ``ImportError`` if the unit does not exist, or with the line whose meaning cannot be kept.
     public func wrapping(_ unit: String, _ options: UnitWrap.Options) throws(ImportError) -> UnitWrap {
         guard let path = path(ofUnit: unit) else {
             throw ImportError(
