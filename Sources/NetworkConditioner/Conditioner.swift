@@ -13,7 +13,7 @@ import WatchdogBase
 /// Isolation: one thread, the one that calls ``run(until:)``.
 package final class Conditioner {
     package static let connectionLimit = 256
-    /// How long to accept no connections after the process has run out of descriptors.
+    /// The pause before the next accept(2) after the process has run out of descriptors.
     private static let pause = Duration.milliseconds(100)
 
     /// The listening address, with the port that the kernel chose for port 0.

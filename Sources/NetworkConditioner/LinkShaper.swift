@@ -17,7 +17,7 @@ package struct LinkShaper: Sendable {
 
     /// The payload of a segment on Ethernet: 1500 bytes minus the headers of IPv4 and TCP with timestamps.
     package static let segment = 1448
-    /// How many times the retransmission timeout can double.
+    /// The maximum number of doublings of the retransmission timeout.
     private static let longestBackoff = 4
 
     private struct Segment {

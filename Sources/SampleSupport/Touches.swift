@@ -8,7 +8,6 @@ import WatchdogBase
 ///
 /// A queue of their own posts them, because a hung main loop could not.
 package struct Touches: Sendable {
-    /// A syntax error in a script.
     package struct SyntaxError: Error, CustomStringConvertible {
         package let description: String
     }

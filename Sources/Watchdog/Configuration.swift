@@ -16,7 +16,7 @@ struct Configuration: Sendable {
     }
 
     var transport: Transport
-    /// Why the app is launched, and into which state; the default without a channel.
+    /// The cause and the initial state of the launch; the default without a channel.
     var launch = Application.LaunchOptions()
     /// Whether the supervisor may inject a hang of the main loop.
     var allowsFaults = false

@@ -40,7 +40,8 @@ extension Watchdog {
             session.descriptor?.number
         }
 
-        /// How long the loop may wait before it calls ``service()`` even if nothing has arrived; nil without a limit.
+        /// The maximum wait of the loop before it must call ``service()`` even if no message has arrived; nil without a
+        /// limit.
         public var timeout: Duration? {
             guard let deadline = session.deadline else { return nil }
             let (late, now) = (deadline.uptimeNanoseconds, DispatchTime.now().uptimeNanoseconds)

@@ -3,7 +3,7 @@
 import Dispatch
 import Glibc
 
-/// Where the app's main loop runs.
+/// The thread or queue of the app's main loop.
 enum MainLoop {
     private static let mark = DispatchSpecificKey<Bool>()
     private static let thread = Locked<pthread_t?>(nil)

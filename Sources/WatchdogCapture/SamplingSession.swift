@@ -146,7 +146,8 @@ private struct Bell {
 
 /// A sample that is taken on another thread.
 ///
-/// Isolation: used by one thread, which is joined before another one uses it; if that times out, nobody else uses it.
+/// Isolation: used by one thread, which is joined before another one uses it; if that times out, no other thread uses
+/// it.
 // SAFETY: starting and joining the thread order all accesses.
 private final class FirstLook: @unchecked Sendable {
     let sampler: Sampler

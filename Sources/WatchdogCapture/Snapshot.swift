@@ -33,7 +33,7 @@ public final class Snapshot: Sendable {
     public let timings: SnapshotTimings
     /// The number of brief stops of threads on a CPU, and an upper bound of the longest.
     let briefStops: (count: Int, longest: Duration)
-    /// What the capture did to the process.
+    /// The effect of the capture on the process.
     public let end: SnapshotEnd
 
     private let records: OwnedDescriptor

@@ -14,7 +14,7 @@ public struct SnapshotError: Error, Sendable, Hashable, CustomStringConvertible 
     public let process: Int32?
     /// The error of the failed system call.
     public let errno: Errno
-    /// What happened to the process nevertheless.
+    /// The effect of the failed capture on the process.
     public let end: SnapshotEnd
     /// The reason why the capture was not attempted; nil if it was.
     private let refusal: StuckWaits.Refusal?

@@ -4,7 +4,7 @@ public import WatchdogVerdict
 
 /// How to take a snapshot, and what happens to the process.
 public struct SnapshotOptions: Sendable, Equatable {
-    /// What happens to the process once its memory is copied.
+    /// The treatment of the process after its memory is copied.
     public enum Ending: Sendable, Equatable {
         /// It continues as before; a process that was stopped by a signal stays stopped.
         case release
@@ -41,9 +41,9 @@ public struct SnapshotOptions: Sendable, Equatable {
     /// Whether ``CapturedProcess/Method/procfsRegisters`` lets the kernel copy the stacks of threads on a CPU at their
     /// next tick, if perf_event_open(2) is permitted: they are not stopped, but their Python functions stay unknown.
     public var glances = false
-    /// What happens to the process afterward.
+    /// The treatment of the process afterward.
     public var ending: Ending
-    /// How long to wait for the threads to stop.
+    /// The time limit for stopping the threads.
     ///
     /// The wait for threads in uninterruptible sleep is at most 20 ms. If the process is to be killed, the wait for
     /// threads that get no CPU or run in the kernel is up to 400 ms longer.

@@ -3,7 +3,7 @@
 public import WatchdogBase
 public import WatchdogVerdict
 
-/// What a snapshot says about the process as a whole.
+/// The facts about the process as a whole in a snapshot.
 public struct SnapshotProcess: Sendable, Equatable {
     /// The process ID.
     public var id: Int32

@@ -2,7 +2,7 @@
 
 /// One thread in a snapshot: the kernel's facts about it, its registers, and the bytes of its stack.
 public struct SnapshotThread: Sendable {
-    /// Where the registers come from.
+    /// The source of the registers.
     public enum RegisterSource: UInt8, Sendable {
         /// There are none.
         case none = 0
@@ -18,7 +18,7 @@ public struct SnapshotThread: Sendable {
     public var name: String
     /// The state letter from field 3 of `/proc/PID/task/TID/stat`, before the freeze; `?` if unknown.
     public var state: String
-    /// Where the registers come from.
+    /// The source of the registers.
     public var registerSource: RegisterSource
     /// The registers, indexed by ``SnapshotRegister``'s raw value; all zero without a source.
     public var registers: [UInt64]

@@ -43,13 +43,13 @@ public struct TreeSnapshot: Sendable {
 
 /// The limits of a capture for the processes of an app other than its main process.
 struct TreeLimits: Sendable, Equatable {
-    /// Processes.
+    /// The maximum number of processes.
     var processes = 15
-    /// Threads of all processes.
+    /// The maximum number of threads of all processes.
     var threads = 512
-    /// Bytes of stacks of all processes.
+    /// The maximum number of bytes of stacks of all processes.
     var bytes = 24 << 20
-    /// Descriptors of their mapped files, each counted once.
+    /// The maximum number of descriptors of their mapped files, each counted once.
     var descriptors = 192
     /// The total time; the kill of the main process waits for it.
     var time = Duration.milliseconds(250)

@@ -9,7 +9,7 @@ import WatchdogWire
 extension ConformanceSession {
     /// CPU share above which an idle client is spinning.
     private static let idleLoad = 0.5
-    /// How long a program that should keep running is watched.
+    /// The observation time of a program that should keep running.
     private static let watched = Duration.seconds(1)
 
     func tryTermination() throws(ConformanceError) {

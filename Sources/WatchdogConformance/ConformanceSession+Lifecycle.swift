@@ -9,7 +9,7 @@ import WatchdogWire
 extension ConformanceSession {
     /// The event on which a program blocks its main loop; the payload is the time in milliseconds.
     public static let blockingEvent = "conformance-block"
-    /// How long the program blocks its main loop on request.
+    /// The time for which the program blocks its main loop on request.
     private static let blockingTime = Duration.milliseconds(1_500)
 
     func tryLifecycle() throws(ConformanceError) {

@@ -87,7 +87,6 @@ final class JournalReports {
 
     // MARK: - The current entry
 
-    /// The ID of the report's signature.
     var signature: String? { text(ReportEntryField.signature) }
 
     /// Whether another report counts this incident.

@@ -64,10 +64,8 @@ final class PartialFile {
             suggestion: "choose another name, or use --force")
     }
 
-    /// Appends text.
     func append(_ text: String) throws(ReportStoreError) { try append(Array(text.utf8)) }
 
-    /// Appends bytes.
     func append(_ bytes: [UInt8]) throws(ReportStoreError) {
         var offset = 0
         while offset < bytes.count {

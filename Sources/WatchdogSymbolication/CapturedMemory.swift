@@ -11,7 +11,6 @@ struct CapturedMemory {
         self.ranges = ranges.sorted { $0.address < $1.address }
     }
 
-    /// Whether `address` lies in the same range as `other`.
     func isSameRange(_ address: UInt64, as other: UInt64) -> Bool {
         guard let range = range(before: other) else { return false }
         let count = UInt64(range.bytes.count)

@@ -6,11 +6,9 @@ import CElfutils
 ///
 /// All addresses are those in the debug information.
 final class CompilationUnit {
-    /// An inlined call.
     struct InlinedCall {
         /// Mangled, if the language mangles names.
         var name: String?
-        /// The location of the call.
         var call: SourceLocation?
     }
 

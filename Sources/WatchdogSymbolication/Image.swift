@@ -5,9 +5,9 @@ import WatchdogCapture
 /// A file from which the process runs code, and its mapped addresses.
 struct Image: Equatable {
     var range: Range<UInt64>
-    /// As in `/proc/PID/maps`.
+    /// The path as in `/proc/PID/maps`.
     var path: String
-    /// 0 for the vDSO.
+    /// The inode; 0 for the vDSO.
     var inode: UInt64
     /// The offset of the first mapping in the file.
     var offset: UInt64

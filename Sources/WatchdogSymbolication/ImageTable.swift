@@ -66,7 +66,6 @@ final class ImageTable {
         callbacks.deallocate()
     }
 
-    /// The index of the image that contains `address`.
     func index(containing address: UInt64) -> Int? {
         let next = images.partitionPoint { $0.range.lowerBound > address }
         guard next > 0, images[next - 1].range.contains(address) else { return nil }

@@ -8,7 +8,7 @@ import WatchdogVerdict
 struct SymbolicationRun {
     /// A deeper stack is runaway recursion, which its innermost frames identify.
     private static let framesPerThread = 512
-    /// How many of these are outermost frames, which show the caller that started the recursion.
+    /// The number of these that are outermost frames, which show the caller that started the recursion.
     private static let outermostFrames = 64
     /// The approximate maximum size of the result's JSON, in bytes; its readers have limits, too.
     private static let outputLimit = 12 << 20

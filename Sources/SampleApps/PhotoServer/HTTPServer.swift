@@ -9,8 +9,8 @@ import SampleSupport
 /// Isolation: one thread, the one that calls ``run()``.
 final class HTTPServer {
     private static let connectionLimit = 256
-    /// How long to keep reading after the last answer: closing at once would reset the connection while the client still
-    /// sends, and the client would lose the answer (RFC 9112, section 9.6).
+    /// The time to keep reading after the last answer: closing at once would reset the connection while the client
+    /// still sends, and the client would lose the answer (RFC 9112, section 9.6).
     private static let lingering = Duration.seconds(1)
 
     /// The delay before an answer.
@@ -28,10 +28,10 @@ final class HTTPServer {
         var isClosing = false
         /// The pending answer is the last one.
         var isLast = false
-        /// When to send the pending answer; nil if there is none.
+        /// The time at which the pending answer is sent; nil without one.
         var answerDue: Duration?
         var answer: [UInt8] = []
-        /// When to close the connection after the last answer; nil before.
+        /// The time at which the connection is closed after the last answer; nil before.
         var end: Duration?
     }
 

@@ -5,7 +5,7 @@ import WatchdogWire
 extension Application {
     /// Something that the supervisor hands to the app to handle.
     public struct Event: Hashable, Sendable {
-        /// What has happened, such as `url`.
+        /// The kind of the event, such as `url`.
         public let kind: String
         /// Details in one line, which only the sender and the app interpret.
         public let payload: String

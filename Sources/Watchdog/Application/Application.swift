@@ -43,10 +43,10 @@ package import WatchdogWire
 /// - ``performExpiringActivity(withReason:using:)``
 @MainActor
 public final class Application {
-    /// What the app needs from the rest of the process; tests replace it.
+    /// The app's dependencies on the rest of the process, which tests replace.
     package struct Surroundings: Sendable {
         var say: @Sendable ((inout ClientMessage) -> Void) -> Void
-        /// Where the state is stored between launches; nil to store none.
+        /// The store for the state between launches; nil to store none.
         var store: RestorationStore?
         var end: @MainActor @Sendable () -> Void
         var now: @Sendable () -> DispatchTime = { .now() }

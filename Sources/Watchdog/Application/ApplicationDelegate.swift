@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What an app does when it is launched, enters the foreground or background, and exits.
+/// The behavior of an app at its launch, its changes between foreground and background, and its exit.
 ///
 /// Every callback has a default that does nothing. All run on the main actor, and while one runs, nothing else does: a
 /// callback that takes long is a hang. Each has an allowance, after which the supervisor kills the app:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Application {
-    /// Why a task cannot count as part of the launch.
+    /// The reason why a task cannot extend the launch.
     public enum ExtendedLaunchError: Error, Hashable, Sendable, CustomStringConvertible {
         /// The launch already has ``Application/extendedLaunchLimit`` tasks.
         case tooMany

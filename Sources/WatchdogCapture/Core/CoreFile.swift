@@ -50,7 +50,6 @@ struct CoreFile {
     private var notesLeft = 8 * Int(WD_SNAPSHOT_MAX_THREADS)
     private var hasMappings = false
     private var threadIDs: Set<Int32> = []
-    /// The process, its parent and its user.
     private(set) var process: (id: Int32, parent: Int32, user: UInt32, name: String)?
     /// The threads; the first one received the signal.
     private(set) var threads: [Thread] = []
@@ -230,7 +229,6 @@ struct CoreFile {
         return bytes(at: offset, count: Int(min(UInt64(count), segment.fileSize - skipped)))
     }
 
-    /// The segment that contains an address.
     func segment(at address: UInt64) -> Segment? {
         let index = firstSegment(above: address)
         return index < segments.count && segments[index].start <= address ? segments[index] : nil

@@ -18,7 +18,7 @@ struct MessageBuffer {
         self.limit = limit
     }
 
-    /// How many bytes can be appended.
+    /// The number of bytes that can be appended.
     var room: Int { limit + 1 - (bytes.count - start) }
 
     /// Whether ``next()`` has a result.

@@ -32,7 +32,6 @@ enum ControlMethod: String, CaseIterable {
         }
     }
 
-    /// The error for an unknown name.
     static func unknown(_ name: String) -> ControlError {
         guard let dot = name.lastIndex(of: ".") else { return .methodNotFound(name) }
         let interface = String(name[..<dot])

@@ -29,7 +29,7 @@ extension ControlText {
 }
 
 extension ControlEvent.Kind {
-    /// What the event means to an operator; nil for a neutral event.
+    /// The meaning of the event to an operator; nil for a neutral event.
     fileprivate var meaning: TextStyle.Meaning? {
         switch self {
         case .exhausted, .reported, .unkillable, .limitReached, .launchFailed, .captureFailed: .failure

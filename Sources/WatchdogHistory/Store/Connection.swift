@@ -75,7 +75,7 @@ final class Connection {
         }
     }
 
-    /// The row that was inserted last.
+    /// The ID of the row that was inserted last.
     var lastRow: Int64 { sqlite3_last_insert_rowid(handle) }
 
     private func statement(_ text: String) throws(HistoryError) -> Statement {

@@ -26,7 +26,6 @@ enum YAMLQuoted {
         return nil
     }
 
-    /// Whether a line of a quoted text closes the quotes.
     static func closes(_ line: Substring, _ quote: Character?) -> Bool {
         var rest = line
         while let character = rest.first {

@@ -28,7 +28,6 @@ struct YAMLReader {
     private var index = 0
     private var anchors = YAMLAnchors()
 
-    /// Reads a file.
     static func read(_ file: ConfigurationFile) throws(ImportError) -> YAMLNode {
         var reader = try YAMLReader(file)
         guard let first = reader.lines.first else { return YAMLNode(value: .null, line: 1) }

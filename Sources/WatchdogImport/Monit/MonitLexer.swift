@@ -11,7 +11,6 @@ struct MonitLexer {
     /// The noise words after the last token.
     private var noise = ""
     private var tokens: [MonitToken] = []
-    /// The end of the last token.
     private var lastEnd = -1
 
     static func tokens(of file: ConfigurationFile) throws(ImportError) -> [MonitToken] {

@@ -19,7 +19,6 @@ enum ShellFate: Equatable {
         case notByTheShell
     }
 
-    /// The fate of a shell that runs a script.
     static func of(_ script: [UInt8], isBash: Bool) -> ShellFate {
         guard let commands = try? ShellParser.commands(script, isBash: isBash) else { return .unclear }
         var walk = ShellWalk()
@@ -38,9 +37,7 @@ enum ShellFate: Equatable {
 private struct ShellEnds: OptionSet {
     let rawValue: Int
 
-    /// The shell becomes a program.
     static let becomes = ShellEnds(rawValue: 1)
-    /// The shell exits.
     static let exits = ShellEnds(rawValue: 2)
     /// The function ends.
     static let returns = ShellEnds(rawValue: 4)

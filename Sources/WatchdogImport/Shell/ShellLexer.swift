@@ -25,7 +25,7 @@ struct ShellLexer {
         case end
     }
 
-    /// The maximum nesting depth.
+    /// The maximum nesting depth, because the lexer is recursive.
     private static let maximumDepth = 50
 
     private let bytes: [UInt8]

@@ -90,7 +90,7 @@ struct SupervisordImport {
 
     // MARK: - Included files
 
-    /// The maximum number of programs.
+    /// The maximum number of included files.
     private static let maximumCount = 1_000
 
     private mutating func readIncluded(

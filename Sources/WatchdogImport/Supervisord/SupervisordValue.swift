@@ -17,7 +17,6 @@ enum SupervisordValue {
         return number
     }
 
-    /// A boolean.
     static func boolean(_ option: INIFile.Option?, _ standard: Bool) throws(ImportError) -> Bool {
         guard let option else { return standard }
         switch option.value.lowercased() {

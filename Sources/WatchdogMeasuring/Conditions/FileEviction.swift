@@ -10,7 +10,7 @@ struct FileEviction {
 
     private var paths: Set<String> = []
 
-    /// What an eviction achieved.
+    /// The result of an eviction.
     struct Result {
         /// The sizes of all files.
         var size: Int64 = 0

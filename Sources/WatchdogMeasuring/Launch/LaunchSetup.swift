@@ -14,7 +14,6 @@ struct LaunchSetup {
     let marker: String
     /// The end of a launch; nil to choose by the program's behavior.
     let until: LaunchGoal?
-    /// The time limit of a launch.
     let timeLimit: Duration
     /// Whether the program's output is shown.
     let showsOutput: Bool

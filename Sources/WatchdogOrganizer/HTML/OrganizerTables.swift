@@ -3,7 +3,6 @@
 import WatchdogBase
 import WatchdogRendering
 
-/// The tables of the organizer's page.
 enum OrganizerTables {
     static func versions(_ app: OrganizerTable.App, _ page: inout Markup) {
         let hasLaunches = app.versions.contains { $0.launches != nil }

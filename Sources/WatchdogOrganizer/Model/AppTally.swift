@@ -40,7 +40,6 @@ final class AppTally {
     private(set) var running: [RunningTime.Place: Int64] = [:]
     /// The ends from histories.
     private(set) var ends: [End: Int] = [:]
-    /// The ends from reports.
     private(set) var reportedEnds: [End: Int] = [:]
 
     init(number: Int32, _ limits: Organizer.Limits) {

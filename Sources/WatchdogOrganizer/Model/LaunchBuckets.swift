@@ -20,7 +20,6 @@ struct LaunchBuckets: Equatable {
         counts[bound, default: 0] += launches
     }
 
-    /// Adds the launches of others.
     mutating func add(_ others: LaunchBuckets) { counts.merge(others.counts, uniquingKeysWith: +) }
 
     /// The time that `fraction` of the launches did not exceed, computed like `histogram_quantile` of Prometheus.

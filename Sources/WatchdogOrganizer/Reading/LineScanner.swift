@@ -108,7 +108,6 @@ struct LineScanner {
         return texts
     }
 
-    /// Skips any value.
     mutating func skipValue(_ bytes: Span<UInt8>) throws(LineFault) {
         var depth = 0
         repeat {

@@ -99,7 +99,6 @@ public enum CoredumpMessage {
 }
 
 extension Substring {
-    /// The last occurrence of a text.
     fileprivate func lastRange(of text: String) -> Range<Index>? {
         var end = endIndex
         while end > startIndex {

@@ -18,7 +18,6 @@ package enum ReportEntryField {
     package static let fault = "WATCHDOGD_FAULT"
     /// The app's name.
     package static let app = "WATCHDOGD_APP"
-    /// The app's version.
     package static let version = "WATCHDOGD_APP_VERSION"
     /// The ID of the main process.
     package static let pid = "WATCHDOGD_PID"
@@ -26,7 +25,6 @@ package enum ReportEntryField {
     package static let event = "WATCHDOGD_EVENT"
     /// The verdict's line.
     package static let verdict = "WATCHDOGD_VERDICT"
-    /// The verdict's kind.
     package static let verdictKind = "WATCHDOGD_VERDICT_KIND"
     /// The kind of the message.
     package static let kind = "WATCHDOGD_KIND"

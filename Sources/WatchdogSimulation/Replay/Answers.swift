@@ -10,7 +10,6 @@ struct Answers: Hashable, Sendable {
         let sent: Duration
         /// The time until the answer; nil without one.
         let latency: Duration?
-        /// The result of a probe.
         var result: ProbeResult?
 
         /// The time of the answer; nil without one.

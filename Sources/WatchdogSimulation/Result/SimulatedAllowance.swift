@@ -20,7 +20,6 @@ public enum SimulatedAllowance: String, Hashable, Sendable, CaseIterable {
     /// `Background=`.
     case background = "Background"
 
-    /// Whether it applies to this app.
     func applies(to spec: AppSpec) -> Bool {
         switch self {
         case .launch: !spec.lifecycle.launchesInBackground

@@ -6,7 +6,6 @@ import WatchdogBase
 ///
 /// A nested member has both names: `event.kind`. Arrays and deeper levels are skipped.
 struct FlatObject {
-    /// A syntax error.
     struct SyntaxError: Error {
         /// The error: one sentence without a period.
         let description: String

@@ -4,7 +4,6 @@ import WatchdogBase
 import WatchdogPolicy
 
 extension TraceEvent {
-    /// A syntax error in a line.
     struct LineError: Error {
         /// The error: one sentence without a period.
         let description: String

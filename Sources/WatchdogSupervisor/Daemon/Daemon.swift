@@ -29,7 +29,7 @@ final class Daemon {
     private(set) lazy var requests = ControlRequests(to: self)
     private(set) lazy var handover = Handover(of: self)
     private(set) lazy var metrics = MetricsCollection(of: self)
-    /// When the counters started, since 1970-01-01 00:00 UTC.
+    /// The start of the counters, since 1970-01-01 00:00 UTC.
     let started = Duration(since1970: .now())
     private(set) var failedReports = 0
     /// The service manager that owns the apps with `Observe=`.

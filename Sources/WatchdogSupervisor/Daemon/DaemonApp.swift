@@ -28,7 +28,7 @@ final class DaemonApp {
     private(set) var launches: [LaunchID: AppLaunch] = [:]
     /// The latest launch, which may be over.
     private(set) var latest: AppLaunch?
-    /// When the app entered its phase.
+    /// The time at which the app entered its phase.
     private(set) var since = Timestamp.now()
     let notices: AppNotices
     let creation: LaunchCreation
@@ -40,7 +40,7 @@ final class DaemonApp {
 
     private var phase: AppPhase
     private var preparation: Preparation?
-    /// The event that the next launch is for.
+    /// The event that causes the next launch; nil without one.
     private var launchingEvent: LaunchingEvent?
     /// The lane of the history's blocking calls, separate so that they delay no launch.
     let historyLane: Int

@@ -84,7 +84,6 @@ final class IncidentHooks {
         }
     }
 
-    /// Runs a hook for an incident.
     func run(_ request: HookRequest, for facts: HookFacts) {
         guard let dropped = admit(facts) else { return }
         enqueue(Waiting(request: request, facts: facts, dropped: dropped))

@@ -21,7 +21,7 @@ struct ContainerNames {
         var ids: Set<String> = []
         /// The IDs from files that users other than root could have written.
         var claimedIDs: Set<String> = []
-        /// As in "/var/lib/docker/containers (permission denied)".
+        /// The searched places, such as "/var/lib/docker/containers (permission denied)".
         var places: [String] = []
 
         mutating func insert(_ id: String, isTrusted: Bool = true) {

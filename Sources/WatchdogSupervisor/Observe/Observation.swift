@@ -146,7 +146,7 @@ final class Observation {
 }
 
 extension ServiceUnit {
-    /// As in "nginx *has failed (signal)*".
+    /// The state as a predicate: "nginx *has failed (signal)*".
     fileprivate var stateInWords: String {
         switch activeState {
         case "failed": "has failed (\(result))"

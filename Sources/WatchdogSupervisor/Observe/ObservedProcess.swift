@@ -30,7 +30,7 @@ struct ObservedProcess: Sendable {
 
     let process: Pidfd
     let startTime: UInt64
-    /// When it was started, on both clocks.
+    /// The time of its start, on both clocks.
     let launched: LaunchMoment
     /// The kernel's name for the process.
     let name: String

@@ -7,7 +7,7 @@ import WatchdogPolicy
 struct AnswerTimes: Equatable {
     /// The longest time of an answer to a ping, or of waiting for one that has not come; nil without pings.
     var longest: Duration?
-    /// How long the main loop had not answered at the end, if that is a hang; a late answer counts as such.
+    /// The time for which the main loop had not answered at the end, if that is a hang; a late answer counts as such.
     var silence: Duration?
 }
 

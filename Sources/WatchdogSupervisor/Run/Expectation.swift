@@ -3,7 +3,7 @@
 import WatchdogBase
 public import WatchdogPolicy
 
-/// What `watchdogd run --expect` requires of a run.
+/// A condition of `watchdogd run --expect`.
 public enum Expectation: Hashable, Sendable, CustomStringConvertible {
     /// A moment of a launch.
     public enum Moment: String, CaseIterable, Sendable {

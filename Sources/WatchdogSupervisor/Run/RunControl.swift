@@ -32,7 +32,6 @@ final class RunControl: ControlHandler {
         self.server = server
     }
 
-    /// Binds the socket of a run.
     static func bind(_ path: String) throws(RunError) -> ControlSocket {
         do throws(ControlSocket.BindError) {
             return try ControlSocket.bind(path: path, mode: 0o600)

@@ -4,7 +4,7 @@ import FoundationEssentials
 import WatchdogBase
 import WatchdogPolicy
 
-/// What `watchdogd run --json` prints when the run is over: one object, times in milliseconds.
+/// The JSON object of `watchdogd run --json`, printed at the end of the run; times in milliseconds.
 struct RunSummary: Codable, Equatable {
     struct Launch: Codable, Equatable {
         var milliseconds: Double
@@ -26,12 +26,12 @@ struct RunSummary: Codable, Equatable {
     }
 
     struct Phase: Codable, Equatable {
-        /// As in the report.
+        /// The name, as in the report.
         var name: String
         /// Counted from the launch; negative before it.
         var startMilliseconds: Double
         var milliseconds: Double
-        /// How long the first thread was on a CPU; absent if unknown.
+        /// The first thread's time on a CPU; absent if unknown.
         var runningMilliseconds: Double?
     }
 
@@ -64,9 +64,9 @@ struct RunSummary: Codable, Equatable {
     struct Fault: Codable, Equatable {
         /// In the form of the command line.
         var fault: String
-        /// When it began, counted from the launch; absent if the run ended before.
+        /// The start, relative to the launch; absent if the run ended before.
         var milliseconds: Double?
-        /// Why it is incomplete; absent if it is not.
+        /// The reason why it is incomplete; absent if it is not.
         var failure: String?
     }
 

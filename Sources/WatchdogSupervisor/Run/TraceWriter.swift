@@ -40,7 +40,7 @@ final class TraceWriter: Sendable {
         (self.file, self.path, self.limit) = (file, path, limit)
     }
 
-    /// Why the latest write failed; nil if it succeeded.
+    /// The error of the latest write; nil if it succeeded.
     var failure: LinuxError? { state.withLock { $0.failure } }
 
     /// Appends complete lines asynchronously.

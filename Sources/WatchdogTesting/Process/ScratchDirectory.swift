@@ -65,7 +65,6 @@ final class ScratchDirectory: Sendable {
         }
     }
 
-    /// The paths of the crash logs in a folder.
     func crashLogs(in folder: String) -> [String] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: self[folder])) ?? []
         return names.filter { $0.hasSuffix(".ips") }.map { "\(self[folder])/\($0)" }

@@ -165,7 +165,6 @@ public final class SupervisedApp: Sendable {
         }
     }
 
-    /// A description of an app's end.
     func ending(_ history: AppHistory) -> String {
         guard let end = history.end else { return "watchdogd ended: \(errors)" }
         return Termination(end, history.incidents, in: scratch).description

@@ -40,7 +40,7 @@ struct FindingRule {
         "__res_context_query", "__res_context_search", "res_nquery", "__libc_res_nsearch",
     ]
 
-    /// From Rust 1.62 on.
+    /// The functions of Rust's futex-based locks, since Rust 1.62.
     private static let rustLocks =
         [
             "sys::sync::mutex::futex::Mutex", "sys::pal::unix::locks::futex_mutex::Mutex",

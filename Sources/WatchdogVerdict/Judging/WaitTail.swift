@@ -5,7 +5,6 @@ import WatchdogBase
 /// The thread of the main process to which the main thread's wait leads: the main thread itself, or the last one in a
 /// chain of threads that wait for each other's locks and ends.
 struct WaitTail {
-    /// The captured thread.
     let thread: CapturedThread
     /// The wait of the thread; nil if unknown.
     let wait: WaitDetails?
