@@ -28,10 +28,12 @@ static void execute(const char *path, char **arguments, char *const *environment
     char byte;
     syscall(SYS_rt_sigaction, SIGPIPE, &action, NULL, sizeof no_signals);
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &no_signals, NULL, sizeof no_signals);
+    /* Without close-on-exec, the program gets the descriptor under the same number. */
     if (inherited >= 0) syscall(SYS_fcntl, inherited, F_SETFD, 0);
     while (true) {
         long count = syscall(SYS_read, gate, &byte, 1);
         if (count == 1) break;
+        /* End of file: the recorder has closed the gate, or has died. */
         if (count == 0 || errno != EINTR) syscall(SYS_exit_group, 127);
     }
     syscall(SYS_execve, path, arguments, environment);

@@ -19,6 +19,7 @@ static int64_t microseconds(struct timeval time) { return (int64_t)time.tv_sec *
 static enum wd_record_change stop_of(int status) {
     switch (status >> 16) {
     case PTRACE_EVENT_EXEC: return WD_RECORD_EXECUTED;
+    /* PTRACE_INTERRUPT reports SIGTRAP, a group-stop the signal that caused it: ptrace(2). */
     case PTRACE_EVENT_STOP: return WSTOPSIG(status) == SIGTRAP ? WD_RECORD_INTERRUPTED : WD_RECORD_SUSPENDED;
     default: return WD_RECORD_SIGNALED;
     }
@@ -57,6 +58,7 @@ int wd_record_continue(pid_t process, int signal) {
     return (int)ptrace(PTRACE_CONT, process, NULL, (void *)(long)signal);
 }
 
+/* PTRACE_CONT would end the group-stop: ptrace(2). */
 int wd_record_stay_suspended(pid_t process) { return (int)ptrace(PTRACE_LISTEN, process, NULL, NULL); }
 int wd_record_interrupt(pid_t process) { return (int)ptrace(PTRACE_INTERRUPT, process, NULL, NULL); }
 

@@ -34,12 +34,14 @@ static const char zeros[8];
 
 int wd_create_memfd(void) {
     int file = memfd_create("watchdogd-snapshot", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+    /* Kernels before 6.3 reject the unknown flag. */
     if (file < 0 && errno == EINVAL) file = memfd_create("watchdogd-snapshot", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     return file;
 }
 
 int wd_seal_memfd(int memfd) {
     if (lseek(memfd, 0, SEEK_SET) < 0) return errno;
+    /* F_SEAL_SEAL is the last seal: with it, the file can be neither changed nor sealed any further. */
     return fcntl(memfd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) == 0 ? 0 : errno;
 }
 

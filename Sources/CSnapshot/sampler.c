@@ -53,6 +53,7 @@ struct wd_sampler *wd_sampler_begin(const struct wd_sampling_request *request, s
         snprintf(result->operation, sizeof result->operation, "map memory for samples");
         return NULL;
     }
+    /* As for the arena: stacks are confidential. */
     madvise(sampler, sizeof *sampler, MADV_DONTDUMP);
     madvise(sampler, sizeof *sampler, MADV_DONTFORK);
     sampler->arena = request->arena;

@@ -76,6 +76,7 @@ static int restrict_files(const char *const *folders, size_t count)
 unsigned wd_worker_confine(const char *const *folders, size_t count)
 {
     unsigned confined = 0;
+    /* Without CAP_SYS_ADMIN, seccomp(2) and landlock_restrict_self(2) require it. */
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     if (restrict_files(folders, count) == 0)
         confined |= WD_CONFINED_FILES;

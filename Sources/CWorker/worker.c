@@ -31,10 +31,12 @@ pid_t wd_worker_fork(uint64_t address_space, uint64_t memory)
     if (child != 0)
         return child;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    /* The signal is not sent for a parent that exited before the prctl: prctl(2). */
     if (getppid() != parent)
         _exit(70);
     for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++)
         signal(fatal[i], SIG_DFL);
+    /* Since Linux 4.7, RLIMIT_DATA counts private writable mappings, not only the heap of brk(2): getrlimit(2). */
     lower(RLIMIT_AS, address_space);
     lower(RLIMIT_DATA, memory);
     return 0;

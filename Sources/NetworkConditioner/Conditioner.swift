@@ -32,6 +32,7 @@ package final class Conditioner {
             listen.family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
         guard listener >= 0 else { throw ConditionerError("make a socket", errno: errno) }
         var on: Int32 = 1
+        // Otherwise, old connections in TIME_WAIT would prevent a restart on the same port.
         setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout.size(ofValue: on)))
         guard listen.withPointer({ bind(listener, $0, $1) }) == 0, Glibc.listen(listener, 128) == 0 else {
             let error = ConditionerError("listen on \(listen)", errno: errno)

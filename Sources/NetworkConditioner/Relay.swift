@@ -86,6 +86,7 @@ struct Relay {
     func close(isReset: Bool) {
         for descriptor in [client, server] {
             if isReset {
+                // With a linger time of zero, close(2) discards unsent data and sends RST.
                 var linger = linger(l_onoff: 1, l_linger: 0)
                 setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
             }

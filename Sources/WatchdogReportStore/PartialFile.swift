@@ -85,6 +85,7 @@ final class PartialFile {
             guard isClosed else { throw ReportStoreError("write", path, errno: errno) }
             return
         }
+        // Sync before the rename: after a power failure, the name could otherwise refer to an empty file.
         guard fsync(file) == 0 else { throw ReportStoreError("write", path, errno: errno) }
         if !replaces, linkat(folder, temporary, folder, name, 0) == 0 {
             discard()

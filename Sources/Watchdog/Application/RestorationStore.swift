@@ -72,6 +72,7 @@ struct RestorationStore: Sendable {
         guard state.count <= Self.limit, makeFolder() else { return false }
         let file = open(newPath, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard file >= 0 else { return false }
+        // Sync before the rename: after a power failure, the name could otherwise refer to an empty file.
         let isWritten = write(state, to: file) && fsync(file) == 0
         close(file)
         guard isWritten, rename(newPath, path) == 0 else {

@@ -32,6 +32,8 @@ public struct Observe {
         let sources = try ProcessSources.forked()
         defer { sources.end() }
         SignalSource.block(Self.signals + [SIGCHLD])
+        // A closed pipe and a report beyond the file size limit are then errors (EPIPE, EFBIG)
+        // instead of fatal signals.
         signal(SIGPIPE, SIG_IGN)
         signal(SIGXFSZ, SIG_IGN)
         if let shortcomings = Shortcomings.here.words { StandardError.say(shortcomings) }
