@@ -4,7 +4,7 @@ import Testing
 import WatchdogBase
 import WatchdogPolicy
 
-@Suite("An app that the previous watchdogd left")
+@Suite("An app inherited from the previous watchdogd")
 struct AppInheritanceTests {
     private let first = AppLife.first
     private let second = AppLife.second
@@ -13,7 +13,7 @@ struct AppInheritanceTests {
         .present(launchedAt: .origin, isEnding: isEnding)
     }
 
-    @Test("A process that runs is supervised on, and its launch does not count again")
+    @Test("A running process is resumed, and its launch is not counted again")
     func resumed() {
         var life = AppLife.live().next()
         #expect(life.tell(.inherited(first, isOver: false)) == [.resume(first)])
@@ -22,7 +22,7 @@ struct AppInheritanceTests {
         #expect(life.machine.phase == .live(first))
     }
 
-    @Test("A restart that was not saved is counted by the next watchdogd, once")
+    @Test("The next watchdogd counts an unsaved restart exactly once")
     func uncounted() {
         var life = AppLife.live()
         _ = life.crash()
@@ -40,7 +40,7 @@ struct AppInheritanceTests {
         #expect(fourth.tell(.resumed(second, present())) == [.terminate(second)], "a later wish is not lost")
     }
 
-    @Test("A stop that was wished is carried out, unless the process is ending already or is a later launch")
+    @Test("A requested stop is carried out unless the process is already exiting or belongs to a later launch")
     func wishedStop() {
         var life = AppLife.live()
         _ = life.tell(.terminationRequested(AppWaiter(id: 1, waits: true)))
@@ -55,7 +55,7 @@ struct AppInheritanceTests {
         #expect(later.tell(.resumed(second, present())).deeds == [])
     }
 
-    @Test("A restart that was wished happens after the end that the next watchdogd sees")
+    @Test("A requested restart follows the exit that the next watchdogd sees")
     func wishedRestart() {
         var life = AppLife.live(policy: .never)
         _ = life.tell(.restartRequested(AppWaiter(id: 1, waits: true)))
@@ -66,7 +66,7 @@ struct AppInheritanceTests {
         #expect(next.machine.phase == .waiting(until: next.now))
     }
 
-    @Test("An end that is accounted for has no further effect except its report")
+    @Test("An exit that is already accounted for has no further effect except its report")
     func accounted() {
         var life = AppLife.live(policy: .never)
         _ = life.crash(hasPendingReports: true)
@@ -79,7 +79,7 @@ struct AppInheritanceTests {
         #expect(next.tell(.reported(first)) == [.release(first)])
     }
 
-    @Test("An accounted end of which no launch is found is dropped")
+    @Test("An accounted exit without a launch is dropped")
     func unfound() {
         var life = AppLife.live(policy: .never)
         _ = life.crash()
@@ -90,7 +90,7 @@ struct AppInheritanceTests {
         #expect(next.machine.isAtRest)
     }
 
-    @Test("An end while no watchdogd ran is handled like any other, and what it left is killed")
+    @Test("An exit while no watchdogd was running is handled like any other, and its leftovers are killed")
     func unseenEnd() {
         var life = AppLife.live().next()
         _ = life.tell(.inherited(first, isOver: false))
@@ -103,21 +103,21 @@ struct AppInheritanceTests {
         #expect(vanished.machine.phase == .waiting(until: vanished.now))
     }
 
-    @Test("A process that was about to be started is started when everything is known")
+    @Test("A process that was about to start is started once everything is inherited")
     func neverStarted() {
         var life = AppLife.live().next()
         _ = life.tell(.inherited(second, isOver: false))
         #expect(life.tell(.resumed(second, .absent(launchedAt: nil, hasRun: false))).deeds == [.release(second)])
         var other = life
         #expect(life.tell(.begun).deeds == [.create])
-        // A watchdogd that was killed in between had launched it already.
+        // A watchdogd that was killed in between had already launched it.
         _ = other.tell(.inherited(first, isOver: false))
         _ = other.tell(.resumed(first, present()))
         #expect(other.tell(.begun).deeds == [])
         #expect(other.machine.phase == .live(first))
     }
 
-    @Test("A launch of which the end is accounted for does not hide a newer one that runs")
+    @Test("A launch whose exit is accounted for does not hide a newer running launch")
     func accountedFirst() {
         var life = AppLife.live()
         _ = life.crash()
@@ -129,7 +129,7 @@ struct AppInheritanceTests {
         #expect(next.machine.phase == .live(second))
     }
 
-    @Test("An older launch that still runs beside the latest is ended, and its end decides nothing")
+    @Test("An older launch that still runs beside the latest is terminated, and its exit decides nothing")
     func older() {
         var life = AppLife.live().next()
         _ = life.tell(.inherited(first, isOver: false))
@@ -141,7 +141,7 @@ struct AppInheritanceTests {
         #expect(life.machine.phase == .live(first))
     }
 
-    @Test("A restart that nobody saw run or end counts all the same")
+    @Test("A restart counts even if no watchdogd saw it run or exit")
     func unseenRestart() {
         var life = AppLife.live()
         _ = life.crash()
@@ -151,7 +151,7 @@ struct AppInheritanceTests {
         #expect(next.machine.restartCount == 1)
     }
 
-    @Test("An older launch without a process is only released, whether or not it has run", arguments: [false, true])
+    @Test("An older launch without a process is only released, whether or not it ever ran", arguments: [false, true])
     func olderAbsent(hasRun: Bool) {
         var life = AppLife.live().next()
         _ = life.tell(.inherited(first, isOver: false))
@@ -162,7 +162,7 @@ struct AppInheritanceTests {
         #expect(life.machine.phase == .live(first))
     }
 
-    @Test("An older launch that is over is not ended, and its end needs no accounting")
+    @Test("An older launch that is over is not terminated, and its exit needs no accounting")
     func olderOver() {
         var life = AppLife.live().next()
         _ = life.tell(.inherited(first, isOver: false))
@@ -172,7 +172,7 @@ struct AppInheritanceTests {
         #expect(life.machine.saved?.accounted == [second])
     }
 
-    @Test("A found process that is later than the stop runs on")
+    @Test("A process found with a launch later than the stop keeps running")
     func foundLater() {
         var life = AppLife.live()
         _ = life.tell(.terminationRequested(AppWaiter(id: 1, waits: false)))
@@ -180,7 +180,7 @@ struct AppInheritanceTests {
         #expect(next.tell(.found(second)).deeds == [.adopt(second)])
     }
 
-    @Test("A found process is adopted and counts; one that was to be stopped is ended")
+    @Test("A found process is adopted and counted, or terminated if a stop was requested")
     func found() {
         var life = AppLife.live()
         _ = life.crash()
@@ -194,7 +194,7 @@ struct AppInheritanceTests {
         #expect(stopped.tell(.found(first)) == [.adopt(first), .terminate(first)])
     }
 
-    @Test("An app continues where it was: stopped, failed, waiting, preparing, or unkillable")
+    @Test("An app resumes in the stage it was in: stopped, failed, waiting, preparing, or unkillable")
     func stages() {
         func next(
             _ stage: SavedApp.Stage, _ standing: AppStanding = .enabled, wish: SavedApp.Wish = .asConfigured
@@ -226,7 +226,7 @@ struct AppInheritanceTests {
         #expect(life.tell(.begun).deeds == [])
     }
 
-    @Test("A launch whose app has no file is ended and forgotten; with an invalid file it runs on")
+    @Test("A launch whose app has no file is terminated and forgotten; with an invalid file it keeps running")
     func unconfigured() {
         var removed = AppLife(.removed)
         _ = removed.tell(.inherited(first, isOver: false))
@@ -249,7 +249,7 @@ struct AppInheritanceTests {
         #expect(life.machine.phase == .waiting(until: life.now))
     }
 
-    @Test("An app without a file of which only reports are left is forgotten when they are written")
+    @Test("An app without a file that has only pending reports is forgotten once they are written")
     func onlyReports() {
         var life = AppLife(.removed)
         _ = life.tell(.inherited(first, isOver: true))

@@ -4,7 +4,7 @@ import Testing
 import WatchdogBase
 import WatchdogPolicy
 
-/// One app's machine at one instant after the other, for tests that read like a story.
+/// Drives one app's machine through a sequence of instants.
 struct AppLife {
     static let first = LaunchID("first")
     static let second = LaunchID("second")
@@ -63,7 +63,7 @@ struct AppLife {
         tell(.ended(launch, .init(Self.crash, hasPendingReports: hasPendingReports, reason: "crashed")))
     }
 
-    /// The next watchdogd, with what this one saved.
+    /// The app under the next watchdogd, which resumes from the saved state.
     func next(_ standing: AppStanding = .enabled) -> AppLife {
         var life = AppLife(standing, resuming: machine.saved)
         life.now = now
@@ -76,7 +76,7 @@ extension Outcome {
 }
 
 extension [AppEffect] {
-    /// Without what is saved and published.
+    /// The effects without saves and published notices.
     var deeds: [AppEffect] {
         filter { effect in
             switch effect {

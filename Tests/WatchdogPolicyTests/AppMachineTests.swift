@@ -13,7 +13,7 @@ struct AppMachineTests {
 
     // MARK: - Launches
 
-    @Test("An enabled app is launched at the start, a disabled one is not")
+    @Test("An enabled app is launched at startup; a disabled one is not")
     func start() {
         var enabled = AppLife(.enabled)
         #expect(enabled.tell(.begun) == [.saveSoon, .create])
@@ -22,7 +22,7 @@ struct AppMachineTests {
         #expect(disabled.machine.phase == .stopped)
     }
 
-    @Test("A process without preparations is started at once, and nothing waits for a disk")
+    @Test("A process without preparations starts immediately, without waiting for a disk")
     func startsProcess() {
         var life = AppLife()
         _ = life.tell(.begun)
@@ -30,7 +30,7 @@ struct AppMachineTests {
         #expect(life.machine.phase == .live(first))
     }
 
-    @Test("A launch is saved before its first preparation runs, and its process started after the last")
+    @Test("A launch is saved before its first preparation runs, and its process starts after the last one")
     func preparations() {
         var life = AppLife()
         _ = life.tell(.begun)
@@ -39,7 +39,7 @@ struct AppMachineTests {
         #expect(life.tell(.prepared(first)).deeds == [.start(first)])
     }
 
-    @Test("A preparation that fails ends the launch, and is followed like any failure")
+    @Test("A failed preparation ends the launch and is handled like any other failure")
     func preparationFails() {
         var life = AppLife.preparing()
         let effects = life.tell(.preparationFailed(first, reason: "no"))
@@ -57,7 +57,7 @@ struct AppMachineTests {
         #expect(life.machine.phase == .stopped)
     }
 
-    @Test("Whoever does not wait is answered when the process runs, whoever waits when it is ready")
+    @Test("A waiter is answered when the process is ready, a non-waiter as soon as it runs")
     func answers() {
         var life = AppLife(.disabled)
         _ = life.tell(.begun)
@@ -69,7 +69,7 @@ struct AppMachineTests {
         #expect(life.tell(.launchRequested(eager)) == [.answer(1, .alreadyRunning(first))])
     }
 
-    @Test("A process that may be silent, and is, counts as ready after exactly the limit")
+    @Test("A silent process that may be silent counts as ready exactly at the limit")
     func silence() {
         var life = AppLife(.disabled)
         _ = life.tell(.begun)
@@ -86,7 +86,7 @@ struct AppMachineTests {
         #expect(life.machine.nextDeadline == nil)
     }
 
-    @Test("What a cancelled or former launch still reports changes nothing")
+    @Test("Late events from a cancelled or former launch change nothing")
     func lateNews() {
         var life = AppLife.live()
         _ = life.crash()
@@ -98,7 +98,7 @@ struct AppMachineTests {
         }
     }
 
-    @Test("What a former launch still reports changes nothing for the one after it", arguments: [false, true])
+    @Test("Late events from a former launch do not affect the next one", arguments: [false, true])
     func lateNewsForNext(hasPreparations: Bool) {
         var life = AppLife.live()
         _ = life.crash()
@@ -114,7 +114,7 @@ struct AppMachineTests {
         }
     }
 
-    @Test("A process that is ready is not asked whether it is silent")
+    @Test("A ready process is not checked for silence")
     func readyBeforeLimit() {
         var life = AppLife()
         _ = life.tell(.begun)
@@ -124,7 +124,7 @@ struct AppMachineTests {
         #expect(life.machine.nextDeadline == nil)
     }
 
-    @Test("A launch that ends during its preparations takes them along")
+    @Test("A launch that ends during its preparations cancels them")
     func endDuringPreparations() {
         var life = AppLife.preparing()
         #expect(life.crash().deeds == [.cancelPreparation(first), .release(first)])
@@ -132,7 +132,7 @@ struct AppMachineTests {
 
     // MARK: - Ends
 
-    @Test("A crash is followed by a restart, which counts once")
+    @Test("A crash causes one restart, which counts once")
     func restart() {
         var life = AppLife.live()
         let effects = life.crash()
@@ -146,7 +146,7 @@ struct AppMachineTests {
         #expect(life.machine.restartsByCause == [.crash: 1])
     }
 
-    @Test("A process that did its work was launched; one that failed was not")
+    @Test("A process that finished its work counts as launched; one that failed does not")
     func workDone() {
         for (status, answer) in [
             (ExitStatus.exited(code: 0), AppAnswer.done(reason: "x")), (.exited(code: 1), .launchFailed(reason: "x")),
@@ -162,7 +162,7 @@ struct AppMachineTests {
         }
     }
 
-    @Test("A launch is given up when its reports are written, and the app rests when nothing is saved of it")
+    @Test("A launch is released once its reports are written, and the app rests once nothing of it is saved")
     func reports() {
         var life = AppLife.live(policy: .never)
         #expect(life.crash(hasPendingReports: true).deeds == [])
@@ -174,13 +174,13 @@ struct AppMachineTests {
         #expect(life.machine.isAtRest)
     }
 
-    @Test("A report of a launch that runs gives up nothing")
+    @Test("A report of a running launch releases nothing")
     func reportOfLiveLaunch() {
         var life = AppLife.live()
         #expect(life.tell(.reported(first)) == [])
     }
 
-    @Test("At its limit an app stays down until somebody launches it")
+    @Test("An app at its restart limit stays down until somebody launches it")
     func limit() {
         var life = AppLife.live()
         var launch = first
@@ -202,7 +202,7 @@ struct AppMachineTests {
         #expect(life.machine.phase == .waiting(until: life.now), "launched by hand, it starts over")
     }
 
-    @Test("A restart for which there is no timer leaves the app failed, and fails its waiter")
+    @Test("A restart that cannot arm a timer leaves the app failed and fails its waiter")
     func noTimer() {
         var life = AppLife.live()
         _ = life.tell(.restartRequested(patient))
@@ -217,7 +217,7 @@ struct AppMachineTests {
 
     // MARK: - Unkillable
 
-    @Test("Nothing is started beside processes that survive SIGKILL, and every waiter gets an answer")
+    @Test("Nothing starts beside processes that survive SIGKILL, and every waiter is answered")
     func unkillable() {
         var life = AppLife.live()
         _ = life.tell(.terminationRequested(patient))
@@ -230,7 +230,7 @@ struct AppMachineTests {
         #expect(life.tell(.configured(restart: AppLife.settings(), isEnabled: true, needsNewProcess: true)).deeds == [])
     }
 
-    @Test("Processes that survive SIGKILL are looked for every second, and followed by what is wished once gone")
+    @Test("Processes that survive SIGKILL are checked every second, and pending requests run once they are gone")
     func remains() {
         var life = AppLife.unkillable()
         #expect(life.tell(.deadlineReached) == [.inspect(first)])
@@ -251,7 +251,7 @@ struct AppMachineTests {
         #expect(life.machine.isAtRest)
     }
 
-    @Test("Of what survived SIGKILL only its own end counts, and its reports are still written")
+    @Test("Only its own exit ends an unkillable launch, and its reports are still written")
     func remainsReported() {
         var life = AppLife.unkillable(hasPendingReports: true)
         #expect(life.tell(.inspected(second, isSilent: false, isGone: true)) == [])
@@ -260,7 +260,7 @@ struct AppMachineTests {
         #expect(life.tell(.reported(first)) == [.release(first)])
     }
 
-    @Test("Whoever waits gets one answer, however the app goes on", arguments: [false, true])
+    @Test("Each waiter gets exactly one answer, whatever happens to the app", arguments: [false, true])
     func oneAnswer(isKillable: Bool) {
         var life = AppLife(.disabled)
         _ = life.tell(.begun)
@@ -284,7 +284,7 @@ struct AppMachineTests {
         }
     }
 
-    @Test("A launch by hand while the app waits is no restart")
+    @Test("A manual launch while the app waits is not a restart")
     func launchedWhileWaiting() {
         var life = AppLife.live()
         _ = life.crash()
@@ -292,7 +292,7 @@ struct AppMachineTests {
         #expect(life.machine.restartCount == 0)
     }
 
-    @Test("An app that failed is forgotten with its file")
+    @Test("A failed app is forgotten when its file is removed")
     func failedUnconfigured() {
         var life = AppLife.live()
         _ = life.crash()
@@ -303,7 +303,7 @@ struct AppMachineTests {
 
     // MARK: - Operators
 
-    @Test("A stop is saved before the process hears of it, and nothing follows it")
+    @Test("A stop is saved before the process is signaled, and nothing starts afterwards")
     func stop() {
         var life = AppLife.live()
         #expect(life.tell(.terminationRequested(patient)) == [.save, .terminate(first)])
@@ -314,7 +314,7 @@ struct AppMachineTests {
         #expect(life.tell(.terminationRequested(eager)) == [.answer(1, .notRunning)])
     }
 
-    @Test("A stop while a launch is being created gives it up, a restart creates another")
+    @Test("A stop while a launch is being created cancels it; a restart creates another")
     func stopDuringCreation() {
         var life = AppLife(.disabled)
         _ = life.tell(.begun)
@@ -329,7 +329,7 @@ struct AppMachineTests {
                     .answer(2, .launchFailed(reason: "it was terminated")),
                 ])
         #expect(life.machine.phase == .stopped)
-        // Both may have been on their way.
+        // Both events may have been in flight.
         #expect(life.tell(.created(first, hasPreparations: false)).deeds == [.release(first)])
         #expect(life.tell(.creationFailed(reason: "full")).deeds == [])
         #expect(life.machine.phase == .stopped)
@@ -341,7 +341,7 @@ struct AppMachineTests {
             restarted.tell(.launched(first, mayBeSilent: false)).deeds == [.answer(1, .running(first))])
     }
 
-    @Test("A stop during preparations cancels them; during a wait it ends the wait")
+    @Test("A stop cancels preparations, and ends a wait")
     func earlyStop() {
         var preparing = AppLife.preparing()
         let effects = preparing.tell(.terminationRequested(eager))
@@ -356,7 +356,7 @@ struct AppMachineTests {
         #expect(waiting.machine.nextDeadline == nil)
     }
 
-    @Test("A restart ends the process, launches another, and answers when that runs")
+    @Test("A restart terminates the process, launches another, and answers when that one runs")
     func requestedRestart() {
         var life = AppLife.live(policy: .never)
         #expect(life.tell(.restartRequested(eager)) == [.save, .terminate(first)])
@@ -368,7 +368,7 @@ struct AppMachineTests {
         #expect(life.machine.restartCount == 0)
     }
 
-    @Test("An end that somebody asked for is not told as an exit, and a restart starts the delays over")
+    @Test("A requested exit is not published as an exit, and a requested restart resets the delays")
     func restartStartsOver() {
         func isExit(_ effect: AppEffect) -> Bool {
             if case .publish(.exited) = effect { true } else { false }
@@ -386,7 +386,7 @@ struct AppMachineTests {
         #expect(life.machine.phase == .waiting(until: life.now))
     }
 
-    @Test("A restart of an app without a valid file ends it for good")
+    @Test("A restart of an app without a valid file only stops it")
     func restartUnconfigured() {
         var life = AppLife(.invalid)
         _ = life.tell(.inherited(first, isOver: false))
@@ -395,7 +395,7 @@ struct AppMachineTests {
         #expect(life.crash().deeds == [.release(first), .answer(2, .launchFailed(reason: "crashed")), .forget])
     }
 
-    @Test("A stop after a restart was asked for wins, and fails whoever waits for the restart")
+    @Test("A stop after a restart request wins, and fails the restart's waiters")
     func stopAfterRestart() {
         var life = AppLife.live()
         _ = life.tell(.restartRequested(patient))
@@ -406,7 +406,7 @@ struct AppMachineTests {
 
     // MARK: - Configuration
 
-    @Test("A changed process is launched anew, an unchanged one runs on")
+    @Test("A changed process is relaunched; an unchanged one keeps running")
     func reconfigured() {
         var life = AppLife.live()
         #expect(life.tell(.configured(restart: AppLife.settings(), isEnabled: true, needsNewProcess: false)) == [])
@@ -417,7 +417,7 @@ struct AppMachineTests {
         #expect(life.machine.phase == .waiting(until: life.now))
     }
 
-    @Test("An app that somebody stopped stays down at a reload, also while it is still ending")
+    @Test("A stopped app stays down across a reload, even while it is still exiting")
     func reconfiguredStopped() {
         let change = AppEvent.configured(restart: AppLife.settings(), isEnabled: true, needsNewProcess: true)
         var life = AppLife.live()
@@ -428,7 +428,7 @@ struct AppMachineTests {
         #expect(life.machine.phase == .stopped)
     }
 
-    @Test("An app that is enabled is launched; one that is disabled runs on unless its process changes")
+    @Test("An app that becomes enabled is launched; one that becomes disabled keeps running unless its process changes")
     func enabled() {
         func configured(_ isEnabled: Bool, _ needsNewProcess: Bool = false) -> AppEvent {
             .configured(restart: AppLife.settings(), isEnabled: isEnabled, needsNewProcess: needsNewProcess)
@@ -444,7 +444,7 @@ struct AppMachineTests {
         #expect(live.machine.phase == .stopped)
     }
 
-    @Test("An app that is disabled while it ends, waits, or has no file stays down")
+    @Test("An app that is disabled while it exits, waits, or has no file stays down")
     func disabled() {
         let disable = AppEvent.configured(restart: AppLife.settings(), isEnabled: false, needsNewProcess: true)
         var ending = AppLife.live()
@@ -464,7 +464,7 @@ struct AppMachineTests {
         #expect(back.machine.phase == .stopped)
     }
 
-    @Test("An app that waits is launched when it is enabled; new settings count for its next end")
+    @Test("A waiting app is launched when it becomes enabled; new settings apply from its next exit")
     func settings() {
         var waiting = AppLife.live(.disabled)
         _ = waiting.crash()
@@ -476,7 +476,7 @@ struct AppMachineTests {
         #expect(life.machine.phase == .stopped)
     }
 
-    @Test("A change while the app waits is tried at once")
+    @Test("A configuration change while the app waits triggers a launch immediately")
     func reconfiguredWaiting() {
         var life = AppLife.live()
         _ = life.crash()
@@ -484,7 +484,7 @@ struct AppMachineTests {
         #expect(life.tell(change).deeds == [.create])
     }
 
-    @Test("An app without a file is ended once and forgotten; one that is there again is relaunched")
+    @Test("An app whose file disappears is terminated once and forgotten; if the file returns, it is relaunched")
     func unconfigured() {
         var life = AppLife.live()
         #expect(life.tell(.unconfigured) == [.save, .terminate(first)])
@@ -502,7 +502,7 @@ struct AppMachineTests {
 
     // MARK: - Shutdown
 
-    @Test("The end of watchdogd ends the process, leaves nothing saved, and is not the end of the app for good")
+    @Test("A shutdown of watchdogd terminates the process, leaves no saved state, and does not disable the app")
     func shutdown() {
         var life = AppLife.live()
         #expect(life.tell(.shutDown) == [.save, .terminate(first)])

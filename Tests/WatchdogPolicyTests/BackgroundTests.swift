@@ -4,10 +4,10 @@ import Testing
 import WatchdogBase
 import WatchdogPolicy
 
-/// The rules of background tasks, as iOS has them.
+/// The rules of background tasks on iOS.
 @Suite("Background tasks")
 struct BackgroundTests {
-    @Test("a task starts nothing: in the foreground it costs nothing, however old it becomes")
+    @Test("a task in the foreground has no deadline, however old it is")
     func foregroundTask() {
         var life = Timeline.participating()
         life.begin(1)
@@ -17,7 +17,7 @@ struct BackgroundTests {
     }
 
     @Test(
-        "a task that is ended before the background time is over is no kill, one that is not is",
+        "an app whose task is still open when the background time is over is killed",
         arguments: [false, true])
     func openTask(isOver: Bool) {
         var life = Timeline.inBackground(tasks: 1)
@@ -27,7 +27,7 @@ struct BackgroundTests {
         #expect(life.codes == (isOver ? [.backgroundTask] : []))
     }
 
-    @Test("the clock starts when the app is in the background, not when the task begins")
+    @Test("the clock starts when the app enters the background, not when the task begins")
     func clockStart() {
         var life = Timeline.participating()
         life.begin(1)
@@ -37,7 +37,7 @@ struct BackgroundTests {
         #expect(life.decisionTimes == [.seconds(52)])
     }
 
-    @Test("there is one clock for all tasks: a second one gets no time of its own")
+    @Test("all tasks share one clock: a second task adds no time")
     func oneClock() {
         var life = Timeline.inBackground(tasks: 1)
         life.at(.seconds(15), .lifecycle(.taskBegan(id: 2, name: "second")))
@@ -51,7 +51,7 @@ struct BackgroundTests {
         #expect(tasks.map(\.name) == ["second"])
     }
 
-    @Test("each task ends by itself, and the app is suspended when the last one has")
+    @Test("each task ends separately, and the app is suspended after the last one")
     func eachEndsByItself() {
         var life = Timeline.inBackground(tasks: 2)
         life.at(.seconds(10), .lifecycle(.taskEnded(id: 1)))
@@ -64,7 +64,9 @@ struct BackgroundTests {
         #expect(life.times(of: "expire").isEmpty)
     }
 
-    @Test("handlers run 5 s before the end, and what they end in time is no kill", arguments: [false, true])
+    @Test(
+        "expiration handlers run 5 s before the end, and tasks that they end in time cause no kill",
+        arguments: [false, true])
     func handlers(isOver: Bool) {
         var life = Timeline.inBackground(tasks: 3)
         life.handlerTime = .seconds(5) + (isOver ? .nanosecond : .nanoseconds(-1))
@@ -74,7 +76,7 @@ struct BackgroundTests {
         #expect(life.state == (isOver ? .notRunning : .suspended))
     }
 
-    @Test("handlers that are done bring the app to rest at once")
+    @Test("an app whose handlers are done is suspended immediately")
     func handlersAreDone() {
         var life = Timeline.inBackground(tasks: 1)
         life.handlerTime = .milliseconds(200)
@@ -82,7 +84,7 @@ struct BackgroundTests {
         #expect(life.times(of: "freeze") == [.milliseconds(25_200)])
     }
 
-    @Test("expiry can come early: somebody wants the app suspended", arguments: [false, true])
+    @Test("expiration comes early if a suspension is requested", arguments: [false, true])
     func earlyExpiry(isOver: Bool) {
         var life = Timeline.inBackground(tasks: 1)
         life.handlerTime = isOver ? nil : .seconds(1)
@@ -93,7 +95,7 @@ struct BackgroundTests {
         #expect(life.decisionTimes == (isOver ? [.seconds(8)] : []))
     }
 
-    @Test("a task that begins when the time is spent has to end within seconds", arguments: [false, true])
+    @Test("a task that begins after the time is used up must end within seconds", arguments: [false, true])
     func lateTask(isOver: Bool) {
         var life = Timeline.inBackground(.restless)
         life.at(.seconds(100), .lifecycle(.taskBegan(id: 1, name: "late")))
@@ -103,7 +105,7 @@ struct BackgroundTests {
         #expect(life.decisionTimes == (isOver ? [.seconds(105)] : []))
     }
 
-    @Test("tasks that take turns get no time beyond the end")
+    @Test("a chain of tasks gets no extra time")
     func turns() {
         var life = Timeline.inBackground(tasks: 1)
         for index in 1..<40 {
@@ -113,7 +115,7 @@ struct BackgroundTests {
         #expect(life.decisionTimes == [.seconds(30)])
     }
 
-    @Test("in the foreground again, the clock is gone; the next stay has its own")
+    @Test("a return to the foreground stops the clock, and the next stay starts a new one")
     func nextStay() {
         var life = Timeline.inBackground(tasks: 1)
         life.ask(.foreground, at: .seconds(24))
@@ -124,7 +126,7 @@ struct BackgroundTests {
         #expect(life.decisionTimes == [.seconds(130)])
     }
 
-    @Test("the incident names the open tasks and when they began")
+    @Test("the incident names the open tasks and their start times")
     func namesTasks() {
         var life = Timeline.participating()
         life.at(.seconds(3), .lifecycle(.taskBegan(id: 9, name: "Saving library")))
@@ -142,7 +144,7 @@ struct BackgroundTests {
         #expect(life.incidents.map(\.event) == [.backgroundTask])
     }
 
-    @Test("a thousand open tasks are no kill, one more is", arguments: [1_000, 1_001])
+    @Test("an app may have a thousand open tasks; one more is a kill", arguments: [1_000, 1_001])
     func taskFlood(count: Int) {
         var life = Timeline.participating()
         for id in 1...count { life.begin(UInt64(id)) }
@@ -151,7 +153,7 @@ struct BackgroundTests {
         #expect(count == 1_000 || life.decisionTimes == [.zero])
     }
 
-    @Test("a task is reported when it is 30 s old, once, in the foreground too", arguments: [false, true])
+    @Test("a task that is 30 s old is reported once, in the foreground too", arguments: [false, true])
     func longTask(isOver: Bool) {
         var life = Timeline.participating()
         life.begin(1)
@@ -160,7 +162,7 @@ struct BackgroundTests {
         #expect(life.log.filter { $0.effect.summary == "(longTask)" }.map(\.at) == (isOver ? [.seconds(30)] : []))
     }
 
-    @Test("an app without tasks rests after five seconds, unless somebody asks something of it")
+    @Test("an idle app is suspended after five seconds, which an event restarts")
     func idle() {
         var life = Timeline.inBackground()
         life.eventTime = .seconds(1)
@@ -169,7 +171,7 @@ struct BackgroundTests {
         #expect(life.times(of: "freeze") == [.seconds(9)])
     }
 
-    @Test("an app that is asked for the background once more rests five seconds after that")
+    @Test("an app that is moved to the background again is suspended five seconds later")
     func askedAgain() {
         var life = Timeline.inBackground()
         life.ask(.background, at: .seconds(3))
@@ -177,7 +179,7 @@ struct BackgroundTests {
         #expect(life.times(of: "freeze") == [.seconds(8)])
     }
 
-    @Test("an event that is handled first takes nothing from the time for a state", arguments: [false, true])
+    @Test("an event that is handled first does not reduce the time for a state", arguments: [false, true])
     func eventBesideState(isHandled: Bool) {
         var life = Timeline.participating()
         life.stateTime = nil
@@ -191,7 +193,7 @@ struct BackgroundTests {
         #expect(life.decisionTimes == [.milliseconds(5_900)])
     }
 
-    @Test("what somebody else stopped, or no CPU was left for, is not killed for its tasks")
+    @Test("an app that was stopped or starved is not killed for its tasks")
     func fairness() {
         var traced = Timeline.inBackground(tasks: 1)
         traced.evidence = Evidence(state: "t", tracer: 9)
@@ -209,7 +211,9 @@ struct BackgroundTests {
         #expect(starved.codes == [.backgroundTask])
     }
 
-    @Test("who was held when the time ran out gets the handlers' time, not another stay", arguments: [false, true])
+    @Test(
+        "an app that was held when the time ran out gets the handlers' time, not another stay",
+        arguments: [false, true])
     func held(isOver: Bool) {
         var life = Timeline.inBackground(tasks: 1)
         life.evidence = Evidence(state: "t", tracer: 9)
@@ -221,7 +225,7 @@ struct BackgroundTests {
         #expect(life.decisionTimes == (isOver ? [.seconds(45)] : []))
     }
 
-    @Test("an app learns how much time it gets because the machine had no CPU")
+    @Test("an app is told how much time it gets as credit for starvation")
     func toldOfCredit() {
         var life = Timeline.inBackground(tasks: 1)
         life.tell(.lifecycle(.measured(ResourceUse(cpuTime: .zero))))
@@ -230,7 +234,7 @@ struct BackgroundTests {
         #expect(life.lifecycleEffects.last == .grant(.seconds(4)))
     }
 
-    @Test("the last task that ends under a debugger ends the pause that was reported")
+    @Test("the last task that ends under a debugger ends the reported pause")
     func endsUnderDebugger() {
         var life = Timeline.inBackground(tasks: 1)
         life.evidence = Evidence(state: "t", tracer: 9)
@@ -240,7 +244,7 @@ struct BackgroundTests {
         #expect(life.time(of: .resumed(after: .seconds(1))) == .seconds(31))
     }
 
-    @Test("an app for which the machine had no CPU is killed under another code, after all credit")
+    @Test("an app that the machine starved is killed under a different code, after all credit")
     func machineBusy() {
         var life = Timeline.inBackground(tasks: 1)
         life.tell(.lifecycle(.measured(ResourceUse(cpuTime: .zero))))
@@ -250,7 +254,7 @@ struct BackgroundTests {
         #expect(life.codes == [.machineBusy])
     }
 
-    @Test("the machine is to blame from half of the stay on", arguments: [false, true])
+    @Test("the machine is at fault from half of the stay on", arguments: [false, true])
     func halfBusy(isHalf: Bool) {
         var life = Timeline.inBackground(tasks: 1)
         life.tell(.lifecycle(.measured(ResourceUse(cpuTime: .zero))))
@@ -259,7 +263,7 @@ struct BackgroundTests {
         #expect(life.codes == [isHalf ? .machineBusy : .backgroundTask])
     }
 
-    @Test("what ends while the app is looked at is no reason to kill", arguments: [true, false])
+    @Test("a task that ends during the examination causes no kill", arguments: [true, false])
     func endedMeanwhile(isEnd: Bool) {
         var life = Timeline.inBackground(tasks: 1)
         life.evidence = nil
@@ -269,7 +273,7 @@ struct BackgroundTests {
         #expect(life.incidents.isEmpty)
     }
 
-    @Test("a suspension of the machine takes no time from a stay")
+    @Test("a system suspension takes no time from a stay")
     func machineResumed() {
         var life = Timeline.inBackground(tasks: 1)
         life.at(.seconds(3), .machineResumed(suspension: .minutes(1)))
@@ -278,7 +282,7 @@ struct BackgroundTests {
         #expect(life.decisionTimes == [.seconds(30)])
     }
 
-    @Test("handlers get back what was slept through, up to their whole time", arguments: [4, 5, 6])
+    @Test("handlers regain the time that the supervisor overslept, up to their whole allowance", arguments: [4, 5, 6])
     func oversleptHandlers(seconds: Int) {
         var life = Timeline.inBackground(tasks: 1)
         life.run(to: .seconds(25))
@@ -287,7 +291,9 @@ struct BackgroundTests {
         #expect(life.nextDeadline == .seconds(30 + seconds + min(seconds, 5)))
     }
 
-    @Test("CPU time is a kill when it reaches its limit, and is measured again when it can", arguments: [false, true])
+    @Test(
+        "an app that reaches its CPU limit is killed, and CPU time is measured again when it could be reached",
+        arguments: [false, true])
     func exactCPUTime(isOver: Bool) {
         var life = Timeline.inBackground(
             .app {
@@ -302,7 +308,7 @@ struct BackgroundTests {
         #expect(life.codes == (isOver ? [.backgroundCPUTime] : []))
     }
 
-    @Test("CPU time in the foreground does not count, nor twice where nothing is killed")
+    @Test("CPU time in the foreground does not count, and is not counted twice in report mode")
     func limitedCPUTime() {
         let limit: @Sendable (inout AppSpec) -> Void = { $0.lifecycle.backgroundCPUTime = .seconds(1) }
         var back = Timeline.inBackground(.app(limit), tasks: 1)
@@ -322,7 +328,7 @@ struct BackgroundTests {
         #expect(reported.codes == [.backgroundCPUTime])
     }
 
-    @Test("too many tasks are reported once, of which sixty-four are named")
+    @Test("a flood of tasks is reported once and names sixty-four of them")
     func reportedFlood() {
         var life = Timeline.participating(.app { ($0.enforcement, $0.lifecycle.taskLimit) = (.report, 65) })
         for id in 1...66 { life.begin(UInt64(id)) }
@@ -337,7 +343,7 @@ struct BackgroundTests {
         #expect(first.map(\.id) == Array(1...64))
     }
 
-    @Test("a supervisor that slept gives the handlers their time")
+    @Test("a supervisor that overslept gives the handlers their time")
     func overslept() {
         var life = Timeline.inBackground(tasks: 1)
         life.handlerTime = .seconds(4)
@@ -349,7 +355,7 @@ struct BackgroundTests {
         #expect(life.incidents.isEmpty)
     }
 
-    @Test("CPU time in the background is limited where that is asked for", arguments: [1.0, 0.9])
+    @Test("CPU time in the background is limited if configured", arguments: [1.0, 0.9])
     func backgroundCPUTime(load: Double) {
         var life = Timeline.inBackground(.app { $0.lifecycle.backgroundCPUTime = .seconds(10) }, tasks: 1)
         life.tell(.lifecycle(.measured(ResourceUse(cpuTime: .zero))))
@@ -359,7 +365,7 @@ struct BackgroundTests {
         #expect(life.codes == (load == 1 ? [.backgroundCPUTime] : []))
     }
 
-    @Test("where nothing is killed, the app goes on to be suspended, and is reported once", arguments: [false, true])
+    @Test("in report mode the app is still suspended, and is reported once", arguments: [false, true])
     func reportOnly(isAsked: Bool) {
         var life = Timeline.inBackground(.reporting, tasks: 1)
         if isAsked { life.ask(.suspend, at: .seconds(5)) }

@@ -10,7 +10,7 @@ struct DaemonStormTests {
     private static let eventsPerSeed = 20_000
 
     @Test(
-        "Whatever apps, operators, reloads and its own death do: one process each, one report a kill, all end in the end",
+        "Each app has at most one process, each kill has one report, and everything ends, whatever apps and operators do",
         arguments: seeds)
     func storm(seed: UInt64) {
         let daemon = SimulatedDaemon(seed: seed, apps: 8)
@@ -31,7 +31,9 @@ struct DaemonStormTests {
         #expect(daemon.events > Self.eventsPerSeed)
     }
 
-    @Test("The storms have a million events", .enabled(if: StormScale.isWhole, "WATCHDOGD_STORM_SCALE is less than 5"))
+    @Test(
+        "The storms have at least a million events",
+        .enabled(if: StormScale.isWhole, "WATCHDOGD_STORM_SCALE is less than 5"))
     func count() {
         #expect(Self.seeds.count * Self.eventsPerSeed > 1_000_000)
     }

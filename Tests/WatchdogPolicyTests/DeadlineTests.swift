@@ -4,7 +4,7 @@ import Testing
 import WatchdogBase
 import WatchdogPolicy
 
-/// An allowance, how it comes to run, and what spares the app.
+/// An allowance, how it is started, and what satisfies it.
 struct DeadlineCase: Sendable, CustomTestStringConvertible {
     let testDescription: String
     let event: WatchdogEvent
@@ -96,7 +96,7 @@ struct DeadlineCase: Sendable, CustomTestStringConvertible {
 
 @Suite("Every deadline")
 struct DeadlineTests {
-    @Test("is kept to the nanosecond, and the incident says what it was", arguments: DeadlineCase.all)
+    @Test("is kept to the nanosecond, and the incident names it", arguments: DeadlineCase.all)
     func acts(on deadline: DeadlineCase) throws {
         var life = deadline.life
         life.run(to: deadline.deadline - .nanosecond)
@@ -122,7 +122,7 @@ struct DeadlineTests {
         #expect(life.nextDeadline == nil)
     }
 
-    @Test("spares an app that comes a nanosecond before it", arguments: DeadlineCase.all)
+    @Test("spares an app that acts a nanosecond before it", arguments: DeadlineCase.all)
     func sparesBefore(_ deadline: DeadlineCase) {
         var life = deadline.life
         life.at(deadline.deadline - .nanosecond, deadline.spared)
@@ -130,7 +130,7 @@ struct DeadlineTests {
         #expect(life.incidents == [])
     }
 
-    @Test("spares an app that comes in the same instant", arguments: DeadlineCase.all)
+    @Test("spares an app that acts in the same instant", arguments: DeadlineCase.all)
     func sparesInTheSameInstant(_ deadline: DeadlineCase) {
         var life = deadline.life
         life.at(deadline.deadline, deadline.spared)
@@ -138,7 +138,7 @@ struct DeadlineTests {
         #expect(life.incidents == [])
     }
 
-    @Test("spares an app that comes while the look at it is under way", arguments: DeadlineCase.all)
+    @Test("spares an app that acts during the examination", arguments: DeadlineCase.all)
     func sparesDuringExamination(_ deadline: DeadlineCase) {
         var life = deadline.life
         life.inspectionTime = .milliseconds(200)

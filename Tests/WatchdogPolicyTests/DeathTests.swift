@@ -5,7 +5,7 @@ import WatchdogBase
 
 @testable import WatchdogPolicy
 
-@Suite("From the decision to the end")
+@Suite("From the decision to the exit")
 struct DeathTests {
     private let killed = ExitStatus.signaled(signal: 9, coreDumped: false)
 
@@ -17,7 +17,7 @@ struct DeathTests {
         return life
     }
 
-    @Test("stacks, kill, death, report, in this order, and nothing after")
+    @Test("stacks, kill, death and report come in this order, with nothing after them")
     func order() throws {
         var life = hung { _ in }
         life.run(to: .minutes(1))
@@ -34,7 +34,7 @@ struct DeathTests {
     }
 
     @Test(
-        "stacks that are taken within the budget are waited for",
+        "a capture that ends within its budget is awaited",
         arguments: [Duration.zero, .seconds(2) - .nanosecond, .seconds(2)])
     func captureInTime(_ time: Duration) {
         var life = hung { $0.captureTime = time }
@@ -43,7 +43,9 @@ struct DeathTests {
         #expect(!life.notices.contains(.captureTimedOut))
     }
 
-    @Test("stacks that are not are given up to the nanosecond", arguments: [nil, Duration.seconds(2) + .nanosecond])
+    @Test(
+        "a capture that exceeds its budget is abandoned, to the nanosecond",
+        arguments: [nil, Duration.seconds(2) + .nanosecond])
     func captureTooLate(_ time: Duration?) {
         var life = hung { $0.captureTime = time }
         life.run(to: .seconds(12) - .nanosecond)
@@ -55,7 +57,7 @@ struct DeathTests {
         #expect(life.reports.map(\.isDeathVerified) == [true])
     }
 
-    @Test("a tree that dies within the budget is verified", arguments: [Duration.zero, .seconds(2)])
+    @Test("a tree that dies within the budget is a verified death", arguments: [Duration.zero, .seconds(2)])
     func deathInTime(_ time: Duration) {
         var life = hung {
             $0.captureTime = .zero
@@ -66,7 +68,8 @@ struct DeathTests {
     }
 
     @Test(
-        "one that does not is called unkillable to the nanosecond", arguments: [nil, Duration.seconds(2) + .nanosecond])
+        "a tree that outlives the budget is reported as unkillable, to the nanosecond",
+        arguments: [nil, Duration.seconds(2) + .nanosecond])
     func deathTooLate(_ time: Duration?) {
         var life = hung {
             $0.captureTime = .zero
@@ -87,7 +90,7 @@ struct DeathTests {
         #expect(life.log.count == count)
     }
 
-    @Test("children that outlive the app are asked to end and waited for")
+    @Test("children that outlive the app are asked to exit and awaited")
     func orphans() {
         var life = Timeline.pinging()
         life.at(.seconds(1), .exited(.exited(code: 3)))
@@ -99,7 +102,7 @@ struct DeathTests {
         #expect(life.outcome == Outcome(cause: .exited, status: .exited(code: 3), isDeathVerified: true))
     }
 
-    @Test("children that end just within the allowance are not killed", arguments: [Duration.nanosecond, .zero])
+    @Test("children that exit just within the allowance are not killed", arguments: [Duration.nanosecond, .zero])
     func orphansInTime(_ rest: Duration) {
         var life = Timeline.pinging()
         life.leftoverTime = .seconds(5) - rest
@@ -110,7 +113,9 @@ struct DeathTests {
         #expect(life.outcome == Outcome(cause: .exited, status: .exited(code: 3), isDeathVerified: true))
     }
 
-    @Test("children that do not are killed to the nanosecond", arguments: [nil, Duration.seconds(5) + .nanosecond])
+    @Test(
+        "children that exceed the allowance are killed, to the nanosecond",
+        arguments: [nil, Duration.seconds(5) + .nanosecond])
     func orphansTooLate(_ time: Duration?) {
         var life = Timeline.pinging()
         life.leftoverTime = time
@@ -124,7 +129,7 @@ struct DeathTests {
         #expect(life.reports == [])
     }
 
-    @Test("children of an app that ended on request are asked too, and a further request kills them at once")
+    @Test("children of a terminated app are asked to exit too, and another request kills them immediately")
     func orphansOnRequest() {
         var life = Timeline.pinging()
         life.leftoverTime = nil
@@ -138,7 +143,7 @@ struct DeathTests {
         #expect(life.outcome == Outcome(cause: .terminated, status: .exited(code: 3), isDeathVerified: true))
     }
 
-    @Test("an incident kills the children at once, even if the app itself ends before it is killed")
+    @Test("an incident kills the children immediately, even if the app exits before it is killed")
     func orphansOfAHang() {
         let life = hung {
             $0.captureTime = .milliseconds(3)
@@ -151,7 +156,7 @@ struct DeathTests {
         #expect(killed.outcome?.isDeathVerified == true)
     }
 
-    @Test("a supervisor that returns asks the children again, and gives them no more time")
+    @Test("a resumed supervisor signals the children again but does not extend their time")
     func orphansOfASupervisor() throws {
         var life = Timeline.pinging()
         life.leftoverTime = nil
@@ -261,7 +266,7 @@ struct DeathTests {
         #expect(life.outcome == Outcome(cause: .exited, status: .exited(code: 3), isDeathVerified: false))
     }
 
-    @Test("an empty tree counts only together with the end of the main process")
+    @Test("an empty tree counts only after the main process has exited")
     func emptyBeforeExit() {
         var life = Timeline.pinging()
         life.leftoverTime = nil
@@ -272,7 +277,7 @@ struct DeathTests {
         #expect(life.outcome?.isDeathVerified == true)
     }
 
-    @Test("an exit while the stacks are taken does not undo the incident, and the first status counts")
+    @Test("an exit during the capture does not undo the incident, and the first status counts")
     func exitDuringCapture() {
         var life = hung { $0.deathTime = nil }
         life.tell(.exited(.exited(code: 1)), .exited(killed), .treeEmptied)
@@ -283,7 +288,7 @@ struct DeathTests {
         #expect(life.reports.count == 1)
     }
 
-    @Test("an exit while the look is under way ends without an incident")
+    @Test("an exit during the examination ends the launch without an incident")
     func exitDuringExamination() {
         var life = hung { $0.inspectionTime = .milliseconds(100) }
         life.tell(.exited(.exited(code: 0)))
@@ -292,7 +297,7 @@ struct DeathTests {
         #expect(life.outcome?.cause == .exited)
     }
 
-    @Test("what a condemned app still says is not heard")
+    @Test("messages from a condemned app are ignored")
     func condemned() throws {
         var life = hung { _ in }
         let count = life.log.count

@@ -22,7 +22,7 @@ struct ExtensionTests {
     }
 
     @Test(
-        "never bring it forward",
+        "never move it earlier",
         arguments: [Duration.seconds(19), .seconds(19) - .nanosecond, .zero, .seconds(-5)])
     func neverBack(_ duration: Duration) {
         var life = launch
@@ -32,7 +32,7 @@ struct ExtensionTests {
         #expect(life.decisionTimes == [.seconds(20)])
     }
 
-    @Test("never bring forward what an earlier one gave to the pings to come")
+    @Test("never reduce what an earlier one granted to later pings")
     func neverBackBetweenPings() {
         var life = Timeline.pinging()
         life.at(.milliseconds(1), .ponged(nonce: life.nonces[0]))
@@ -42,7 +42,7 @@ struct ExtensionTests {
         #expect(life.decisionTimes == [.milliseconds(60_500)])
     }
 
-    @Test("count only with progress that differs from the last")
+    @Test("count only with progress that differs from the last report")
     func progress() {
         var life = launch
         life.at(.seconds(1), .extensionRequested(by: .seconds(60), progress: nil))
@@ -56,7 +56,7 @@ struct ExtensionTests {
         #expect(life.decisionTimes == [.seconds(64)])
     }
 
-    @Test("count blindly where that is allowed, up to the cap all the same")
+    @Test("count without progress if that is allowed, but only up to the cap")
     func blind() {
         var life = Timeline(
             .app {
@@ -71,7 +71,7 @@ struct ExtensionTests {
     }
 
     @Test(
-        "reach to the cap and not beyond",
+        "extend to the cap and no further",
         arguments: [
             (Duration.seconds(600) - .nanosecond, Duration.seconds(600) - .nanosecond), (.seconds(600), .seconds(600)),
             (.seconds(600) + .nanosecond, .seconds(600)), (.seconds(Int64.max / 1_000_000_000), .seconds(600)),
@@ -83,7 +83,7 @@ struct ExtensionTests {
         #expect(life.decisionTimes == [end])
     }
 
-    @Test("add up to the cap, and what is beyond it is refused")
+    @Test("add up to the cap, and are rejected beyond it")
     func accumulation() {
         var life = launch
         for minute in 0..<30 {
@@ -95,7 +95,7 @@ struct ExtensionTests {
         #expect(life.incidents.map(\.extended) == [.seconds(600)])
     }
 
-    @Test("do not begin anew at hello")
+    @Test("keep their total across hello")
     func acrossHello() {
         var life = launch
         life.tell(.extensionRequested(by: .seconds(500), progress: "1"), .hello)
@@ -106,7 +106,7 @@ struct ExtensionTests {
         #expect(life.incidents.map(\.extended) == [.seconds(600)])
     }
 
-    @Test("hold for every ping that is sent while they last")
+    @Test("apply to every ping sent while they last")
     func grace() {
         var life = Timeline.pinging()
         life.at(.milliseconds(1), .ponged(nonce: life.nonces[0]))
@@ -117,7 +117,7 @@ struct ExtensionTests {
         #expect(life.decisionTimes == [.milliseconds(100_002)])
     }
 
-    @Test("are over when they are over")
+    @Test("expire")
     func graceEnds() {
         var life = Timeline.pinging()
         life.tell(.extensionRequested(by: .seconds(100), progress: "compacting"))
@@ -134,7 +134,7 @@ struct ExtensionTests {
         #expect(life.decisionTimes == [.seconds(10)])
     }
 
-    @Test("spare an app whose deadline has passed, while the look at it is under way")
+    @Test("spare an app whose deadline has passed while it is being examined")
     func duringExamination() {
         var life = launch
         life.evidence = nil
@@ -146,7 +146,7 @@ struct ExtensionTests {
         #expect(life.decisionTimes == [.milliseconds(30_200)])
     }
 
-    @Test("that do not reach beyond now change nothing")
+    @Test("change nothing if they do not reach past the present")
     func uselessDuringExamination() {
         var life = Timeline(
             .app {
@@ -161,7 +161,7 @@ struct ExtensionTests {
         #expect(life.incidents.map(\.rebases) == [0])
     }
 
-    @Test("that come while the clock stands still count from when it runs again")
+    @Test("that arrive while the clock is paused count from when it resumes")
     func whilePaused() {
         var life = Timeline(.app { $0.readiness = .notify })
         life.evidence = Evidence(state: "T")
@@ -173,7 +173,7 @@ struct ExtensionTests {
         #expect(life.decisionTimes == [.minutes(10) + .seconds(60)])
     }
 
-    @Test("survive a pause that was found at the deadline")
+    @Test("survive a pause found at the deadline")
     func foundPause() {
         var life = launch
         life.evidence = Evidence(state: "S", tracer: 42)
@@ -184,7 +184,7 @@ struct ExtensionTests {
         #expect(life.decisionTimes == [.seconds(90)])
     }
 
-    @Test("give an app more time to end", arguments: [ProcessEvent.stopping, .terminateRequested])
+    @Test("give an app more time to exit", arguments: [ProcessEvent.stopping, .terminateRequested])
     func ending(_ event: ProcessEvent) throws {
         var life = Timeline.pinging()
         life.at(.seconds(1), event)
@@ -201,7 +201,7 @@ struct ExtensionTests {
     }
 
     @Test(
-        "of an app that ends reach to the cap, and need progress",
+        "of an exiting app reach to the cap, and need progress",
         arguments: [ProcessEvent.stopping, .terminateRequested])
     func endingForEver(_ event: ProcessEvent) {
         var life = Timeline.pinging()
@@ -220,7 +220,7 @@ struct ExtensionTests {
         #expect(stuck.decisionTimes == [.seconds(11)])
     }
 
-    @Test("that were got while the app ran do not count for its end, which has an allowance of its own")
+    @Test("received while the app ran do not extend its termination allowance")
     func endingAfterwards() {
         var life = Timeline.pinging()
         life.tell(.extensionRequested(by: .seconds(300), progress: "compacting"))
@@ -229,7 +229,7 @@ struct ExtensionTests {
         #expect(life.decisionTimes == [.seconds(6)])
     }
 
-    @Test("find nothing to extend where nothing is watched or the incident is decided")
+    @Test("have no effect if nothing is watched or the incident is decided")
     func nothing() {
         var ready = Timeline()
         ready.tell(.ready(.notify), .extensionRequested(by: .seconds(60), progress: "1 %"))

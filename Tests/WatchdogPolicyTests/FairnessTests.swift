@@ -8,7 +8,7 @@ import WatchdogPolicy
 struct OversleepTests {
     private let bound = Duration.milliseconds(100)
 
-    @Test("a deadline that is noticed within the bound is kept", arguments: DeadlineCase.all)
+    @Test("a deadline that is handled within the bound is enforced", arguments: DeadlineCase.all)
     func within(_ deadline: DeadlineCase) {
         var life = deadline.life
         life.lateness = bound
@@ -17,7 +17,9 @@ struct OversleepTests {
         #expect(life.incidents.first.map { $0.decidedAt - $0.deadline } == bound)
     }
 
-    @Test("a nanosecond later it is distrusted, and then kept", arguments: DeadlineCase.all)
+    @Test(
+        "a deadline that is handled a nanosecond later is distrusted, and enforced the next time",
+        arguments: DeadlineCase.all)
     func beyond(_ deadline: DeadlineCase) {
         let late = bound + .nanosecond
         var life = deadline.life
@@ -27,13 +29,13 @@ struct OversleepTests {
         #expect(life.notices.last == .overslept(by: late, event: deadline.event))
         life.lateness = .zero
         life.run(to: .minutes(1))
-        // A ping or a push is waited for anew; a launch or an end gets back what was slept through.
+        // A ping or push starts over; a launch or termination regains the overslept time.
         let regained = deadline.event == .sceneUpdate ? deadline.allowance : late
         #expect(life.decisionTimes == [deadline.deadline + late + regained])
         #expect(life.incidents.map(\.rebases) == [1])
     }
 
-    @Test("a fresh ping has to be missed, and any answer to it or to the old one spares the app", arguments: [0, 1])
+    @Test("a fresh ping must be missed too, and an answer to either ping spares the app", arguments: [0, 1])
     func freshPing(answered: Int) {
         var life = Timeline.pinging()
         life.lateness = .milliseconds(400)
@@ -45,7 +47,7 @@ struct OversleepTests {
         #expect(life.incidents == [])
     }
 
-    @Test("what the app said while the supervisor slept is read first")
+    @Test("messages that arrived while the supervisor slept are read first")
     func signsOfLifeFirst() {
         var life = Timeline.pinging()
         life.oversleep(to: .seconds(15), .ponged(nonce: life.nonces[0]), .deadlineReached)
@@ -53,7 +55,7 @@ struct OversleepTests {
         #expect(life.incidents == [])
     }
 
-    @Test("hello that is read first does not hide that the supervisor slept")
+    @Test("a hello that is read first does not hide that the supervisor overslept")
     func helloFirst() {
         var life = Timeline()
         life.oversleep(to: .seconds(25), .hello, .deadlineReached)
@@ -75,14 +77,14 @@ struct OversleepTests {
         #expect(life.incidents.map { $0.windowStart == life.machine.launchedAt } == [true])
     }
 
-    @Test("a launch gets back what was slept through, up to its whole allowance", arguments: [19, 20, 21])
+    @Test("a launch regains the overslept time, up to its whole allowance", arguments: [19, 20, 21])
     func longSleep(seconds: Int) {
         var life = Timeline(.app { $0.readiness = .channel })
         life.oversleep(to: .seconds(20 + seconds), .deadlineReached)
         #expect(life.nextDeadline == .seconds(20 + seconds + min(seconds, 20)))
     }
 
-    @Test("hello does not hide from the report that a deadline was postponed")
+    @Test("the report mentions a postponed deadline even after hello")
     func postponedBeforeHello() {
         var life = Timeline(.app { $0.readiness = .channel })
         life.oversleep(to: .seconds(21), .deadlineReached)
@@ -92,7 +94,7 @@ struct OversleepTests {
         #expect(life.incidents.map(\.rebases) == [1])
     }
 
-    @Test("a silent app is assumed to be ready only at a deadline that is trusted")
+    @Test("a silent app is assumed to be ready only at a trusted deadline")
     func silentLaunch() {
         var life = Timeline()
         life.oversleep(to: .seconds(20) + bound + .nanosecond, .deadlineReached)
@@ -102,7 +104,7 @@ struct OversleepTests {
         #expect(punctual.machine.phase == .running)
     }
 
-    @Test("an answer is measured from the fresh ping")
+    @Test("latency is measured from the fresh ping")
     func freshMeasure() {
         var life = Timeline.pinging()
         life.oversleep(to: .seconds(11), .deadlineReached)
@@ -114,12 +116,12 @@ struct OversleepTests {
 
 @Suite("Fairness: the machine was suspended")
 struct SuspendTests {
-    @Test("every live allowance starts anew", arguments: DeadlineCase.all)
+    @Test("every live allowance starts over", arguments: DeadlineCase.all)
     func suspended(_ deadline: DeadlineCase) {
         var life = deadline.life
         life.at(deadline.deadline - .nanosecond, .machineResumed(suspension: .minutes(5)))
         #expect(life.notices.last == .machineResumed(suspension: .minutes(5)))
-        // scene-create is the second part of the launch budget, which starts anew as a whole.
+        // scene-create is the second part of the launch budget, which starts over as a whole.
         let whole = deadline.event == .sceneCreate ? .seconds(20) : deadline.allowance
         life.run(to: deadline.deadline + whole - .nanoseconds(2))
         #expect(life.incidents == [])
@@ -128,7 +130,7 @@ struct SuspendTests {
         #expect(life.incidents.map(\.rebases) == [1])
     }
 
-    @Test("a look that is under way is void", arguments: [true, false])
+    @Test("a pending examination is void", arguments: [true, false])
     func duringExamination(isAnswered: Bool) {
         var life = Timeline.pinging()
         life.evidence = nil
@@ -141,7 +143,7 @@ struct SuspendTests {
         #expect(life.incidents.map(\.evidence) == [nil])
     }
 
-    @Test("a deadline that lies further out than a new allowance stays", arguments: DeadlineCase.all)
+    @Test("a deadline further away than a new allowance stays", arguments: DeadlineCase.all)
     func extended(_ deadline: DeadlineCase) {
         var life = deadline.life
         life.tell(.extensionRequested(by: .seconds(300), progress: "1 %"))
@@ -151,7 +153,7 @@ struct SuspendTests {
         #expect(life.decisionTimes == [end])
     }
 
-    @Test("where nothing is due nothing happens")
+    @Test("nothing happens if nothing is due")
     func idle() {
         var life = Timeline()
         life.at(.seconds(1), .ready(.notify))
@@ -171,9 +173,9 @@ struct StarvationTests {
         return life
     }
 
-    /// One percent of 10 s.
+    /// The floor is one percent of 10 s.
     @Test(
-        "run delay counts from its floor on",
+        "run delay counts from its floor",
         arguments: [
             (Duration.milliseconds(100) - .nanosecond, Duration.zero),
             (.milliseconds(100), .milliseconds(100)),
@@ -187,7 +189,7 @@ struct StarvationTests {
     }
 
     @Test(
-        "and up to its cap",
+        "run delay counts up to its cap",
         arguments: [
             (Duration.seconds(10) - .nanosecond, Duration.seconds(10) - .nanosecond), (.seconds(10), .seconds(10)),
             (.seconds(10) + .nanosecond, .seconds(10)), (.seconds(1_000), .seconds(10)),
@@ -196,7 +198,7 @@ struct StarvationTests {
         #expect(starved(by: delay).decisionTimes == [.seconds(10) + credit])
     }
 
-    @Test("floor and cap are exact where floating point is not")
+    @Test("floor and cap are exact where floating-point arithmetic is not")
     func exactness() {
         let allowance = Duration.nanoseconds(12_345_678_900)
         let spec = AppSpec.app { $0.allowances.update = allowance }
@@ -206,7 +208,7 @@ struct StarvationTests {
         #expect(starved(by: .seconds(60), .pinging(spec)).incidents.map(\.credit) == [allowance])
     }
 
-    @Test("once, and again for the next ping")
+    @Test("credit is granted once, and again for the next ping")
     func once() {
         var life = Timeline.pinging()
         life.evidence = Evidence(state: "R", runDelay: .seconds(4))
@@ -216,9 +218,9 @@ struct StarvationTests {
         #expect(life.decisionTimes == [.milliseconds(27_999)])
     }
 
-    /// The look takes 150 ms, so that a credit of 150 ms ends with it.
+    /// The examination takes 150 ms, so a credit of 150 ms ends with it.
     @Test(
-        "a credit that is used up before it is granted is none",
+        "credit that has elapsed before it is granted does not count",
         arguments: [
             (Duration.milliseconds(150), Duration.zero),
             (.milliseconds(150) + .nanosecond, .milliseconds(150) + .nanosecond),
@@ -230,7 +232,7 @@ struct StarvationTests {
         #expect(life.incidents.map(\.credit) == [credit])
     }
 
-    @Test("in scene-create it is measured by the whole launch")
+    @Test("in scene-create, credit is measured against the whole launch")
     func launch() {
         var life = Timeline()
         life.at(.milliseconds(19_900), .hello)
@@ -240,7 +242,7 @@ struct StarvationTests {
         #expect(life.incidents.map(\.allowance) == [.milliseconds(100)])
     }
 
-    @Test("credit that was granted before hello is not granted again after it")
+    @Test("credit granted before hello is not granted again after it")
     func creditAcrossHello() {
         var life = Timeline(.app { $0.readiness = .channel })
         life.evidence = Evidence(state: "R", runDelay: .seconds(5))
@@ -262,14 +264,15 @@ struct EvidenceTests {
     }
 
     @Test(
-        "the look is waited for", arguments: [Duration.zero, .milliseconds(250) - .nanosecond, .milliseconds(250)])
+        "the supervisor waits for the examination",
+        arguments: [Duration.zero, .milliseconds(250) - .nanosecond, .milliseconds(250)])
     func inTime(_ time: Duration) {
         let life = examined(after: time)
         #expect(life.decisionTimes == [.seconds(10) + time])
         #expect(life.incidents.map(\.evidence) == [Evidence(state: "D")])
     }
 
-    @Test("but not forever: to the nanosecond")
+    @Test("it stops waiting at its limit, to the nanosecond")
     func tooLate() {
         var life = examined(after: nil)
         life.run(to: .milliseconds(10_250) - .nanosecond)
@@ -279,7 +282,7 @@ struct EvidenceTests {
         #expect(life.incidents.map(\.evidence) == [nil])
     }
 
-    @Test("an answer that comes after the decision changes nothing", arguments: AppSpec.Enforcement.allCases)
+    @Test("an answer after the decision changes nothing", arguments: AppSpec.Enforcement.allCases)
     func afterTheDecision(_ enforcement: AppSpec.Enforcement) {
         var life = examined(after: .milliseconds(250) + .nanosecond, .app { $0.enforcement = enforcement })
         life.tell(life.inspected(Evidence(state: "T")), life.inspected(Evidence(state: "R", runDelay: .seconds(5))))
@@ -301,7 +304,7 @@ struct EvidenceTests {
     }
 }
 
-@Suite("Fairness: not running by someone else's will")
+@Suite("Fairness: stopped, frozen or traced by somebody else")
 struct PauseTests {
     private static let pauses: [(Evidence, Pause)] = [
         (Evidence(state: "T"), .stopped), (Evidence(state: "t"), .stopped),
@@ -312,7 +315,7 @@ struct PauseTests {
         (Evidence(state: "D", isDumpingCore: true), .dumpingCore),
     ]
 
-    @Test("an app that is found so at the deadline gets the whole allowance and a fresh ping", arguments: pauses)
+    @Test("an app found paused at the deadline gets its whole allowance and a fresh ping", arguments: pauses)
     func found(evidence: Evidence, pause: Pause) {
         var life = Timeline.pinging()
         life.evidence = evidence
@@ -328,7 +331,7 @@ struct PauseTests {
         #expect(life.decisionTimes == [.milliseconds(70_250)])
     }
 
-    @Test("so does a launch or an end", arguments: DeadlineCase.all)
+    @Test("a launch or termination found paused gets its whole allowance", arguments: DeadlineCase.all)
     func foundElsewhere(_ deadline: DeadlineCase) {
         var life = deadline.life
         life.evidence = Evidence(state: "t", tracer: 42)
@@ -341,7 +344,7 @@ struct PauseTests {
         #expect(life.decisionTimes == [(resumed ?? .zero) + whole])
     }
 
-    @Test("a stop that is seen to begin leaves what remained, to the nanosecond")
+    @Test("a stop that was seen to begin leaves the remaining time, to the nanosecond")
     func seen() {
         var life = Timeline.pinging()
         life.evidence = Evidence(state: "T")
@@ -373,7 +376,7 @@ struct PauseTests {
         #expect(life.decisionTimes == [decision])
     }
 
-    @Test("stops and continues come in any number and order")
+    @Test("stops and continues may arrive in any number and order")
     func sequences() {
         var life = Timeline.pinging()
         life.evidence = Evidence(state: "T")
@@ -391,7 +394,7 @@ struct PauseTests {
                 == life.notices.filter { if case .resumed = $0 { true } else { false } }.count)
     }
 
-    @Test("a SIGCONT that nobody noticed is found out by the next look")
+    @Test("the next examination detects an unnoticed SIGCONT")
     func unnoticed() {
         var life = Timeline.pinging()
         life.at(.seconds(4), .stopped)
@@ -401,7 +404,7 @@ struct PauseTests {
         #expect(life.decisionTimes == [.milliseconds(10_250)])
     }
 
-    @Test("SIGCONT ends a stop, not a debugger or a frozen cgroup")
+    @Test("SIGCONT ends a stop, but not a debugger's hold or a freeze")
     func wrongEnd() {
         var life = Timeline.pinging()
         life.evidence = Evidence(state: "t", tracer: 42)
@@ -412,7 +415,7 @@ struct PauseTests {
         #expect(life.incidents == [])
     }
 
-    @Test("hello that a stopped app sent before does not start its clock")
+    @Test("a hello sent before the stop does not start a stopped app's clock")
     func helloWhileStopped() {
         var life = Timeline()
         life.evidence = Evidence(state: "T")
@@ -427,7 +430,7 @@ struct PauseTests {
         #expect(life.incidents.map(\.paused) == [.seconds(90)])
     }
 
-    @Test("between two pings a stop is nothing, and is found at the next deadline")
+    @Test("a stop between two pings is ignored and found at the next deadline")
     func betweenPings() {
         var life = Timeline.pinging()
         life.at(.milliseconds(1), .ponged(nonce: life.nonces[0]), .stopped)
@@ -437,7 +440,7 @@ struct PauseTests {
         #expect(life.time(of: .paused(.stopped)) == .seconds(11))
     }
 
-    @Test("an answer ends the pause, and its length is the time the app was free to answer")
+    @Test("an answer ends the pause, and its latency excludes the paused time")
     func answerWhilePaused() {
         var life = Timeline.pinging()
         life.evidence = Evidence(state: "T")
@@ -448,7 +451,7 @@ struct PauseTests {
         #expect(life.machine.hangs.count == 0)
     }
 
-    @Test("an answer under a debugger measures nothing")
+    @Test("an answer under a debugger is not measured")
     func answerUnderDebugger() {
         var life = Timeline.pinging()
         life.evidence = Evidence(state: "S", tracer: 42)
@@ -460,7 +463,7 @@ struct PauseTests {
         #expect(life.pingTimes.last == .minutes(1))
     }
 
-    @Test("a look that is never answered is repeated, and decides nothing")
+    @Test("an examination that is never answered is repeated, and decides nothing")
     func noAnswer() {
         var life = Timeline.pinging()
         life.at(.seconds(4), .stopped)
@@ -471,7 +474,7 @@ struct PauseTests {
         #expect(life.incidents == [])
     }
 
-    @Test("every sign of life ends the announcement of a pause")
+    @Test("every sign of life ends an announced pause")
     func announcements() {
         func isPaired(_ life: Timeline, _ event: ProcessEvent) -> Bool {
             var life = life

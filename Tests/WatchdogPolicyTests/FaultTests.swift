@@ -4,10 +4,10 @@ import Testing
 import WatchdogBase
 import WatchdogPolicy
 
-@Suite("Faults as they are written")
+@Suite("The syntax of faults")
 struct FaultParsingTests {
     @Test(
-        "a fault is read and written back",
+        "a fault survives parsing and printing",
         arguments: [
             "stop 2s at ready", "stop 250ms at ready+2s", "stop 1s at launch+1min 30s", "cpu 4 at launch",
             "cpu 1 at ready+500ms for 3s", "cpu-quota 20%", "cpu-quota 10000%", "memory 64M", "memory 1G",
@@ -20,7 +20,7 @@ struct FaultParsingTests {
         #expect(try Fault(parsing: text).description == text)
     }
 
-    @Test("the short forms mean the long ones")
+    @Test("short forms equal their long forms")
     func shortForms() throws {
         #expect(try Fault(parsing: "stop 2s") == Fault(.stop, at: .init(.ready), for: .seconds(2)))
         #expect(try Fault(parsing: " stop  for 2s at +5s") == Fault(parsing: "stop 2s at launch+5s"))
@@ -38,7 +38,7 @@ struct FaultParsingTests {
     }
 
     @Test(
-        "what is no fault is refused, with what to write",
+        "an invalid fault is rejected with a hint",
         arguments: [
             ("", "use stop, main-hang, cpu, cpu-quota, memory, io-slow, disk-full, network"),
             ("memroy 64M", "did you mean memory?"), ("earthquake", "use stop, main-hang, cpu"),
@@ -70,7 +70,7 @@ struct FaultScheduleTests {
         FaultSchedule(try texts.map { try Fault(parsing: $0) })
     }
 
-    @Test("a fault begins at its moment, and not a nanosecond before")
+    @Test("a fault begins at its time, and not a nanosecond earlier")
     func begins() throws {
         var schedule = try schedule("stop 1s at ready+2s")
         schedule.reached(.launch, at: start)
@@ -83,7 +83,7 @@ struct FaultScheduleTests {
         #expect(schedule.steps(at: due) == [])
     }
 
-    @Test("a fault lasts its time from when it began, and not a nanosecond less")
+    @Test("a fault lasts for its duration from its start, and not a nanosecond less")
     func ends() throws {
         var schedule = try schedule("stop 1s at launch")
         schedule.reached(.launch, at: start)
@@ -96,7 +96,7 @@ struct FaultScheduleTests {
         #expect(schedule.end() == [])
     }
 
-    @Test("a fault without a length ends with the app, and one that has not begun never begins")
+    @Test("a fault without a duration ends with the app, and one that has not begun never begins")
     func endsWithApp() throws {
         var schedule = try schedule("cpu 2", "stop 1s at ready")
         schedule.reached(.launch, at: start)
@@ -107,7 +107,7 @@ struct FaultScheduleTests {
         #expect(schedule.steps(at: start + .seconds(100)) == [])
     }
 
-    @Test("a fault that is added begins at once, and its time counts from then")
+    @Test("an added fault begins immediately, and its duration counts from then")
     func added() throws {
         var schedule = try schedule("cpu 1 at ready")
         schedule.reached(.launch, at: start)
@@ -119,7 +119,7 @@ struct FaultScheduleTests {
         #expect(schedule.faults.count == 2)
     }
 
-    @Test("several faults come in the order of their moments, and only the first ready counts")
+    @Test("faults begin in order of their times, and only the first ready counts")
     func order() throws {
         var schedule = try schedule("cpu 1 at +3s for 1s", "stop 1s at +2s", "cpu 2 at +2s")
         schedule.reached(.launch, at: start)

@@ -12,14 +12,14 @@ struct JudgementTests {
     private let traced = Evidence(state: "t", tracer: 7)
     private let awake = Evidence(state: "S")
 
-    /// An allowance of ten seconds that is examined at its deadline.
+    /// A ten-second allowance that is examined at its deadline.
     private func examined(_ numbers: inout Numbers) -> Judgement {
         var judgement = Judgement(.sceneUpdate, from: Self.start, allowance: .seconds(10))
         #expect(judgement.due(at: Self.start + .seconds(10), terms, &numbers) == .inspect(id: 1))
         return judgement
     }
 
-    @Test("an answer with another id than that of the examination changes nothing")
+    @Test("an answer with a different id is ignored")
     func otherID() {
         var numbers = Numbers()
         var judgement = examined(&numbers)
@@ -33,7 +33,7 @@ struct JudgementTests {
         #expect(judgement.inspected(1, awake, at: Self.start + .seconds(10), terms) == .decided)
     }
 
-    @Test("an examination of a paused process is answered once, and by its own id")
+    @Test("an examination of a paused process is answered once, and only by its own id")
     func pausedID() {
         var numbers = Numbers()
         var judgement = examined(&numbers)
@@ -52,7 +52,7 @@ struct JudgementTests {
         #expect(judgement.deadline == found + .milliseconds(500) + .seconds(10))
     }
 
-    @Test("what is saved is all of it")
+    @Test("saving and restoring loses nothing")
     func saved() {
         var numbers = Numbers()
         var judgement = examined(&numbers)

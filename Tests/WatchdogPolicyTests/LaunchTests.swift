@@ -7,7 +7,7 @@ import WatchdogBase
 
 @Suite("Launch")
 struct LaunchTests {
-    @Test("one process is started, however often it is asked for")
+    @Test("one process is started, however often it is requested")
     func oneSpawn() {
         var machine = ProcessMachine(spec: AppSpec(name: "App"))
         let now = Instant(nanoseconds: 0)
@@ -19,7 +19,7 @@ struct LaunchTests {
         #expect(machine.launchedAt == now)
     }
 
-    @Test("a process that cannot be started is an end of its own")
+    @Test("a failed spawn ends the launch with its own cause")
     func spawnFailure() {
         var machine = ProcessMachine(spec: AppSpec(name: "App"))
         let now = Instant(nanoseconds: 0)
@@ -29,14 +29,15 @@ struct LaunchTests {
         #expect(machine.handle(.launchRequested, at: now) == [])
     }
 
-    @Test("what is not launched can be ended")
+    @Test("an app that was never launched can be terminated")
     func endOfNothing() {
         var life = Timeline(isLaunched: false)
         life.tell(.terminateRequested)
         #expect(life.effects == [.finish(Outcome(cause: .terminated, status: nil, isDeathVerified: true))])
     }
 
-    @Test("a request to end that comes before the process does is carried out when it is there", arguments: [1, 2, 3])
+    @Test(
+        "a termination request that precedes the process is carried out once the process exists", arguments: [1, 2, 3])
     func unwanted(requests: Int) {
         var machine = ProcessMachine(spec: AppSpec(name: "App"))
         let now = Instant(nanoseconds: 0)
@@ -48,7 +49,7 @@ struct LaunchTests {
         #expect(machine.phase == (requests > 1 ? .dying : .terminating(isRequested: true)))
     }
 
-    @Test("hello splits the budget without a nanosecond lost or gained")
+    @Test("hello splits the budget without losing or gaining a nanosecond")
     func budget() throws {
         var life = Timeline()
         life.at(.nanoseconds(1_234_567_891), .hello)
@@ -59,7 +60,7 @@ struct LaunchTests {
         #expect(incident.allowance == .seconds(20) - .nanoseconds(1_234_567_891))
     }
 
-    @Test("hello in the last instant leaves nothing")
+    @Test("a hello in the last instant leaves no budget")
     func lateHello() {
         var life = Timeline()
         life.at(.seconds(20), .hello)
@@ -80,7 +81,7 @@ struct LaunchTests {
         #expect(life.incidents.map(\.allowance) == [.seconds(15)])
     }
 
-    @Test("the launch lasts until ready, and is not ready twice")
+    @Test("the launch lasts until ready, which counts once")
     func duration() {
         var life = Timeline()
         life.at(.milliseconds(400), .ready(.notify))
@@ -89,7 +90,7 @@ struct LaunchTests {
         #expect(life.notices == [.launched(pid: 100), .ready(.notify, after: .milliseconds(400))])
     }
 
-    @Test("ready before hello is ready, and hello then starts the pings")
+    @Test("READY=1 before hello makes the app ready, and hello then starts the pings")
     func readyBeforeHello() {
         var life = Timeline()
         life.at(.seconds(1), .ready(.channel))
@@ -100,7 +101,7 @@ struct LaunchTests {
         #expect(life.decisionTimes == [.seconds(13)])
     }
 
-    @Test("an app that never says more than ready is not watched further")
+    @Test("an app that sends only READY=1 is not watched afterwards")
     func readyOnly() {
         var life = Timeline()
         life.at(.seconds(1), .ready(.notify))
@@ -122,7 +123,7 @@ struct ReadinessTests {
         .command: [.probe],
     ]
 
-    @Test("counts from where it is configured to come, and from nowhere else", arguments: accepted)
+    @Test("counts only from the configured source", arguments: accepted)
     func sources(_ row: (readiness: Readiness, accepted: [ReadinessSource])) {
         for source in Self.sources {
             var life = Timeline(.app { $0.readiness = row.readiness })
@@ -132,14 +133,14 @@ struct ReadinessTests {
         }
     }
 
-    @Test("none is ready with execve")
+    @Test("of kind none comes with execve")
     func exec() {
         let life = Timeline(.app { $0.readiness = .none })
         #expect(life.notices == [.launched(pid: 100), .ready(.exec, after: .zero)])
         #expect(life.nextDeadline == nil)
     }
 
-    @Test("automatic takes an app that has said nothing as launched, to the nanosecond")
+    @Test("of kind automatic is assumed for a silent app at its limit, to the nanosecond")
     func assumed() {
         var life = Timeline()
         life.run(to: .seconds(20) - .nanosecond)
@@ -151,7 +152,7 @@ struct ReadinessTests {
     }
 
     @Test(
-        "automatic demands READY=1 of an app that has spoken",
+        "of kind automatic requires READY=1 from an app that has sent a message",
         arguments: [
             ProcessEvent.hello, .notified, .watchdogPinged, .watchdogIntervalChanged(.seconds(1)),
             .watchdogIntervalChanged(.zero), .extensionRequested(by: .seconds(1), progress: nil),
@@ -163,14 +164,14 @@ struct ReadinessTests {
         #expect(life.decisionTimes == [.seconds(20)])
     }
 
-    @Test("nothing else ever takes an app as launched", arguments: [Readiness.channel, .notify, .listening, .command])
+    @Test("is never assumed for any other kind", arguments: [Readiness.channel, .notify, .listening, .command])
     func silent(_ readiness: Readiness) {
         var life = Timeline(.app { $0.readiness = readiness })
         life.run(to: .seconds(20))
         #expect(life.decisionTimes == [.seconds(20)])
     }
 
-    @Test("without its channel an app that would report there is taken as launched", arguments: [true, false])
+    @Test("is assumed for an app that has lost the channel it would report on", arguments: [true, false])
     func channelLost(isAwaited: Bool) {
         var life = Timeline(.app { $0.readiness = isAwaited ? .channel : .notify })
         life.at(.seconds(1), .channelLost)
@@ -178,7 +179,7 @@ struct ReadinessTests {
         #expect(life.notices.contains(.channelLost) == isAwaited)
     }
 
-    @Test("an app that was taken as launched is pinged from its hello on")
+    @Test("assumed for an app does not prevent pings after its hello")
     func helloAfterAssumed() {
         var life = Timeline()
         life.at(.seconds(30), .hello, .ready(.channel))
@@ -190,7 +191,7 @@ struct ReadinessTests {
         life.log.filter { $0.effect == .probe }.map(\.at)
     }
 
-    @Test("probes begin with the launch and step up to their interval until one succeeds")
+    @Test("probes begin with the launch and slow down to their interval until one succeeds")
     func probes() {
         var life = Timeline(.app { $0.readiness = .command })
         life.probeResult = false
@@ -202,7 +203,7 @@ struct ReadinessTests {
         #expect(Self.probeTimes(life).count == 8)
     }
 
-    @Test("the steps double up to a longer interval", arguments: [Readiness.listening, .command])
+    @Test("probe delays double up to a longer interval", arguments: [Readiness.listening, .command])
     func probeSteps(_ readiness: Readiness) {
         var life = Timeline(.app { ($0.readiness, $0.probeInterval) = (readiness, .milliseconds(250)) })
         life.probeResult = false
@@ -211,7 +212,7 @@ struct ReadinessTests {
             Self.probeTimes(life) == [0, 5, 10, 20, 40, 80, 160, 320, 570, 820].map { .milliseconds($0) })
     }
 
-    @Test("a probe that succeeds at once makes the app ready at once")
+    @Test("is immediate if the first probe succeeds")
     func readyAtOnce() {
         var life = Timeline(.app { $0.readiness = .command })
         life.probeResult = true
@@ -220,7 +221,7 @@ struct ReadinessTests {
         #expect(Self.probeTimes(life) == [.zero])
     }
 
-    @Test("the last probe counts just before the launch deadline, and not after it")
+    @Test("counts from a probe just before the launch deadline, but not after it")
     func probeAtDeadline() {
         func life() -> Timeline {
             var life = Timeline(.app { ($0.readiness, $0.allowances.launch) = (.command, .milliseconds(35)) })
@@ -240,7 +241,7 @@ struct ReadinessTests {
         #expect(late.decisionTimes == [.milliseconds(36)])
     }
 
-    @Test("a probe that takes its time is alone")
+    @Test("probes never overlap")
     func slowProbe() {
         var life = Timeline(.app { ($0.readiness, $0.enforcement) = (.command, .report) })
         life.run(to: .minutes(1))
@@ -252,7 +253,7 @@ struct ReadinessTests {
         #expect(Self.probeTimes(life).count == 2)
     }
 
-    @Test("a probe's result means nothing for an app that is not probed", arguments: [true, false])
+    @Test("probe results are ignored for an app that is not probed", arguments: [true, false])
     func unprobed(isReady: Bool) {
         var life = Timeline(.app { $0.readiness = .channel })
         life.at(.seconds(1), .probed(isReady: isReady))

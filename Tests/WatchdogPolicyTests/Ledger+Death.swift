@@ -3,7 +3,7 @@
 import WatchdogBase
 import WatchdogPolicy
 
-/// The end of the tree, after the main process or with it.
+/// The end of the tree, with or after the main process.
 extension Ledger {
     mutating func bookTreeTermination(at now: Instant) -> String? {
         guard isExited, capture == nil, stage != .dying else { return "asked the tree at \(stage)" }

@@ -3,9 +3,9 @@
 import WatchdogBase
 import WatchdogPolicy
 
-/// How the books go on over a restart of the supervisor.
+/// The ledger across a restart of the supervisor.
 extension Ledger {
-    /// Answers to no ping are only counted: what was counted since the machine was last saved is lost.
+    /// Stray answers counted since the last save are lost.
     mutating func restarted(strays: Int) {
         self.strays = strays
         probes.bookRestart()
@@ -119,7 +119,7 @@ extension Ledger {
         return effects.first == .announce(.channelLost) ? nil : "a loss of which nothing is said"
     }
 
-    /// Pings of all apps fall on common instants, a hundredth of their interval apart and at most ten milliseconds.
+    /// Pings of all apps share instants that are a hundredth of their interval apart, and at most ten milliseconds.
     func nearestTick(to instant: Instant) -> Instant {
         let tick = max(1, min(spec.pingInterval.nanoseconds / 100, 10_000_000))
         let before = instant.nanoseconds / tick * tick

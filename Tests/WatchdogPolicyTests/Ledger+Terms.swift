@@ -21,7 +21,7 @@ extension Ledger {
         case over
     }
 
-    /// Who asks for an examination.
+    /// The source of an examination.
     enum Asker: CaseIterable {
         case trigger
         case clock

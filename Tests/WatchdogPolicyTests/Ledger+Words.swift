@@ -3,7 +3,7 @@
 import WatchdogBase
 import WatchdogPolicy
 
-/// What the app says, booked after the effects of it.
+/// The app's messages, booked after their effects.
 extension Ledger {
     mutating func bookWords(_ happened: ProcessEvent, at now: Instant) {
         switch happened {
@@ -52,7 +52,7 @@ extension Ledger {
         }
     }
 
-    /// What must have happened and did not.
+    /// A missing effect that was due.
     func omission(in happened: ProcessEvent, at now: Instant) -> String? {
         if case .deadlineReached = happened, capture == nil, clock == .counting, now >= until,
             stage != .over, stage != .idle

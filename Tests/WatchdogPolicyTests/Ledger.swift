@@ -11,7 +11,7 @@ struct Ledger {
     let spec: AppSpec
     var stage = Stage.idle
 
-    // The allowance that runs.
+    // The running allowance.
     var clock = Clock.none
     var event = WatchdogEvent.processLaunch
     var whole = Duration.zero
@@ -20,7 +20,7 @@ struct Ledger {
     var hasCredit = false
     var grace: Instant?
 
-    // What the app said.
+    // What the app has reported.
     var hasSpoken = false
     var answersPings = false
     var pushes = false
@@ -29,7 +29,7 @@ struct Ledger {
     var outstanding: [UInt64] = []
     var strays = 0
 
-    // What was asked for, and is due.
+    // What was requested, and when the next effect is due.
     var isSpawning = false
     var spawns = 0
     var requests = 0
@@ -41,13 +41,13 @@ struct Ledger {
     var nextProbe: Instant?
     var probes: ProbeLedger
     var trigger: (due: Instant, isHeld: Bool)?
-    /// Who asked for which examination last; what is answered or void is not in it.
+    /// The last pending examination of each source; answered and void ones are removed.
     var asked: [Asker: Int] = [:]
     var lastExamination = 0
-    /// Whose examination is answered in this step.
+    /// The source whose examination this step answers.
     var answering: Asker?
     var capture: (incident: Incident, end: Instant)?
-    /// Whether a capture that only reports ended in this step.
+    /// Whether a report-only capture ended in this step.
     var isCaptureOver = false
     var isKillRequested = false
     var condemned: Incident?
@@ -64,10 +64,10 @@ struct Ledger {
         probes = ProbeLedger(spec)
     }
 
-    /// Incidents that are decided and not yet reported.
+    /// Decided incidents without a report.
     var owedReports: Int { decided - reported }
 
-    /// Whether somebody was asked to look at the process.
+    /// Whether an examination is pending.
     var isLooking: Bool { Asker.allCases.contains { isLooking($0) } }
 
     private func isLooking(_ asker: Asker) -> Bool {
@@ -87,7 +87,7 @@ struct Ledger {
 
     private var isStanding: Bool { if case .standing = clock { true } else { false } }
 
-    /// Examinations whose answers count.
+    /// The pending examinations.
     var examinations: [Int] { Asker.allCases.compactMap { isLooking($0) ? asked[$0] : nil } }
 
     private func asker(of id: Int) -> Asker? { Asker.allCases.first { isLooking($0) && asked[$0] == id } }
@@ -98,7 +98,7 @@ struct Ledger {
 
     /// Books one step.
     ///
-    /// - Returns: what is wrong with it, or nil.
+    /// - Returns: a violation, or nil.
     mutating func book(_ happened: ProcessEvent, _ effects: [ProcessEffect], at now: Instant) -> String? {
         if case .supervisorReturned(let isDone) = happened {
             return bookReturn(effects, isLastStepDone: isDone, at: now)
@@ -144,11 +144,11 @@ struct Ledger {
         if case .gain? = gain, !effects.contains(where: { if case .announce(.extended) = $0 { true } else { false } }) {
             return "an extension was not granted"
         }
-        // What is answered while the stacks are taken is asked again afterwards.
+        // An examination that is answered during the capture is repeated afterwards.
         if let answering, !wasCapturing, asked[answering] == answered { asked[answering] = nil }
         if wasHeard { bookWords(happened, at: now) }
         if wasHeard {
-            // Whoever speaks must say that it is ready, and is not probed before.
+            // An app that has sent a message must report READY=1, and is no longer probed.
             if stage == .launching, spec.readiness == .automatic, hasSpoken { probes.bookEnd() }
             let isLaunching = stage == .launching
             probes.bookWords(happened, isLaunching: isLaunching, isCaptureOver: isCaptureOver, at: now)
@@ -157,7 +157,7 @@ struct Ledger {
         return wasCapturing ? nil : omission(in: happened, at: now)
     }
 
-    /// Compares the machine's face with the books.
+    /// Compares the machine's public properties with the ledger.
     func complaint(about machine: ProcessMachine) -> String? {
         let due = dues.min()
         if machine.nextDeadline != due {
@@ -500,7 +500,7 @@ struct Ledger {
         case .deadlineReached:
             switch clock {
             case .looking where capture == nil:
-                // The stacks were not taken in time, so that the look is repeated.
+                // The capture timed out, so the examination is repeated.
                 clock = .looking(until: now + .milliseconds(250))
             case .none, .counting, .looking, .standing, .over:
                 return "looked at \(clock), granted until \(until)"
@@ -512,7 +512,7 @@ struct Ledger {
         return nil
     }
 
-    /// The allowance asks before the probes do.
+    /// The clock requests its examination before the probes do.
     private func isClockDue(at now: Instant) -> Bool {
         switch clock {
         case .counting: now >= until && now - until <= spec.fairness.oversleep

@@ -4,11 +4,11 @@ import Testing
 import WatchdogBase
 import WatchdogPolicy
 
-@Suite("The lifecycle when the supervisor or the channel was gone")
+@Suite("The lifecycle after the supervisor or the channel was lost")
 struct LifecycleReturnTests {
     private let start = Instant(nanoseconds: 1_000_000_000_000)
 
-    /// A machine that is given events, all at one instant.
+    /// A machine after these events, which all happen at one instant.
     private func machine(_ events: [LifecycleEvent]) -> ProcessMachine {
         var machine = ProcessMachine(spec: AppSpec(name: "App"))
         for event in [.launchRequested, .spawned(pid: 7), .lifecycle(.joined), .ready(.channel)] as [ProcessEvent] {
@@ -27,14 +27,14 @@ struct LifecycleReturnTests {
         )
     }
 
-    @Test("a state that may not have been asked for is asked for again, under its number")
+    @Test("a state request that may have been lost is repeated under its number")
     func state() throws {
         let (machine, effects) = try returned(machine([.requested(.background)]), after: .seconds(1))
         #expect(effects == [.enter(.background, id: 1, backgroundTime: .seconds(30))])
         #expect(machine.lifecycleState == .inactive)
     }
 
-    @Test("a suspended app stays suspended, and is frozen once more")
+    @Test("a suspended app stays suspended, and is frozen again")
     func suspended() throws {
         let before = machine([.requested(.suspend), .stateDone(1), .froze(locks: [])])
         #expect(before.lifecycleState == .suspended)
@@ -44,7 +44,7 @@ struct LifecycleReturnTests {
         #expect(machine.nextDeadline == nil)
     }
 
-    @Test("a suspended app that was to run again runs again, should it not have been thawed")
+    @Test("a suspended app that was being resumed is thawed again, in case it was not")
     func resumed() throws {
         let before = machine([.requested(.suspend), .stateDone(1), .froze(locks: []), .requested(.foreground)])
         #expect(before.lifecycleState != .suspended)
@@ -52,7 +52,7 @@ struct LifecycleReturnTests {
     }
 
     @Test(
-        "an app that ends by its own will while it is suspended is thawed, should it not have been",
+        "a suspended app that exits by itself is thawed, in case it was not",
         arguments: [false, true])
     func ending(isLastStepDone: Bool) throws {
         var before = machine([.requested(.suspend), .stateDone(1)])
@@ -62,14 +62,14 @@ struct LifecycleReturnTests {
         #expect(effects.contains(.lifecycle(.thaw)) == !isLastStepDone)
     }
 
-    @Test("a freezing that was interrupted is begun anew")
+    @Test("an interrupted freeze is restarted")
     func freezing() throws {
         let (machine, effects) = try returned(machine([.requested(.suspend), .stateDone(1)]), after: .seconds(9))
         #expect(effects == [.freeze])
         #expect(machine.nextDeadline == start + .seconds(10))
     }
 
-    @Test("handlers get their time, however long nobody watched")
+    @Test("handlers get their time, however long no supervisor was running")
     func tasks() throws {
         let before = machine([.taskBegan(id: 1, name: "save"), .requested(.background), .stateDone(1)])
         var (machine, _) = try returned(before, after: .seconds(300))
@@ -77,7 +77,7 @@ struct LifecycleReturnTests {
         #expect(effects.contains(.lifecycle(.expire(within: .seconds(5)))))
     }
 
-    @Test("the wait of tasks for a CPU is not forgotten, nor which of them a warning was given for")
+    @Test("the run delay of tasks and the warnings already given survive")
     func measured() throws {
         var life = Timeline.inBackground(.app { $0.lifecycle.background = .seconds(60) }, tasks: 1)
         life.tell(.lifecycle(.measured(ResourceUse(cpuTime: .zero))))
@@ -90,7 +90,7 @@ struct LifecycleReturnTests {
         #expect(life.times(of: "(longTask)") == [.seconds(30)])
     }
 
-    @Test("a flood of tasks that was judged is not judged again")
+    @Test("a task flood that was reported is not reported again")
     func flood() throws {
         var life = Timeline.participating(.app { ($0.enforcement, $0.lifecycle.taskLimit) = (.report, 1) })
         life.begin(1)
@@ -105,7 +105,7 @@ struct LifecycleReturnTests {
         #expect(life.codes == [.tooManyTasks])
     }
 
-    @Test("a resume that was not answered yet is measured from its request", arguments: [false, true])
+    @Test("an unanswered resume is measured from its request", arguments: [false, true])
     func resumeTime(isThawed: Bool) throws {
         var life = Timeline.inBackground()
         life.freezeTime = nil
@@ -129,7 +129,7 @@ struct LifecycleReturnTests {
         #expect(life.machine.lifecycleRecord.resumes.maximum == .milliseconds(isThawed ? 100 : 110))
     }
 
-    @Test("without its channel an app takes no part: nothing is asked of it, and it can be suspended")
+    @Test("an app that loses its channel drops out of the lifecycle: it receives no requests, and can be suspended")
     func channelLost() {
         var machine = machine([.taskBegan(id: 1, name: "save"), .requested(.background)])
         _ = machine.handle(.channelLost, at: start)

@@ -5,7 +5,7 @@ import Testing
 import WatchdogBase
 import WatchdogPolicy
 
-/// Requests of all kinds, sensible or not, to apps that answer well, late, wrongly or never.
+/// Requests of all kinds, valid or not, to apps that respond on time, late, wrongly or never.
 private struct LifecycleStorm {
     private var generator: SeededGenerator
     private let spec: AppSpec
@@ -18,9 +18,9 @@ private struct LifecycleStorm {
     private var eventsAsked = 0
     private var eventsSettled = 0
     private var isFreezing = false
-    /// Examinations that are not answered.
+    /// Pending examinations.
     private var examinations: Set<Int> = []
-    /// Whether one is under way, or the process was found to be traced.
+    /// Whether an examination is pending, or the process was found to be traced.
     private var isLooking = false
     private var isFrozen = false
     private var decided = 0
@@ -118,7 +118,7 @@ private struct LifecycleStorm {
             examinations.insert(id)
             isLooking = true
         case .capture(let incident):
-            // One that was under way is begun again.
+            // A pending incident is repeated after a restart.
             if !isReturning { decided += 1 }
             if incident.decidedAt < incident.deadline { return "decided before the deadline" }
         case .report: reported += 1
@@ -202,7 +202,7 @@ private struct LifecycleStorm {
         case 27: return generator.pick([.stopped, .continued, .machineResumed(suspension: .seconds(5))])
         case 28: return generator.pick([.watchdogTriggered, .watchdogPinged, .notified])
         case 29:
-            // Sorted: a set has another order in each process, and no seed would replay it.
+            // Sorted, because the order of a set differs between processes, and a seed could not be replayed.
             let open = examinations.sorted().randomElement(using: &generator)
             return .inspected(id: open ?? generator.below(9), evidence())
         case 30: return .extensionRequested(by: .seconds(3), progress: "\(generator.below(9))")
@@ -251,7 +251,8 @@ private struct LifecycleStorm {
 
     // MARK: - Ways out
 
-    /// Whatever state it is in: asked twice, it ends; and before that, what was asked of it is done or refused.
+    /// Checks that every request is carried out or rejected from the current state, and that two termination requests
+    /// end it.
     private func leadsOut() -> String? {
         if let complaint = reaches(.foreground, .foreground) { return complaint }
         if let complaint = reaches(.suspend, .suspended) { return complaint }
@@ -284,7 +285,7 @@ private struct LifecycleStorm {
         return "\(request) is never carried out: \(copy.machine.lifecycleState)"
     }
 
-    /// Answers everything that was asked, well and at once.
+    /// Answers every request correctly and immediately.
     private mutating func cooperate() -> String? {
         for _ in 0..<50 {
             var answers: [ProcessEvent] = []
@@ -329,7 +330,7 @@ private struct LifecycleStorm {
 struct LifecycleStormTests {
     private static let seedsPerShard = UInt64(StormScale.part(of: 250))
 
-    @Test("none is lost, and no state is without a way out", arguments: 0..<8)
+    @Test("no request is lost, and every state has a way out", arguments: 0..<8)
     func storms(shard: Int) {
         for seed in 0..<Self.seedsPerShard {
             var storm = LifecycleStorm(seed: UInt64(shard) << 32 + seed)
@@ -340,7 +341,7 @@ struct LifecycleStormTests {
         }
     }
 
-    @Test("all that can be said is said")
+    @Test("the storm reaches every effect and notice")
     func reach() {
         var reached: Set<String> = []
         for seed in 0..<400 as Range<UInt64> {

@@ -3,7 +3,7 @@
 import WatchdogPolicy
 
 extension Timeline {
-    /// An app that takes part in the lifecycle, answers pings at once, and was ready at zero.
+    /// An app that participates in the lifecycle, answers pings immediately, and was ready at zero.
     static func participating(_ spec: AppSpec = AppSpec(name: "App")) -> Timeline {
         var life = Timeline(spec)
         life.pongTime = .milliseconds(1)
@@ -39,14 +39,14 @@ extension Timeline {
         effects.compactMap { if case .lifecycle(let effect) = $0 { effect } else { nil } }
     }
 
-    /// When an effect was asked for.
+    /// The times at which an effect was requested.
     func times(of summary: String) -> [Duration] { log.filter { $0.effect.summary == summary }.map(\.at) }
 
-    /// The codes of the incidents, in the order of their decisions.
+    /// The codes of the incidents in decision order.
     var codes: [TerminationCode] { incidents.map(\.code) }
 }
 
 extension AppSpec {
-    /// Stays in the background forever, unless a task or somebody has it otherwise.
+    /// Stays in the background until a task or a request changes that.
     static let restless = app { $0.lifecycle.idle = nil }
 }

@@ -6,7 +6,7 @@ import WatchdogPolicy
 
 @Suite("Foreground, background and back")
 struct LifecycleTests {
-    @Test("an app is launched, foreground, inactive, background, suspended, and foreground again")
+    @Test("an app goes through launch, foreground, inactive, background and suspended, and back to the foreground")
     func wholeWay() {
         var life = Timeline(isLaunched: false)
         #expect(life.state == .notRunning)
@@ -34,7 +34,7 @@ struct LifecycleTests {
         #expect(life.state == .terminating)
     }
 
-    @Test("an app that takes no part has the history of its launch, and what follows comes after it")
+    @Test("the history of an app that does not participate begins with its launch")
     func plainHistory() {
         var life = Timeline()
         func history() -> [LifecycleRecord.Moment] { life.machine.lifecycleRecord.moments }
@@ -49,7 +49,7 @@ struct LifecycleTests {
         #expect(history() == [launching, ready, behind])
     }
 
-    @Test("an app that is killed before it is ready was launching, one that was found running never was")
+    @Test("an app killed before it was ready was launching; one found running never was")
     func shortHistory() {
         var late = Timeline(AppSpec(name: "App", readiness: .notify))
         late.run(to: .seconds(30))
@@ -60,7 +60,7 @@ struct LifecycleTests {
         #expect(found.machine.lifecycleRecord.moments.map(\.state) == [.foreground])
     }
 
-    @Test("didEnterBackground that takes just over 5 s is a kill, just under is none", arguments: [false, true])
+    @Test("didEnterBackground may take 5 s; a nanosecond more is a kill", arguments: [false, true])
     func enteringBackground(isOver: Bool) {
         var life = Timeline.participating()
         life.stateTime = .seconds(5) + (isOver ? .nanosecond : .nanoseconds(-1))
@@ -73,7 +73,7 @@ struct LifecycleTests {
         #expect(life.codes == [.ateBadFood])
     }
 
-    @Test("entering the foreground has 10 s", arguments: [false, true])
+    @Test("entering the foreground may take 10 s", arguments: [false, true])
     func enteringForeground(isOver: Bool) {
         var life = Timeline.inBackground(.restless)
         life.stateTime = .seconds(10) + (isOver ? .nanosecond : .nanoseconds(-1))
@@ -82,7 +82,7 @@ struct LifecycleTests {
         #expect(life.decisionTimes == (isOver ? [.seconds(30)] : []))
     }
 
-    @Test("an app that hung before it was asked is killed when the first of both deadlines is over")
+    @Test("an app that hung before the request is killed at the earlier of both deadlines")
     func hungBefore() {
         var early = Timeline.participating()
         early.run(to: .milliseconds(500))
@@ -101,7 +101,7 @@ struct LifecycleTests {
         #expect(late.decisionTimes == [.seconds(11)])
     }
 
-    @Test("a ping that is answered late leaves the transition its whole time")
+    @Test("a late ping answer does not reduce the time for the transition")
     func answeredBetween() {
         var life = Timeline.participating()
         life.run(to: .milliseconds(500))
@@ -112,7 +112,7 @@ struct LifecycleTests {
         #expect(life.decisionTimes == [.seconds(15)])
     }
 
-    @Test("no ping goes out while a transition is under way, and pings go on in the background")
+    @Test("no ping is sent during a transition, and pings continue in the background")
     func pings() {
         var life = Timeline.participating(.restless)
         life.stateTime = .seconds(4)
@@ -126,7 +126,7 @@ struct LifecycleTests {
             ])
     }
 
-    @Test("in the background the main loop has to answer as in the foreground")
+    @Test("the main loop must answer in the background as in the foreground")
     func hangInBackground() {
         var life = Timeline.inBackground(.restless)
         life.run(to: .seconds(3))
@@ -136,7 +136,7 @@ struct LifecycleTests {
         #expect(life.decisionTimes == [.seconds(14)])
     }
 
-    @Test("an event has the update allowance", arguments: [false, true])
+    @Test("an event must be handled within the update allowance", arguments: [false, true])
     func event(isOver: Bool) {
         var life = Timeline.participating()
         life.eventTime = .seconds(10) + (isOver ? .nanosecond : .nanoseconds(-1))
@@ -156,7 +156,7 @@ struct LifecycleTests {
         #expect(life.decisionTimes == [.seconds(28)])
     }
 
-    @Test("one answer counts for all events before it")
+    @Test("one answer confirms all earlier events")
     func cumulativeAnswer() {
         var life = Timeline.participating()
         for _ in 0..<3 { life.ask(.event(kind: "tick", payload: "")) }
@@ -166,7 +166,7 @@ struct LifecycleTests {
         #expect(life.machine.lifecycleRecord.mistakes.total == 0)
     }
 
-    @Test("what is asked during the launch is done after it")
+    @Test("a request during the launch is carried out after it")
     func duringLaunch() {
         var life = Timeline()
         life.pongTime = .milliseconds(1)
@@ -182,7 +182,7 @@ struct LifecycleTests {
         #expect(life.state == .background)
     }
 
-    @Test("the latest wish counts: an app that is to be suspended turns round on its way")
+    @Test("the latest request wins: an app on its way to suspension turns around")
     func turnsRound() {
         var life = Timeline.participating()
         life.ask(.suspend, at: .seconds(1))
@@ -193,7 +193,7 @@ struct LifecycleTests {
         #expect(life.times(of: "enter-foreground") == [.milliseconds(1_010)])
     }
 
-    @Test("a program that does not take part is sent nothing, and can be suspended and resumed")
+    @Test("a program that does not participate is sent nothing, but can be suspended and resumed")
     func outsider() {
         var life = Timeline(.app { $0.readiness = .none })
         life.ask(.background, at: .seconds(1))
@@ -210,7 +210,7 @@ struct LifecycleTests {
             life.lifecycleNotices.last == .refused(.event(kind: "url", payload: ""), .notTakingPart))
     }
 
-    @Test("what cannot be done is refused by name")
+    @Test("an impossible request is rejected with its name")
     func refusals() {
         var life = Timeline(isLaunched: false)
         life.ask(.background)
@@ -228,7 +228,7 @@ struct LifecycleTests {
         #expect(refusals == [.notSuspended, .alreadySuspended, .tooManyEvents, .notRunning])
     }
 
-    @Test("an app that answers what it was not asked is tolerated, and its mistakes are counted")
+    @Test("an unsolicited answer is tolerated and counted as a mistake")
     func mistakes() {
         var life = Timeline.participating(.restless)
         life.tell(.lifecycle(.stateDone(7)), .lifecycle(.eventDone(1)), .lifecycle(.taskEnded(id: 3)))
@@ -249,7 +249,7 @@ struct LifecycleTests {
         #expect(life.state == .foreground)
     }
 
-    @Test("a debugger stops the clock of a transition")
+    @Test("a debugger pauses the clock of a transition")
     func debugged() {
         var life = Timeline.participating()
         life.stateTime = nil
@@ -262,7 +262,7 @@ struct LifecycleTests {
         #expect(life.incidents.count == 1)
     }
 
-    @Test("where nothing is killed, an answer that comes too late brings the app to the background all the same")
+    @Test("in report mode, a late answer still moves the app to the background")
     func reportOnly() {
         var life = Timeline.participating(.reporting)
         life.stateTime = .seconds(8)

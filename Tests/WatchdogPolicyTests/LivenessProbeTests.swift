@@ -17,7 +17,7 @@ struct LivenessProbeTests {
         }
     }
 
-    /// An app that was ready at once.
+    /// An app that was ready immediately.
     private static func probed(
         _ spec: AppSpec = spec(), answering: Duration? = .milliseconds(2), result: ProbeResult = .answered
     ) -> Timeline {
@@ -30,7 +30,7 @@ struct LivenessProbeTests {
 
     private static let incident = MissedProbes(target: "tcp:1", count: 3, last: .noAnswer, lastDuration: .seconds(1))
 
-    @Test("Failures from before a suspension are forgotten")
+    @Test("A suspension of the machine clears earlier failures")
     func suspended() {
         var life = Self.probed(result: .failed("refused"))
         life.run(to: .seconds(4))
@@ -44,7 +44,7 @@ struct LivenessProbeTests {
 
     // MARK: - The rhythm
 
-    @Test("Probes run from the start of one interval to the next, however long an answer takes")
+    @Test("Probes start at fixed intervals, however long an answer takes")
     func rhythm() {
         var life = Self.probed(answering: .milliseconds(900))
         life.run(to: .seconds(9))
@@ -52,7 +52,7 @@ struct LivenessProbeTests {
         #expect(life.machine.probes.count == 3 && life.machine.probes.maximum == .milliseconds(900))
     }
 
-    @Test("No probe begins before the one before has ended")
+    @Test("Probes never overlap")
     func oneAtATime() {
         var life = Self.probed(
             Self.spec { $0.livenessProbe = LivenessProbe(of: "x", interval: .seconds(1), timeout: .seconds(5)) },
@@ -61,7 +61,7 @@ struct LivenessProbeTests {
         #expect(life.probeTimes == [.zero, .milliseconds(2_500), .milliseconds(5_000)])
     }
 
-    @Test("Probes begin with readiness")
+    @Test("Probes begin when the app is ready")
     func afterReadiness() {
         var life = Self.probed(Self.spec(.notify))
         life.run(to: .seconds(4))
@@ -71,7 +71,7 @@ struct LivenessProbeTests {
         #expect(life.probeTimes == [.seconds(5)])
     }
 
-    @Test("The first success is readiness, where the probe is what tells; failures before it do not count")
+    @Test("With probe readiness, the first success makes the app ready; earlier failures do not count")
     func readinessByProbe() {
         var life = Self.probed(Self.spec(.probe) { $0.probeInterval = .seconds(2) })
         life.livenessResult = .failed("connection refused")
@@ -87,7 +87,7 @@ struct LivenessProbeTests {
         #expect(life.transgressions.isEmpty)
     }
 
-    @Test("An app that never answers its probe has failed to launch, and is not told of single failures")
+    @Test("An app that never answers its probe fails to launch, and single failures are not announced")
     func neverReady() {
         var life = Self.probed(Self.spec(.probe), answering: nil)
         life.run(to: .seconds(20))
@@ -96,7 +96,7 @@ struct LivenessProbeTests {
         #expect(!life.notices.contains { if case .probe = $0 { true } else { false } })
     }
 
-    @Test("An app that says nothing is ready at its first answer to a probe, and is probed from then on")
+    @Test("A silent app becomes ready with its first successful probe, and is probed from then on")
     func silentAndAnswering() {
         var life = Self.probed(Self.spec(.automatic) { $0.probeInterval = .milliseconds(250) })
         life.livenessResult = .failed("connection refused")
@@ -110,7 +110,7 @@ struct LivenessProbeTests {
         #expect(!life.notices.contains { if case .probe = $0 { true } else { false } })
     }
 
-    @Test("An app that has spoken must say that it is ready; an answer to a probe a moment before still counts")
+    @Test("An app that has sent a message must report READY=1; a probe that succeeded just before still counts")
     func speakingAndAnswering() {
         let spec = Self.spec(.automatic) { $0.probeInterval = .milliseconds(250) }
         var speaking = Self.probed(spec)
@@ -128,7 +128,7 @@ struct LivenessProbeTests {
         #expect(silent.time(of: .ready(.probe, after: .milliseconds(252))) == .milliseconds(252))
     }
 
-    @Test("An app that neither speaks nor answers counts as launched at its limit; only failures after it count")
+    @Test("An app that neither sends a message nor answers is assumed ready at its limit; only later failures count")
     func silentAndUnanswering() {
         let spec = Self.spec(.automatic) { $0.probeInterval = .milliseconds(700) }
         var life = Self.probed(spec, answering: nil)
@@ -145,7 +145,7 @@ struct LivenessProbeTests {
 
     // MARK: - Incidents
 
-    @Test("Three probes without an answer are an incident, at the end of the third and not before")
+    @Test("Three unanswered probes are an incident, at the end of the third and not before")
     func threshold() {
         var life = Self.probed(answering: nil)
         life.run(to: .seconds(7) - .nanosecond)
@@ -161,7 +161,7 @@ struct LivenessProbeTests {
         #expect(life.outcome?.isDeathVerified == true)
     }
 
-    @Test("An answer at the last moment spares the app, a late one counts as none")
+    @Test("An answer at the last moment spares the app; a late one does not")
     func lastMoment() {
         var spared = Self.probed(answering: nil)
         spared.run(to: .seconds(6))
@@ -176,7 +176,7 @@ struct LivenessProbeTests {
         #expect(late.decisionTimes == [.seconds(7)])
     }
 
-    @Test("Refusals count as silence does")
+    @Test("A refused connection counts like a timeout")
     func refusals() {
         var life = Self.probed(result: .failed("connection refused"))
         life.run(to: .milliseconds(6_002))
@@ -186,7 +186,7 @@ struct LivenessProbeTests {
         #expect("\(missed)" == "3 probes of tcp:1 failed, the last after 2.00 ms: connection refused")
     }
 
-    @Test("Failures that an answer comes between never add up")
+    @Test("A successful probe resets the failure count")
     func interrupted() {
         var life = Self.probed(answering: nil)
         for round in 0..<10 {
@@ -196,7 +196,7 @@ struct LivenessProbeTests {
         #expect(life.probeTimes.count == 30 && life.transgressions.isEmpty)
     }
 
-    @Test("A probe that cannot be made proves nothing about the app, and is reported once")
+    @Test("A probe that cannot be made is not held against the app, and is reported once")
     func impossible() {
         var life = Self.probed(result: .impossible("Too many open files"))
         life.run(to: .minutes(2))
@@ -204,7 +204,7 @@ struct LivenessProbeTests {
         #expect(life.notices.count { $0 == .probe(.impossible("Too many open files")) } == 1)
     }
 
-    @Test("A probe that became possible is reported again when it becomes impossible once more")
+    @Test("A probe that becomes impossible again is reported again")
     func impossibleAgain() {
         var life = Self.probed(result: .impossible("EMFILE"))
         life.run(to: .seconds(4))
@@ -217,7 +217,7 @@ struct LivenessProbeTests {
         #expect(life.notices.filter { $0 == .probe(.impossible("EMFILE")) }.count == 2)
     }
 
-    @Test("If nothing is killed, one hang has one report, and its end is announced")
+    @Test("In report mode, one hang has one report, and its end is announced")
     func reportMode() {
         var life = Self.probed(Self.spec { $0.enforcement = .report }, answering: nil)
         life.run(to: .seconds(60))
@@ -232,7 +232,7 @@ struct LivenessProbeTests {
         #expect(life.decisionTimes == [.seconds(7), .seconds(73)])
     }
 
-    @Test("A request to end takes the probe back")
+    @Test("A termination request cancels the probe")
     func termination() {
         var life = Self.probed(answering: nil)
         life.at(.milliseconds(500), .terminateRequested)
@@ -243,7 +243,7 @@ struct LivenessProbeTests {
 
     // MARK: - Beside pings
 
-    @Test("An app that answers its pings is still killed for its probes")
+    @Test("An app that answers its pings is still killed for failed probes")
     func besidePings() {
         var life = Timeline(Self.spec(.automatic), isLaunched: false)
         (life.livenessTime, life.pongTime) = (nil, .milliseconds(1))
@@ -253,7 +253,7 @@ struct LivenessProbeTests {
         #expect(life.machine.pings.count == 7)
     }
 
-    @Test("One hang that shows in pings and probes is one incident")
+    @Test("A hang that fails both pings and probes is one incident")
     func oneIncident() {
         var life = Timeline(
             Self.spec(.automatic) { ($0.enforcement, $0.allowances.update) = (.report, .seconds(5)) },
@@ -266,7 +266,7 @@ struct LivenessProbeTests {
 
     // MARK: - Fairness
 
-    @Test("A supervisor that slept through the end of a probe repeats it instead of counting it")
+    @Test("A supervisor that overslept the end of a probe repeats the probe instead of counting it")
     func oversleep() {
         var life = Self.probed(answering: nil)
         life.run(to: .seconds(6))
@@ -282,7 +282,7 @@ struct LivenessProbeTests {
         #expect(punctual.decisionTimes == [.milliseconds(7_100)])
     }
 
-    @Test("After the machine was suspended a fresh probe has to fail")
+    @Test("After a suspension of the machine, a fresh probe must fail")
     func suspension() {
         var life = Self.probed(answering: nil)
         life.at(.milliseconds(6_500), .machineResumed(suspension: .seconds(60)))
@@ -292,7 +292,7 @@ struct LivenessProbeTests {
         #expect(life.decisionTimes == [.milliseconds(7_500)])
     }
 
-    @Test("Time without a CPU is granted once, and failures after it count")
+    @Test("Starvation is credited once, and later failures count")
     func starvation() {
         var life = Self.probed(answering: nil)
         life.evidence = Evidence(state: "R", runDelay: .seconds(4))
@@ -304,7 +304,7 @@ struct LivenessProbeTests {
         #expect(life.incidents[0].credit == .seconds(4))
     }
 
-    @Test("Run delay below a hundredth of the allowance counts for nothing")
+    @Test("Run delay below a hundredth of the allowance is ignored")
     func littleStarvation() {
         var life = Self.probed(answering: nil)
         life.evidence = Evidence(state: "R", runDelay: .milliseconds(70) - .nanosecond)
@@ -313,7 +313,7 @@ struct LivenessProbeTests {
     }
 
     @Test(
-        "Who is traced or frozen is not probed and not killed, and begins anew after it",
+        "A traced or frozen app is neither probed nor killed, and starts over afterwards",
         arguments: [Evidence(state: "t", tracer: 42), Evidence(state: "S", isFrozen: true)]
     )
     func heldFromOutside(evidence: Evidence) throws {
@@ -329,7 +329,7 @@ struct LivenessProbeTests {
         #expect(life.decisionTimes.count == 1)
     }
 
-    @Test("A stop that nobody holds excuses for as long as an answer may take, and not longer")
+    @Test("A stop that nobody holds excuses the app for one probe timeout, and no longer")
     func stopped() {
         var life = Self.probed(answering: nil)
         life.evidence = Evidence(state: "T")
@@ -342,7 +342,7 @@ struct LivenessProbeTests {
         #expect(life.incidents[0].paused == .milliseconds(3_100))
     }
 
-    @Test("A stop that was found, not seen to begin, excuses from then on")
+    @Test("A stop that was found, rather than seen to begin, excuses from when it was found")
     func foundStopped() {
         var life = Self.probed(answering: nil)
         life.evidence = Evidence(state: "T")
@@ -352,7 +352,8 @@ struct LivenessProbeTests {
         #expect(life.decisionTimes == [.seconds(17)])
     }
 
-    @Test("A stop that is reported again excuses no longer; one after it ran does", arguments: [false, true])
+    @Test(
+        "A second report of the same stop excuses no longer; a stop after the app ran does", arguments: [false, true])
     func stoppedAgain(hasRun: Bool) {
         var life = Self.probed(answering: nil)
         life.evidence = Evidence(state: "T")
@@ -366,7 +367,7 @@ struct LivenessProbeTests {
         #expect(life.decisionTimes == [end])
     }
 
-    @Test("Who runs again in time is probed anew, and what failed meanwhile is forgotten")
+    @Test("An app that is continued in time is probed again, and its earlier failures are cleared")
     func continued() {
         var life = Self.probed(answering: nil)
         life.evidence = Evidence(state: "T")
@@ -380,7 +381,7 @@ struct LivenessProbeTests {
         #expect(life.decisionTimes == [.milliseconds(17_099)])
     }
 
-    @Test("Who is stopped and then traced is held by somebody")
+    @Test("A process that is stopped and then traced counts as held")
     func stoppedThenTraced() {
         var life = Self.probed(answering: nil)
         life.evidence = Evidence(state: "T")
@@ -393,7 +394,7 @@ struct LivenessProbeTests {
 
     // MARK: - Another process that should answer
 
-    @Test("A stopped process that should answer excuses for as long as an answer may take, from when it was found")
+    @Test("A stopped worker excuses the app for one probe timeout from when it was found")
     func stoppedServer() {
         var life = Self.probed(answering: nil)
         life.evidence = Evidence(state: "S", serverPause: .stopped)
@@ -404,7 +405,7 @@ struct LivenessProbeTests {
         #expect(life.decisionTimes == [.seconds(17)])
     }
 
-    @Test("If the process that should answer runs again in time, the app is probed anew", arguments: [false, true])
+    @Test("If the worker is continued in time, the app is probed again", arguments: [false, true])
     func continuedServer(isInTime: Bool) {
         var life = Self.probed(answering: nil)
         life.evidence = Evidence(state: "S", serverPause: .stopped)
@@ -418,7 +419,7 @@ struct LivenessProbeTests {
         #expect(life.decisionTimes == [.milliseconds(16_750) + .seconds(7)])
     }
 
-    @Test("A main process that is continued meanwhile begins no new excuse of the process that should answer")
+    @Test("Continuing the main process does not extend a stopped worker's excuse")
     func continuedMainProcess() {
         var life = Self.probed(answering: nil)
         life.evidence = Evidence(state: "S", serverPause: .stopped)
@@ -431,7 +432,7 @@ struct LivenessProbeTests {
         #expect(life.decisionTimes == [.seconds(17)])
     }
 
-    @Test("A process that should answer and is traced is held by somebody")
+    @Test("A traced worker counts as held")
     func tracedServer() {
         var life = Self.probed(answering: nil)
         life.evidence = Evidence(state: "S", serverPause: .traced(by: 42))
@@ -442,7 +443,7 @@ struct LivenessProbeTests {
         #expect(life.decisionTimes.count == 1)
     }
 
-    @Test("For pings it does not matter who holds up the answer to a probe")
+    @Test("A stopped worker does not excuse missed pings")
     func stoppedServerBesidePings() {
         var life = Timeline.pinging()
         life.evidence = Evidence(state: "S", serverPause: .stopped)
@@ -452,7 +453,7 @@ struct LivenessProbeTests {
         #expect(life.decisionTimes == [.seconds(10)])
     }
 
-    @Test("An app that extends its allowance is not killed for failures before the end that it asked for")
+    @Test("An app that extends its allowance is not killed for failed probes before the extension ends")
     func extended() {
         var life = Self.probed(answering: nil)
         life.at(.milliseconds(2_500), .extensionRequested(by: .seconds(20), progress: "1 %"))

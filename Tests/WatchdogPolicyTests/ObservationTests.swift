@@ -3,7 +3,7 @@
 import Testing
 import WatchdogPolicy
 
-@Suite("An app whose allowance runs out is looked at from outside")
+@Suite("The observation of an app whose allowance runs")
 struct ObservationTests {
     private static func spec(_ delay: Duration? = .seconds(1), update: Duration = .seconds(10)) -> AppSpec {
         var spec = AppSpec(name: "App", allowances: Allowances(update: update))
@@ -21,7 +21,7 @@ struct ObservationTests {
         }
     }
 
-    @Test("from a second after the ping on, or from half of a shorter allowance on", arguments: [10, 1])
+    @Test("begins a second after the ping, or at half of a shorter allowance", arguments: [10, 1])
     func beginning(seconds: Int) {
         var life = Timeline.pinging(Self.spec(update: .seconds(seconds)))
         let expected: Duration = seconds == 10 ? .seconds(1) : .milliseconds(500)
@@ -33,7 +33,7 @@ struct ObservationTests {
         #expect(life.nextDeadline == (seconds == 10 ? .seconds(5) : .seconds(1)), "half of the allowance, or its end")
     }
 
-    @Test("an answer ends it, and tells how long the hang was")
+    @Test("ends with the answer, and reports the length of the hang")
     func answer() {
         var life = Timeline.pinging(Self.spec())
         life.at(.milliseconds(3_250), .ponged(nonce: life.nonces[0]))
@@ -46,7 +46,7 @@ struct ObservationTests {
         #expect(life.incidents.isEmpty)
     }
 
-    @Test("it answers until then, and again from its answer on")
+    @Test("counts the app as answering before it begins, and after the answer")
     func isAnswering() {
         var life = Timeline.pinging(Self.spec())
         life.run(to: .seconds(1) - .nanoseconds(1))
@@ -59,14 +59,14 @@ struct ObservationTests {
         #expect(!life.machine.isAnswering(at: life.now), "it was killed")
     }
 
-    @Test("an answer before it begins is no reason to look")
+    @Test("does not begin if the answer comes first")
     func quickAnswer() {
         var life = Timeline.pinging(Self.spec())
         life.at(.seconds(1) - .nanoseconds(1), .ponged(nonce: life.nonces[0]))
         #expect(Self.looks(life) == [])
     }
 
-    @Test("it lasts through the kill, and is no hang that ended by itself")
+    @Test("lasts through the kill, which is not a hang that ended by itself")
     func kill() {
         var life = Timeline.pinging(Self.spec())
         life.run(to: .seconds(11))
@@ -75,7 +75,7 @@ struct ObservationTests {
         #expect(!Self.looks(life)[1].contains("hang"))
     }
 
-    @Test("a launch is looked at from a second on, and readiness ends it without a hang", arguments: [20, 1])
+    @Test("of a launch begins after a second, and readiness ends it without a hang", arguments: [20, 1])
     func launch(seconds: Int) {
         var spec = Self.spec()
         (spec.readiness, spec.allowances.launch) = (.notify, .seconds(seconds))
@@ -90,7 +90,7 @@ struct ObservationTests {
             Self.looks(life) == ["observe at \(expected)", "end at \(expected + .milliseconds(300))"])
     }
 
-    @Test("an app that pushes at half of its interval is never looked at")
+    @Test("never begins for an app that pushes at half of its interval")
     func pushing() {
         var life = Timeline.pushing(Self.spec(), every: .seconds(10))
         for second in stride(from: 5, through: 60, by: 5) { life.at(.seconds(second), .watchdogPinged) }
@@ -99,14 +99,14 @@ struct ObservationTests {
         #expect(Self.looks(life).count == 1)
     }
 
-    @Test("the end of a look at an app that pushes is no hang: it chose its rhythm itself")
+    @Test("of an app that pushes ends without a hang: the app chose its own interval")
     func latePush() {
         var life = Timeline.pushing(Self.spec(), every: .seconds(10))
         life.at(.seconds(8), .watchdogPinged)
         #expect(Self.looks(life) == ["observe at \(Duration.milliseconds(7_500))", "end at \(Duration.seconds(8))"])
     }
 
-    @Test("an allowance that starts over is looked at anew")
+    @Test("begins again if the allowance starts over")
     func startedOver() {
         var life = Timeline.pinging(Self.spec())
         life.run(to: .seconds(1))
@@ -116,7 +116,7 @@ struct ObservationTests {
         #expect(Self.looks(life).suffix(1) == ["observe at \(Duration.seconds(6))"])
     }
 
-    @Test("a look that the previous supervisor began ends with the answer")
+    @Test("that the previous supervisor began ends with the answer")
     func resumed() throws {
         var life = Timeline.pinging(Self.spec())
         life.run(to: .seconds(1))
@@ -126,7 +126,7 @@ struct ObservationTests {
         #expect(Self.looks(life).count == 2)
     }
 
-    @Test("without a delay nothing is looked at")
+    @Test("never begins without a configured delay")
     func off() {
         var life = Timeline.pinging(Self.spec(nil))
         life.run(to: .seconds(11))

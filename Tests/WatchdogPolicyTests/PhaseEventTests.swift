@@ -4,10 +4,10 @@ import Testing
 import WatchdogBase
 import WatchdogPolicy
 
-/// Every phase with every event: what is not in a table does nothing at all.
+/// Every phase with every event: an event that is not in a table has no effect.
 @Suite("Every phase and every event")
 struct PhaseEventTests {
-    /// - Parameter examination: the latest that was asked for.
+    /// - Parameter examination: the latest requested id.
     private static func events(_ examination: Int) -> [(name: String, event: ProcessEvent)] {
         [
             ("launchRequested", .launchRequested), ("spawned", .spawned(pid: 7)), ("spawnFailed", .spawnFailed),
@@ -69,17 +69,17 @@ struct PhaseEventTests {
         return life
     }
 
-    /// After an examination that showed this.
+    /// The state after an examination with this evidence.
     private static func found(_ evidence: Evidence, _ life: Timeline) -> Timeline {
         var life = life
         life.tell(life.inspected(evidence))
         return life
     }
 
-    /// With an examination of the process that does not run under way.
+    /// The state while an examination of a stopped process is pending.
     private static func examined(_ life: Timeline) -> Timeline { at(life.elapsed + .milliseconds(250), life) }
 
-    /// One failure is a hang.
+    /// A single failure is a hang.
     private static func probed(_ spec: AppSpec) -> Timeline {
         var spec = spec
         spec.livenessProbe = LivenessProbe(of: "tcp:1", threshold: 1)

@@ -6,7 +6,7 @@ import WatchdogPolicy
 
 @Suite("Pings")
 struct PingTests {
-    @Test("go out at their interval and measure the main loop")
+    @Test("are sent at their interval and measure the main loop")
     func interval() {
         var life = Timeline.pinging()
         life.run(to: .zero)
@@ -20,7 +20,7 @@ struct PingTests {
         #expect(Set(life.nonces).count == 61)
     }
 
-    @Test("wait for the answer, and follow it at once when it was slow")
+    @Test("wait for the answer, and follow a slow one immediately")
     func slow() {
         var life = Timeline.pinging()
         life.at(.milliseconds(3_500), .ponged(nonce: life.nonces[0]))
@@ -28,7 +28,7 @@ struct PingTests {
         #expect(life.pingTimes == [.zero, .milliseconds(3_500)])
     }
 
-    @Test("a nonce counts once")
+    @Test("count each nonce once")
     func habit() {
         var life = Timeline.pinging()
         life.at(.milliseconds(1), .ponged(nonce: life.nonces[0]), .ponged(nonce: life.nonces[0]), .ponged(nonce: 42))
@@ -39,7 +39,7 @@ struct PingTests {
         #expect(life.decisionTimes == [.seconds(11)])
     }
 
-    @Test("an answer to nothing is no sign of life")
+    @Test("ignore an answer to a ping that was never sent")
     func stray() {
         var life = Timeline.pinging()
         life.at(.seconds(9), .ponged(nonce: 0))
@@ -47,7 +47,7 @@ struct PingTests {
         #expect(life.decisionTimes == [.seconds(10)])
     }
 
-    @Test("without a channel none goes out, and an answer from before is none")
+    @Test("are not sent without a channel, and an earlier answer does not count")
     func channelLost() {
         var life = Timeline.pinging()
         life.at(.milliseconds(1), .ponged(nonce: life.nonces[0]))
@@ -61,7 +61,7 @@ struct PingTests {
         #expect(waiting.pingTimes == [.zero])
     }
 
-    @Test("of too many without an answer the oldest is forgotten")
+    @Test("forget the oldest nonce if too many are unanswered")
     func nonceLimit() {
         var life = Timeline.pinging()
         for _ in 0..<8 { life.tell(.machineResumed(suspension: .seconds(1))) }
@@ -72,7 +72,7 @@ struct PingTests {
         #expect(life.machine.strayAnswers == 1)
     }
 
-    @Test("an app that answers the missed ping and the fresh one is not accused of answering by habit")
+    @Test("may be answered twice, the missed one and the fresh one, without a suspicion of blind answers")
     func bothAnswers() {
         var life = Timeline.pinging()
         life.at(.seconds(5), .machineResumed(suspension: .seconds(60)))
@@ -84,7 +84,7 @@ struct PingTests {
         #expect(life.machine.strayAnswers == 1)
     }
 
-    @Test("the answer to the fresh ping closes the missed one")
+    @Test("are closed by the answer to the fresh one")
     func freshAnswer() {
         var life = Timeline.pinging()
         life.at(.seconds(5), .machineResumed(suspension: .seconds(60)))
@@ -93,7 +93,7 @@ struct PingTests {
     }
 
     @Test(
-        "a hang begins at its threshold",
+        "report a hang from its threshold on",
         arguments: [(Duration.milliseconds(250) - .nanosecond, 0), (.milliseconds(250), 1)])
     func hang(latency: Duration, count: Int) {
         var life = Timeline.pinging()
@@ -103,7 +103,7 @@ struct PingTests {
         #expect(life.machine.pings.count == 1)
     }
 
-    @Test("what was not answered when the app was asked to end is silence, until it is answered")
+    @Test("unanswered at a termination request count as silence until they are answered")
     func silence() {
         var life = Timeline.pinging()
         life.at(.seconds(3), .terminateRequested)
@@ -123,7 +123,7 @@ struct PingTests {
         #expect(crashed.machine.silentSince.map { crashed.now - $0 } == .seconds(2))
     }
 
-    @Test("the same seed gives the same nonces, another seed others")
+    @Test("have the same nonces for the same seed, and different ones for another")
     func seeds() {
         func nonce(_ seed: UInt64) -> UInt64? {
             var machine = ProcessMachine(spec: AppSpec(name: "App"), nonceSeed: seed)
@@ -139,7 +139,7 @@ struct PingTests {
 
 @Suite("Pushes")
 struct PushTests {
-    @Test("each buys one allowance")
+    @Test("buy one allowance each")
     func pushes() {
         var life = Timeline.pushing()
         for second in stride(from: 9, through: 90, by: 9) { life.at(.seconds(second), .watchdogPinged) }
@@ -149,7 +149,7 @@ struct PushTests {
         #expect(life.decisionTimes == [.seconds(100)])
     }
 
-    @Test("an interval that was given before ready counts from ready on")
+    @Test("set up before ready count from ready")
     func early() {
         var life = Timeline()
         life.at(.seconds(1), .watchdogIntervalChanged(.seconds(3)))
@@ -158,7 +158,7 @@ struct PushTests {
         #expect(life.decisionTimes == [.seconds(5)])
     }
 
-    @Test("an app that announces the end of its pushes is not watched, whatever was still pending")
+    @Test("that the app turns off are not watched, whatever was pending")
     func off() {
         var life = Timeline.pushing(every: .seconds(2))
         life.at(.seconds(1), .watchdogIntervalChanged(.zero), .watchdogPinged)
@@ -168,7 +168,7 @@ struct PushTests {
         #expect(life.decisionTimes == [.seconds(64)])
     }
 
-    @Test("an app that answers pings is not held to pushes", arguments: [true, false])
+    @Test("are not required of an app that answers pings", arguments: [true, false])
     func mixed(helloIsFirst: Bool) {
         var life = Timeline(.app { $0.allowances.update = .seconds(10) })
         life.pongTime = .milliseconds(1)
@@ -186,7 +186,7 @@ struct PushTests {
         #expect(life.incidents.count == 1)
     }
 
-    @Test("a push is no answer to a ping")
+    @Test("do not answer a ping")
     func pushIsNoPong() {
         var life = Timeline.pinging()
         life.at(.seconds(9), .watchdogPinged)
@@ -194,7 +194,7 @@ struct PushTests {
         #expect(life.decisionTimes == [.seconds(10)])
     }
 
-    @Test("an interval of centuries is never exhausted and breaks nothing")
+    @Test("may have an interval of centuries, which never runs out")
     func centuries() {
         var life = Timeline.pushing(every: .seconds(Int64.max / 1_000_000_000))
         #expect(life.machine.nextDeadline == Instant(nanoseconds: .max))

@@ -3,13 +3,13 @@
 import WatchdogBase
 import WatchdogPolicy
 
-/// The part of a ``Ledger`` that keeps account of liveness probes.
+/// The part of a ``Ledger`` that accounts for liveness probes.
 struct ProbeLedger {
     enum State: Equatable {
         case off
         case waiting(until: Instant)
         case running(until: Instant)
-        /// A probe was ended before its time; something follows in the same step.
+        /// A probe was cancelled; another state follows in the same step.
         case cancelled(until: Instant)
         case looking(until: Instant)
         case standing(Pause, nextLook: Instant)
@@ -19,7 +19,7 @@ struct ProbeLedger {
     private(set) var state = State.off
     private(set) var lastID = 0
     private(set) var failures = 0
-    /// Whether an incident was decided that no answer has ended yet.
+    /// Whether an incident was decided and no successful probe has ended it.
     private(set) var isOver = false
     private var started = Instant(nanoseconds: 0)
     private var hasCredit = false
@@ -29,7 +29,7 @@ struct ProbeLedger {
     private var isImpossibleTold = false
     private var isLookOwed = false
     private var isStopSeen = false
-    /// Whether an examination that the probes asked for is answered.
+    /// Whether an examination for the probes was answered.
     private var isAnswered = false
 
     init(_ spec: AppSpec) {
@@ -108,7 +108,7 @@ struct ProbeLedger {
         if spec.readiness == .probe || isAnswered {
             wait(isLaunching: false, at: now)
         } else {
-            // These are other probes than those of the launch.
+            // Readiness probes are separate.
             state = .waiting(until: now)
             isImpossibleTold = false
         }
@@ -213,7 +213,7 @@ struct ProbeLedger {
         return min(next, since + spec.allowances.update)
     }
 
-    /// Takes a look for its own if it asked for one.
+    /// Claims an examination that the probes requested.
     mutating func claimsLook(_ happened: ProcessEvent, isCaptureOver: Bool, at now: Instant) -> Bool {
         if isLookOwed {
             isLookOwed = false
@@ -251,7 +251,7 @@ struct ProbeLedger {
         return nil
     }
 
-    /// Where the probes of an app were that stands up to them is not kept: the next one is due at once.
+    /// Probe progress of a healthy app is not saved; the next probe is due immediately.
     mutating func bookRestart() {
         lastID = 0
         serverStoppedSince = nil
@@ -262,7 +262,7 @@ struct ProbeLedger {
         }
     }
 
-    /// What a supervisor before this one had begun is begun anew.
+    /// Restarts what the previous supervisor had begun.
     mutating func bookReturn(at now: Instant) {
         switch state {
         case .running, .looking: state = .waiting(until: now)
@@ -279,7 +279,7 @@ struct ProbeLedger {
     // MARK: - After the effects
 
     mutating func bookWords(_ happened: ProcessEvent, isLaunching: Bool, isCaptureOver: Bool, at now: Instant) {
-        // The supervisor did not look at its clock while the stacks were taken.
+        // The supervisor does not check its clock during a capture.
         if isCaptureOver, case .running(let until) = state { state = .running(until: max(until, now)) }
         switch happened {
         case .livenessProbed(lastID, let result):
@@ -303,7 +303,7 @@ struct ProbeLedger {
         }
     }
 
-    /// What must have happened and did not.
+    /// A missing effect that was due.
     func omission() -> String? {
         if case .looking = state, isStopSeen { return "a stop was overlooked" }
         if isLookOwed { return "no look after \(failures) failures" }

@@ -14,7 +14,7 @@ struct ReloadMachineTests {
     private struct Life {
         var machine: ReloadMachine
         var effects: [ReloadMachine.Effect] = []
-        /// What an examination finds.
+        /// The evidence of every examination.
         var evidence = Evidence(state: "S")
 
         init(
@@ -39,7 +39,7 @@ struct ReloadMachineTests {
         var nextDeadline: Duration? { machine.nextDeadline.map { $0 - start } }
     }
 
-    @Test("run the commands one after the other, and are done when the last has succeeded")
+    @Test("run the commands in order, and are done when the last one succeeds")
     func commands() {
         var life = Life(commands: 2)
         #expect(life.effects == [.run(0)])
@@ -70,7 +70,7 @@ struct ReloadMachineTests {
     }
 
     @Test(
-        "are confirmed by an app that says that it reloads and that it is ready, however the two lie to the command's end"
+        "are confirmed by the app's RELOADING=1 and READY=1, in any order with the command's exit"
     )
     func confirmation() {
         var after = Life()
@@ -93,7 +93,7 @@ struct ReloadMachineTests {
         #expect(again.effects.last == .finish(.done(isConfirmed: true)))
     }
 
-    @Test("wait for an app that reloads until the deadline and not beyond")
+    @Test("wait for a reloading app until the deadline and no longer")
     func appDeadline() {
         var slow = Life(mayAnnounce: true)
         slow.at(.seconds(1), .commandEnded(isSuccess: true), .announced)
@@ -107,7 +107,7 @@ struct ReloadMachineTests {
         #expect(late.effects.count == 2)
     }
 
-    @Test("leave an app that speaks sd_notify a moment to say that it reloads")
+    @Test("give an app that uses sd_notify a moment to announce the reload")
     func announcement() {
         var silent = Life(mayAnnounce: true)
         silent.at(.seconds(1), .commandEnded(isSuccess: true))
@@ -121,7 +121,7 @@ struct ReloadMachineTests {
         #expect(speaking.effects.last == .finish(.done(isConfirmed: true)))
     }
 
-    @Test("that end just before the deadline do not fail for lack of time to announce a reload")
+    @Test("that end just before the deadline do not fail because no time is left to announce a reload")
     func shortMoment() {
         var life = Life(mayAnnounce: true)
         life.at(.seconds(20) - .milliseconds(1), .commandEnded(isSuccess: true))
@@ -147,7 +147,7 @@ struct ReloadMachineTests {
         #expect(late.effects.last == .finish(isCommandRunning ? .commandTimedOut(0) : .appTimedOut))
     }
 
-    @Test("are extended by who asks before the deadline is noticed, and by none who asks after the end")
+    @Test("are extended by a request before the deadline is handled, and not by one after the end")
     func lateExtension() {
         var life = Life()
         life.at(.seconds(20), .extensionRequested(by: .seconds(5), progress: "a"))
@@ -159,7 +159,7 @@ struct ReloadMachineTests {
         #expect(life.nextDeadline == nil)
     }
 
-    @Test("are not extended without progress, unless that is allowed")
+    @Test("are not extended without progress, unless configured")
     func progress() {
         var life = Life(lastProgress: "old")
         life.at(.seconds(10), .extensionRequested(by: .seconds(30), progress: nil))
@@ -169,7 +169,7 @@ struct ReloadMachineTests {
         #expect(life.nextDeadline == .seconds(40))
         life.at(.seconds(11), .extensionRequested(by: .seconds(30), progress: "new"))
         #expect(life.nextDeadline == .seconds(40))
-        // Less than there is already.
+        // Less than the remaining time.
         life.at(.seconds(11), .extensionRequested(by: .seconds(29), progress: "newer"))
         #expect(life.effects == [.run(0), .extended(by: .seconds(20))])
 
@@ -198,8 +198,8 @@ struct ReloadMachineTests {
         #expect(life.effects.last == .finish(.commandTimedOut(0)))
     }
 
-    // Of the same kind: an app that is frozen, traced or writing its core, and a supervisor that did not run.
-    @Test("get the time in which the app waited for a CPU, once, and not a nanosecond more")
+    // Freezing, tracing, core dumps and an overslept supervisor are handled alike.
+    @Test("get the app's run delay as credit once, and not a nanosecond more")
     func starvedApp() {
         var life = Life(mayAnnounce: true)
         life.at(.seconds(1), .announced, .commandEnded(isSuccess: true))
@@ -226,7 +226,7 @@ struct ReloadMachineTests {
     }
 
     @Test(
-        "pause while the app is stopped, frozen or traced, and then have their whole allowance and nothing beyond",
+        "pause while the app is stopped, frozen or traced, and then get their whole allowance and no more",
         arguments: [
             (Evidence(state: "T"), Pause.stopped), (Evidence(state: "S", isFrozen: true), .frozen),
             (Evidence(state: "S", tracer: 7), .traced(by: 7)),
@@ -253,7 +253,7 @@ struct ReloadMachineTests {
         #expect(late.effects.last == .finish(.commandTimedOut(0)))
     }
 
-    @Test("start over if the supervisor overslept their deadline by more than a moment, and only then")
+    @Test("start over only if the supervisor overslept their deadline by more than the bound")
     func oversleep() {
         var life = Life()
         var punctual = life
@@ -264,7 +264,7 @@ struct ReloadMachineTests {
         #expect(punctual.effects.last == .finish(.commandTimedOut(0)))
     }
 
-    @Test("do not wait for an examination for ever, and end only once if its answer comes late")
+    @Test("do not wait for an examination indefinitely, and end once if its answer is late")
     func lostExamination() {
         var life = Life()
         let asked = life.machine.handle(.deadlineReached, at: Self.start + .seconds(20))
@@ -276,7 +276,7 @@ struct ReloadMachineTests {
         #expect(returned.machine.handle(.supervisorReturned, at: Self.start + .seconds(21)) == [.inspect(id: 2)])
     }
 
-    @Test("are saved and continued, also those of the previous version, which saved only a deadline")
+    @Test("are saved and resumed, even from the previous format, which saved only a deadline")
     func saving() throws {
         var life = Life(mayAnnounce: true)
         life.evidence = Evidence(state: "T")
@@ -306,7 +306,7 @@ struct ReloadMachineTests {
         (try? JSONEncoder().encode(value)).map { String(decoding: $0, as: UTF8.self) } ?? ""
     }
 
-    @Test("end once, whatever comes")
+    @Test("end exactly once, whatever happens")
     func storm() {
         let events: [ReloadMachine.Event] = [
             .begun, .commandEnded(isSuccess: true), .commandEnded(isSuccess: false), .announced, .ready,

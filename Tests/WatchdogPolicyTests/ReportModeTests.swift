@@ -21,7 +21,7 @@ struct ReportModeTests {
         #expect(life.nextDeadline == nil)
     }
 
-    @Test("an app that recovers late is pinged on, and its hang has its length")
+    @Test("an app that recovers late is pinged again, and its hang has its true length")
     func recovery() {
         var life = Timeline.pinging(.reporting)
         life.at(.seconds(17), .ponged(nonce: life.nonces[0]))
@@ -34,7 +34,7 @@ struct ReportModeTests {
         #expect(life.reports.map(\.id) == [1, 2])
     }
 
-    @Test("an app that pushes again is watched on, and its hang has its length")
+    @Test("an app that pushes again is watched again, and its hang has its true length")
     func pushRecovery() {
         var life = Timeline.pushing(.reporting)
         life.at(.seconds(17), .watchdogPinged)
@@ -44,7 +44,7 @@ struct ReportModeTests {
     }
 
     @Test(
-        "a hang also ends where pushes end", arguments: [ProcessEvent.hello, .watchdogIntervalChanged(.zero)])
+        "a hang also ends when pushes are turned off", arguments: [ProcessEvent.hello, .watchdogIntervalChanged(.zero)])
     func pushesEnd(_ event: ProcessEvent) {
         var life = Timeline.pushing(.reporting)
         life.at(.seconds(17), event)
@@ -52,7 +52,7 @@ struct ReportModeTests {
         #expect(!life.machine.isInIncident)
     }
 
-    @Test("an app that recovers while its stacks are taken is measured at that instant")
+    @Test("an app that recovers during the capture is measured at that instant")
     func recoveryDuringCapture() {
         var life = Timeline.pinging(.reporting)
         life.captureTime = .milliseconds(1_500)
@@ -66,7 +66,7 @@ struct ReportModeTests {
         #expect(life.incidents.count == 1)
     }
 
-    @Test("no flood of messages hides what matters while the stacks are taken")
+    @Test("a flood of messages during the capture hides nothing that matters")
     func flood() {
         var life = Timeline.pinging(.reporting)
         life.captureTime = nil
@@ -81,7 +81,7 @@ struct ReportModeTests {
         #expect(life.outcome?.cause == .killedOnRequest)
     }
 
-    @Test("an app that becomes ready late is ready")
+    @Test("an app that becomes ready late counts as ready")
     func lateReady() {
         var life = Timeline(.reporting)
         life.at(.seconds(1), .hello)
@@ -91,7 +91,7 @@ struct ReportModeTests {
         #expect(life.reports.map(\.event) == [.sceneCreate])
     }
 
-    @Test("stacks that are not taken in time make a report without them")
+    @Test("a capture that times out yields a report without stacks")
     func captureTimesOut() {
         var life = Timeline.pinging(.reporting)
         life.captureTime = nil
@@ -104,7 +104,7 @@ struct ReportModeTests {
         #expect(life.reports.count == 1)
     }
 
-    @Test("an app that dies while its stacks are taken is reported before its end")
+    @Test("an app that dies during the capture is reported before its exit")
     func deathDuringCapture() {
         var life = Timeline.pinging(.reporting)
         life.captureTime = .seconds(1)
@@ -117,7 +117,7 @@ struct ReportModeTests {
         #expect(life.outcome == Outcome(cause: .exited, status: .exited(code: 1), isDeathVerified: true))
     }
 
-    @Test("a request to end counts while the stacks are taken")
+    @Test("a termination request counts during the capture")
     func requestDuringCapture() {
         var life = Timeline.pinging(.reporting)
         life.captureTime = .seconds(1)
@@ -127,7 +127,7 @@ struct ReportModeTests {
         #expect(life.outcome?.cause == .terminated)
     }
 
-    @Test("a second request waits for the stacks; an exit before them is no kill")
+    @Test("a second request waits for the capture; an exit before it ends is not a kill")
     func secondRequestDuringCapture() {
         func cause(exits: Bool) -> Outcome.Cause? {
             var life = Timeline.pinging(.reporting)
@@ -143,7 +143,7 @@ struct ReportModeTests {
         #expect(cause(exits: false) == .killedOnRequest)
     }
 
-    @Test("an app that does not end in time is reported once and ended by the second request")
+    @Test("an app that does not exit in time is reported once and killed by the second request")
     func unwillingToEnd() {
         var life = Timeline.pinging(.reporting)
         life.at(.seconds(1), .terminateRequested)
@@ -154,7 +154,7 @@ struct ReportModeTests {
         #expect(life.outcome?.cause == .killedOnRequest)
     }
 
-    @Test("sixty-four incidents are kept, the latest last")
+    @Test("the history keeps the latest sixty-four incidents in order")
     func history() {
         var life = Timeline.pinging(.reporting)
         for _ in 0..<70 {

@@ -6,7 +6,7 @@ import Testing
 import WatchdogBase
 import WatchdogPolicy
 
-/// The ways in which an app ends without having been asked to.
+/// The ways in which an app exits unrequested.
 enum RestartEnd: Sendable, Hashable {
     case exit(Int32)
     case signal(Int32)
@@ -37,10 +37,10 @@ enum RestartEnd: Sendable, Hashable {
     }()
 }
 
-/// A decision, seen from the end of the app.
+/// A restart decision after one exit.
 struct RestartAnswer: Equatable {
     let decision: RestartDecision
-    /// Until the next launch; nil when there is none.
+    /// The delay before the next launch; nil if there is no restart.
     let wait: Duration?
 
     var cause: RestartSettings.Cause? {
@@ -51,7 +51,7 @@ struct RestartAnswer: Equatable {
     }
 }
 
-/// An app that fails again and again, each restart carried out when it is due.
+/// An app that fails repeatedly, with each restart carried out when it is due.
 struct RestartLife {
     private(set) var machine: RestartMachine
     private(set) var now = Instant.origin
@@ -67,14 +67,14 @@ struct RestartLife {
         end(.signal(11), launching: launching, readyFor: readyFor)
     }
 
-    /// Launches it when it is due, or at once if nothing is due.
+    /// Launches the app when a restart is due, or immediately if none is.
     mutating func launch() {
         now = max(now, next ?? now)
         next = nil
         machine.launched(at: now)
     }
 
-    /// A whole run; `readyFor` is nil when it does not become ready.
+    /// Runs and ends one launch; `readyFor` is nil if it never becomes ready.
     mutating func end(
         _ end: RestartEnd, launching: Duration = .milliseconds(5), readyFor: Duration?, wasRequested: Bool = false,
         isVerified: Bool = true
@@ -147,12 +147,12 @@ extension RestartSettings {
 }
 
 extension RestartSettings {
-    /// How many restarts after such an end are allowed.
+    /// The number of restarts allowed for such an exit.
     func most(for cause: Cause) -> Int {
         if case .count(let number) = causeLimits[cause] ?? limit { number } else { .max }
     }
 
-    /// How many restarts count for the same limit as one after such an end.
+    /// The number of past restarts that share the limit of such an exit.
     func counted(_ restarts: [(at: Instant, cause: Cause)], with cause: Cause, at now: Instant) -> Int {
         restarts.count { restart in
             now - restart.at < limitInterval
@@ -162,6 +162,6 @@ extension RestartSettings {
 }
 
 extension Duration {
-    /// Within the tenth that jitter may make of it.
+    /// Whether the durations differ by at most the tenth that jitter may add or subtract.
     func isNear(_ other: Duration) -> Bool { self >= other * 9 / 10 && self <= other * 11 / 10 }
 }

@@ -8,7 +8,7 @@ import WatchdogPolicy
 
 @Suite("Restarts")
 struct RestartTests {
-    /// Without limits: what the waits are.
+    /// No limit, so that only the delays matter.
     private static let unlimited = RestartSettings.with {
         $0.policy = .always
         $0.limit = .infinity
@@ -16,7 +16,7 @@ struct RestartTests {
 
     // MARK: - Waits
 
-    @Test("The first restart is immediate, each further one waits longer, up to the longest wait")
+    @Test("The first restart is immediate, and each later one waits longer, up to the maximum")
     func waits() throws {
         var life = RestartLife(Self.unlimited)
         let expected = [0, 100, 200, 400, 800, 1_600, 3_200, 6_400, 12_800, 25_600, 51_200, 60_000, 60_000]
@@ -27,7 +27,7 @@ struct RestartTests {
         }
     }
 
-    @Test("A factor of one keeps the delay, and no delay stays none")
+    @Test("A factor of one keeps the delay constant, and a zero delay stays zero")
     func flatWaits() {
         var steady = RestartLife(Self.unlimited.with { $0.factor = 1 })
         var eager = RestartLife(Self.unlimited.with { $0.delay = .zero })
@@ -38,7 +38,7 @@ struct RestartTests {
         }
     }
 
-    @Test("A run that was just not healthy lets the waits grow, a healthy one begins anew")
+    @Test("A run just short of healthy increases the delay; a healthy one resets it")
     func healthyRuns() {
         var life = RestartLife(Self.unlimited)
         for _ in 0..<4 { _ = life.fail() }
@@ -47,7 +47,7 @@ struct RestartTests {
         #expect(life.fail().wait?.isNear(.milliseconds(100)) == true)
     }
 
-    @Test("Only the time for which the app was ready counts as healthy")
+    @Test("Only time spent ready counts as healthy")
     func launchIsNotHealth() {
         var life = RestartLife(Self.unlimited)
         _ = life.fail()
@@ -55,7 +55,7 @@ struct RestartTests {
         #expect(life.fail(launching: .minutes(5), readyFor: nil).wait?.isNear(.milliseconds(200)) == true)
     }
 
-    @Test("Apps with different seeds wait for different times, with the same seed for the same")
+    @Test("Apps with different seeds wait for different times, and with the same seed for the same time")
     func jitter() throws {
         func waits(seed: UInt64) -> [Duration?] {
             var life = RestartLife(Self.unlimited, seed: seed)
@@ -71,7 +71,7 @@ struct RestartTests {
 
     // MARK: - Policy
 
-    @Test("Each policy restarts after the ends that it names", arguments: RestartSettings.Policy.allCases)
+    @Test("Each policy restarts after the exits that it names", arguments: RestartSettings.Policy.allCases)
     func policies(policy: RestartSettings.Policy) {
         let ends: [(RestartEnd, Set<RestartSettings.Policy>)] = [
             (.exit(0), [.always]),
@@ -93,14 +93,14 @@ struct RestartTests {
         }
     }
 
-    @Test("Who was asked to end stays down, however it ended", arguments: RestartEnd.all)
+    @Test("An app that was asked to exit stays down, however it exited", arguments: RestartEnd.all)
     func requestedEnds(end: RestartEnd) {
         var life = RestartLife(Self.unlimited)
         #expect(life.end(end, readyFor: .seconds(1), wasRequested: true).decision == .stay(.requested))
     }
 
     @Test(
-        "An end on request is known as such from the outcome",
+        "The outcome tells whether an exit was requested",
         arguments: [Outcome.Cause.terminated, .killedOnRequest]
     )
     func requestedOutcomes(cause: Outcome.Cause) {
@@ -110,7 +110,7 @@ struct RestartTests {
         #expect(machine.ended(outcome, causedByMemory: false, at: .origin) == .stay(.requested))
     }
 
-    @Test("What may still live is never launched again", arguments: RestartEnd.all)
+    @Test("A process that may still be alive is never launched again", arguments: RestartEnd.all)
     func unverifiedDeath(end: RestartEnd) {
         var life = RestartLife(Self.unlimited)
         #expect(life.end(end, readyFor: .seconds(90), isVerified: false).decision == .stay(.unkillable))
@@ -118,7 +118,7 @@ struct RestartTests {
 
     // MARK: - Causes
 
-    @Test("Causes of an end are distinguished")
+    @Test("Causes of an exit are distinguished")
     func causes() {
         let cases: [(RestartEnd, Duration?, RestartSettings.Cause)] = [
             (.exit(0), .zero, .exit), (.exit(0), nil, .launch),
@@ -139,7 +139,7 @@ struct RestartTests {
 
     // MARK: - Limits
 
-    @Test("As many restarts as the limit allows, and not one more")
+    @Test("The limit allows exactly that many restarts")
     func limits() {
         var life = RestartLife(.with { ($0.limit, $0.consequence) = (.count(3), .stop) })
         for _ in 0..<3 { #expect(life.fail().wait != nil) }
@@ -147,7 +147,7 @@ struct RestartTests {
         #expect(life.machine.restarts == 3)
     }
 
-    @Test("A restart counts for exactly the interval")
+    @Test("A restart counts for exactly the limit's interval")
     func limitInterval() {
         let settings = RestartSettings.with {
             ($0.limit, $0.consequence, $0.limitInterval) = (.count(1), .stop, .seconds(100))
@@ -161,7 +161,7 @@ struct RestartTests {
         #expect(over.fail(launching: .zero, readyFor: .seconds(100)).wait == .zero)
     }
 
-    @Test("A cause with a limit of its own is judged by that alone, the others together by the common one")
+    @Test("A cause with its own limit is judged by that alone; the others share the common limit")
     func causeLimits() {
         var life = RestartLife(
             .with {
@@ -178,7 +178,7 @@ struct RestartTests {
         #expect(life.end(.exit(1), readyFor: .zero).decision == .limitReached(.exit, next: nil))
     }
 
-    @Test("Which limit was reached is known until the app is launched, also by a machine that was saved")
+    @Test("The reached limit is known until the next launch, even in a restored machine")
     func reachedLimit() {
         var life = RestartLife(
             .with {
@@ -201,7 +201,7 @@ struct RestartTests {
         #expect(life.machine.reachedLimit == nil)
     }
 
-    @Test("A cause without any limit leaves the common one to the others")
+    @Test("A cause without a limit does not use up the common one")
     func infiniteCause() {
         var life = RestartLife(
             .with {
@@ -213,7 +213,7 @@ struct RestartTests {
         #expect(life.end(.watchdog, readyFor: .zero).decision == .limitReached(.hang, next: nil))
     }
 
-    @Test("An app that keeps trying waits for the longest time once its limit is reached")
+    @Test("With keep-trying, an app that has reached its limit waits for the maximum delay")
     func keepTrying() throws {
         var life = RestartLife(.with { ($0.limit, $0.maximumDelay) = (.count(2), .seconds(30)) })
         for _ in 0..<2 { #expect(life.fail().cause != nil) }
@@ -226,7 +226,7 @@ struct RestartTests {
         #expect(life.machine.restarts == 6, "and the seventh is under way")
     }
 
-    @Test("Launched by hand, everything begins anew, and that is no restart")
+    @Test("A manual launch resets everything, and is not a restart")
     func reset() {
         var life = RestartLife(.with { ($0.limit, $0.consequence) = (.count(2), .stop) })
         for _ in 0..<3 { _ = life.fail() }
@@ -237,7 +237,7 @@ struct RestartTests {
         #expect(life.machine.restarts == 4)
     }
 
-    @Test("New settings hold from the next end on, and what has happened counts for them")
+    @Test("New settings apply from the next exit on, and earlier restarts count toward them")
     func update() {
         var life = RestartLife(Self.unlimited)
         for _ in 0..<5 { _ = life.fail() }
@@ -250,7 +250,7 @@ struct RestartTests {
 
     // MARK: - Random lives
 
-    @Test("Random lives keep the promises of limits, waits and silence", arguments: 0..<200 as Range<UInt64>)
+    @Test("Random lives respect limits, delays and silence", arguments: 0..<200 as Range<UInt64>)
     func randomLives(seed: UInt64) throws {
         var generator = SeededGenerator(seed: seed)
         let settings = RestartSettings.random(&generator)
@@ -291,7 +291,7 @@ struct RestartTests {
         }
     }
 
-    @Test("What is saved goes on as if nothing had happened")
+    @Test("A restored machine continues as if nothing had happened")
     func saving() throws {
         let settings = RestartSettings.with { $0.causeLimits = [.hang: .count(3), .memory: .infinity] }
         var life = RestartLife(settings, seed: 7)

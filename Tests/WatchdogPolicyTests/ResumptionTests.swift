@@ -7,7 +7,7 @@ import WatchdogPolicy
 
 @Suite("The supervisor's own restart")
 struct ResumptionTests {
-    /// A machine that was saved and read again.
+    /// The machine after saving and restoring.
     private func copy(of machine: ProcessMachine) throws -> ProcessMachine {
         let bytes = try JSONEncoder().encode(machine.saved)
         return try #require(ProcessMachine(resuming: try JSONDecoder().decode(SavedProcess.self, from: bytes)))
@@ -20,7 +20,7 @@ struct ResumptionTests {
         life.tell(.supervisorReturned(isLastStepDone: true))
     }
 
-    @Test("needs no whole save for probes that an app stands up to, and one for each that it does not")
+    @Test("saves only progress for probes that succeed, and everything for each one that fails")
     func probesAreProgress() throws {
         var life = Timeline(
             .app {
@@ -42,7 +42,7 @@ struct ResumptionTests {
         #expect(life.machine.withoutPulse != failing)
     }
 
-    @Test("makes a probe anew that was lost, however old what was saved of it is")
+    @Test("repeats a lost probe, however old its saved state is")
     func oldProbe() throws {
         var life = Timeline(
             .app {
@@ -64,7 +64,7 @@ struct ResumptionTests {
         #expect(life.decisionTimes == [.seconds(69)])
     }
 
-    @Test("leaves a deadline that lies ahead where it is")
+    @Test("keeps a deadline that lies in the future")
     func exact() throws {
         var life = Timeline.pinging()
         try returned(&life, at: .seconds(9) + .milliseconds(999))
@@ -76,7 +76,7 @@ struct ResumptionTests {
         #expect(life.incidents.map(\.rebases) == [0])
     }
 
-    @Test("asks once more for a deadline that passed in the instant of the return, and not before it")
+    @Test("asks again only if the deadline has passed at the instant of return")
     func boundary() throws {
         var early = Timeline.pinging()
         try returned(&early, at: .seconds(10) - .nanosecond)
@@ -87,14 +87,14 @@ struct ResumptionTests {
         #expect(punctual.nextDeadline == .milliseconds(10_250))
     }
 
-    @Test("asks once more, for at most the time that an answer may take", arguments: [249, 250, 251])
+    @Test("asks again, with at most the time that an answer may take", arguments: [249, 250, 251])
     func shortAllowance(milliseconds: Int) throws {
         var life = Timeline.pinging(.app { $0.allowances.update = .milliseconds(milliseconds) })
         try returned(&life, at: .seconds(12))
         #expect(life.nextDeadline == .seconds(12) + .milliseconds(min(milliseconds, 250)))
     }
 
-    @Test("asks once more only who answers pings; who pushes is looked at")
+    @Test("asks an app again only if it answers pings, and examines one that pushes")
     func pushing() throws {
         var life = Timeline.pushing()
         let pulse = try #require(life.machine.pulse)
@@ -104,7 +104,7 @@ struct ResumptionTests {
         #expect(life.decisionTimes == [.seconds(12)])
     }
 
-    @Test("keeps an extension that was granted between two pings, and its token")
+    @Test("keeps an extension granted between two pings, and its token")
     func extensions() throws {
         var life = Timeline.pinging()
         life.at(.milliseconds(1), .ponged(nonce: life.nonces[0]))
@@ -118,7 +118,7 @@ struct ResumptionTests {
         #expect(life.decisionTimes == [.milliseconds(60_500)])
     }
 
-    @Test("does not forget that an app has spoken, so that it is not assumed to be ready")
+    @Test("remembers that an app has sent a message, and does not assume it ready")
     func spoken() throws {
         var life = Timeline()
         life.at(.seconds(1), .notified)
@@ -128,7 +128,7 @@ struct ResumptionTests {
         #expect(life.decisionTimes == [.seconds(20)])
     }
 
-    @Test("makes no readiness probe before it is due")
+    @Test("sends no readiness probe before it is due")
     func readinessProbe() throws {
         var life = Timeline(.app { $0.readiness = .listening })
         life.run(to: .zero)
@@ -142,7 +142,7 @@ struct ResumptionTests {
         #expect(life.effects.filter { $0 == .probe }.count == count + 2, "the answer may be lost")
     }
 
-    @Test("looks again under a new number, so that an answer to the former look decides nothing")
+    @Test("examines again under a new id, so that an answer to the old one decides nothing")
     func newNumber() throws {
         var life = Timeline(.app { $0.readiness = .notify })
         life.evidence = nil
@@ -155,7 +155,7 @@ struct ResumptionTests {
         #expect(life.decisionTimes == [.milliseconds(20_100)])
     }
 
-    @Test("gives a tree that survives SIGKILL the time that is set for that")
+    @Test("gives a tree that survives SIGKILL its full budget")
     func deathBudget() throws {
         var life = Timeline.pinging(.app { ($0.captureBudget, $0.deathBudget) = (.seconds(1), .seconds(3)) })
         (life.captureTime, life.deathTime) = (.zero, nil)
@@ -167,7 +167,7 @@ struct ResumptionTests {
         #expect(life.time(of: .unkillable) == .seconds(14))
     }
 
-    @Test("keeps excusing a stop from when it began")
+    @Test("keeps the start of an excused stop")
     func stopped() throws {
         var life = Timeline(
             .app {
@@ -184,7 +184,7 @@ struct ResumptionTests {
         #expect(life.decisionTimes == [.milliseconds(10_100)])
     }
 
-    @Test("gives a capture that is repeated its whole time")
+    @Test("gives a repeated capture its full budget")
     func captureBudget() throws {
         var life = Timeline.pinging()
         life.captureTime = nil
@@ -196,7 +196,7 @@ struct ResumptionTests {
         #expect(life.time(of: .captureTimedOut) == .seconds(13))
     }
 
-    @Test("remembers, while stacks are taken, that the end was requested twice, and the number of the incident")
+    @Test("remembers two termination requests during a capture, and the number of the incident")
     func capturingOnly() throws {
         var life = Timeline.pinging(.reporting)
         life.captureTime = nil
@@ -214,7 +214,7 @@ struct ResumptionTests {
         #expect(life.reports.map(\.id) == [1, 2])
     }
 
-    @Test("counts an answer that was waiting, and records no hang for it")
+    @Test("counts an answer that was queued, and records no hang")
     func waitingAnswer() throws {
         var life = Timeline.pinging()
         try returned(&life, at: .seconds(12), .ponged(nonce: life.nonces[0]))
@@ -225,7 +225,7 @@ struct ResumptionTests {
         #expect(life.nextDeadline == .seconds(22))
     }
 
-    @Test("asks once more when the deadline passed meanwhile: an answer just in time saves the app")
+    @Test("asks again if the deadline passed meanwhile, and an answer in time spares the app")
     func askedAgain() throws {
         var life = Timeline.pinging()
         try returned(&life, at: .seconds(12))
@@ -235,7 +235,7 @@ struct ResumptionTests {
         #expect(life.decisionTimes == [])
     }
 
-    @Test("kills an app that does not answer then, and grants no second allowance")
+    @Test("kills an app that does not answer this time, without a second allowance")
     func notAnswered() throws {
         var life = Timeline.pinging()
         try returned(&life, at: .seconds(12))
@@ -244,7 +244,7 @@ struct ResumptionTests {
         #expect(life.incidents.map(\.rebases) == [0])
     }
 
-    @Test("looks at once at an app that was to be ready while nobody ran")
+    @Test("immediately examines an app whose launch deadline passed while no supervisor was running")
     func launching() throws {
         var life = Timeline(.app { $0.readiness = .notify })
         try returned(&life, at: .seconds(21))
@@ -280,7 +280,7 @@ struct ResumptionTests {
         #expect(life.outcome?.isDeathVerified == true)
     }
 
-    @Test("kills again what it was killing")
+    @Test("repeats a kill")
     func dying() throws {
         var life = Timeline.pinging()
         life.deathTime = nil
@@ -292,7 +292,7 @@ struct ResumptionTests {
         #expect(life.reports.count == 1)
     }
 
-    @Test("repeats the request to end only when it may not have gone out")
+    @Test("repeats the termination request only if it may have been lost")
     func terminating() throws {
         var life = Timeline.pinging()
         life.at(.milliseconds(100), .terminateRequested)
@@ -303,7 +303,7 @@ struct ResumptionTests {
         #expect(life.nextDeadline == .milliseconds(5_100))
     }
 
-    @Test("an app whose history is lost is not killed for silence, and watched as soon as it answers")
+    @Test("does not kill an adopted app for silence, and watches it once it answers")
     func adopted() {
         var silent = Timeline(isLaunched: false)
         silent.tell(.adopted(pid: 7))
@@ -318,7 +318,7 @@ struct ResumptionTests {
         #expect(speaking.decisionTimes == [.seconds(13)])
     }
 
-    @Test("answers are measured again from then on")
+    @Test("measures answers again")
     func measuredAgain() throws {
         var life = Timeline.pinging()
         life.at(.milliseconds(1), .ponged(nonce: life.nonces[0]))
@@ -328,7 +328,7 @@ struct ResumptionTests {
         #expect(life.machine.pings.maximum == .milliseconds(2))
     }
 
-    @Test("without its channel an app is neither asked nor killed for not answering")
+    @Test("neither asks nor kills an app whose channel is lost")
     func channelLost() throws {
         var life = Timeline.pinging()
         life.replace(try copy(of: life.machine))
@@ -339,7 +339,7 @@ struct ResumptionTests {
         #expect(life.machine.phase == .running)
     }
 
-    @Test("only what changes with each ping has to be saved for an app that is well")
+    @Test("saves only the pulse of a healthy app")
     func pulse() throws {
         var life = Timeline.pinging()
         life.run(to: .zero)
@@ -356,7 +356,7 @@ struct ResumptionTests {
         #expect(life.machine.pulse == nil)
     }
 
-    @Test("a machine with an interval that is not positive is refused")
+    @Test("rejects a machine with an interval that is not positive")
     func implausible() throws {
         let bytes = try JSONEncoder().encode(ProcessMachine(spec: AppSpec(name: "App")).saved)
         let text = String(decoding: bytes, as: UTF8.self)

@@ -4,7 +4,7 @@ import Testing
 import WatchdogBase
 import WatchdogPolicy
 
-@Suite("What an app owes is known from its first missed sign of life on")
+@Suite("The silence of an app, from its first missed sign of life")
 struct SilenceTests {
     private static func probed(
         failing result: ProbeResult? = .failed("refused"), _ enforcement: AppSpec.Enforcement = .kill
@@ -20,7 +20,7 @@ struct SilenceTests {
         return life
     }
 
-    /// The reason, and how long it has been so.
+    /// The reason and the age of the silence.
     private static func silence(_ life: Timeline) -> (Silence.Reason, Duration)? {
         life.machine.silence(at: life.now).map { ($0.reason, life.now - $0.since) }
     }
@@ -37,7 +37,7 @@ struct SilenceTests {
 
     // MARK: - Probes
 
-    @Test("a probe that fails, from its start on; one that has not failed yet is none")
+    @Test("begins when the first probe that fails started; a running probe does not count")
     func firstFailure() {
         var life = Self.probed(failing: nil)
         life.run(to: .seconds(1) - .nanosecond)
@@ -49,7 +49,7 @@ struct SilenceTests {
         expect(life, .probes(failed: 2, needed: 3), for: .seconds(4))
     }
 
-    @Test("an answer to the next probe ends it")
+    @Test("ends with the next successful probe")
     func probeAnswered() {
         var life = Self.probed()
         life.run(to: .seconds(1))
@@ -62,7 +62,7 @@ struct SilenceTests {
         #expect(life.machine.isAnswering(at: life.now))
     }
 
-    @Test("an incident that is only reported does not end it: it is as old as before")
+    @Test("keeps its age across an incident that is only reported")
     func reportedProbes() {
         var life = Self.probed(failing: .failed("refused"), .report)
         life.run(to: .seconds(20))
@@ -70,7 +70,7 @@ struct SilenceTests {
         expect(life, .probes(failed: 7, needed: 3), for: .seconds(20))
     }
 
-    @Test("probes of an app that is launching owe nothing")
+    @Test("does not count probes of a launching app")
     func launching() {
         var life = Timeline(
             .app {
@@ -86,7 +86,7 @@ struct SilenceTests {
     // MARK: - The main loop
 
     @Test(
-        "a ping, once the app is looked at for it, from its beginning on",
+        "begins with an unanswered ping, once the app is observed for it",
         arguments: [
             (update: Duration.seconds(10), delay: Duration.seconds(1), late: Duration.seconds(1)),
             (.seconds(1), .seconds(1), .milliseconds(500)), (.seconds(10), nil, .milliseconds(250)),
@@ -105,7 +105,7 @@ struct SilenceTests {
         expect(life, nil)
     }
 
-    @Test("a ping that is reported is owed until it is answered")
+    @Test("lasts until a reported ping is answered")
     func reportedPing() {
         var life = Timeline.pinging(.reporting)
         life.run(to: .seconds(30))
@@ -115,7 +115,7 @@ struct SilenceTests {
         expect(life, nil)
     }
 
-    @Test("a push is late after three quarters of its time, and overdue at its end")
+    @Test("counts a push as late after three quarters of its time, and as overdue at its end")
     func push() {
         var life = Timeline.pushing(.reporting, every: .seconds(8))
         life.run(to: .seconds(6) - .nanosecond)
@@ -130,7 +130,7 @@ struct SilenceTests {
         expect(life, nil)
     }
 
-    @Test("of two, the older one is told")
+    @Test("has the older of two reasons")
     func both() {
         var life = Timeline(
             .app {
@@ -150,7 +150,7 @@ struct SilenceTests {
 
     // MARK: - A stop
 
-    @Test("a stop by a signal comes before what the app owes because of it")
+    @Test("names a stop by a signal first")
     func stopped() {
         var life = Self.probed(failing: nil)
         life.at(.milliseconds(100), .stopped)
@@ -162,7 +162,7 @@ struct SilenceTests {
         expect(life, nil)
     }
 
-    @Test("a stopped app is reported as stopped even if nothing watches it, and while it launches")
+    @Test("reports a stopped app even if nothing watches it, and during the launch")
     func stoppedUnwatched() {
         var idle = Timeline(.app { $0.readiness = .none })
         idle.at(.seconds(1), .stopped)
@@ -175,7 +175,7 @@ struct SilenceTests {
         #expect(!launching.machine.isAnswering(at: launching.now), "it is not ready")
     }
 
-    @Test("who traces it is told once its allowance is over")
+    @Test("names the tracer once the allowance is over")
     func traced() {
         var life = Timeline.pinging()
         life.evidence = Evidence(state: "t", tracer: 7)
@@ -183,7 +183,7 @@ struct SilenceTests {
         #expect(Self.silence(life)?.0 == .held(.traced(by: 7)))
     }
 
-    @Test("an app that is asked to end, or has ended, owes nothing more of this kind")
+    @Test("ends when the app is asked to exit, or has exited")
     func ending() {
         var life = Self.probed()
         life.run(to: .seconds(4))
@@ -193,7 +193,7 @@ struct SilenceTests {
         expect(life, nil)
     }
 
-    @Test("an app is watched by a probe, once it answers pings, or once it pushes, and as long as it does")
+    @Test("counts as watched an app that is probed, answers pings, or pushes")
     func watched() {
         #expect(Self.probed().machine.isWatched)
         #expect(Timeline.pinging().machine.isWatched)
@@ -210,7 +210,7 @@ struct SilenceTests {
 
     // MARK: - Counting
 
-    @Test("each failed probe of an app that is ready is measured once, also in an incident")
+    @Test("measures each failed probe of a ready app once, even during an incident")
     func measured() {
         var machine = ProcessMachine(
             spec: .app {

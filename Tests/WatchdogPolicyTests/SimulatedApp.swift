@@ -4,30 +4,30 @@ import TestSupport
 import WatchdogBase
 import WatchdogPolicy
 
-/// An app in the world of a ``SimulatedDaemon``: its file, what is saved of it, and what has to come true.
+/// An app in the world of a ``SimulatedDaemon``: its file, its saved state, and its pending promises.
 struct SimulatedApp {
     let spec: AppSpec
     let hasPreparations: Bool
     var settings: RestartSettings
-    /// What its file says.
+    /// The content of its file.
     var standing = AppStanding.enabled
     var saved: SavedApp?
-    /// What the daemon that runs knows; nil when it knows nothing of the app.
+    /// The running daemon's state of the app; nil if the daemon does not know it.
     var brain: SimulatedBrain?
     var promise = Promise()
-    /// As far as it survives the daemon.
+    /// The part that survives the daemon.
     var savedPromise = Promise()
 
-    /// What operators and the ends so far have led to, told by what was asked and answered.
+    /// What must happen according to the operators' requests and the exits so far, derived without the machine.
     struct Promise {
         var staysDown = false
         var isRelaunchWished = false
         /// A restart was announced.
         var isRestartDue = false
         var restarts = 0
-        /// Those since somebody launched the app.
+        /// The restarts since somebody launched the app.
         var instants: [Instant] = []
-        /// The launches whose ends were acted on.
+        /// The launches whose exits were handled.
         var settled: Set<LaunchID> = []
     }
 
@@ -44,7 +44,7 @@ struct SimulatedApp {
     }
 }
 
-/// What a daemon has in memory of an app: the shipped machine, with its events in order.
+/// A daemon's in-memory state of an app: the shipped machine and its queued events.
 final class SimulatedBrain {
     let app: Int
     var machine: AppMachine
@@ -52,7 +52,7 @@ final class SimulatedBrain {
     var isHandling = false
     var isForgotten = false
     var isBegun = false
-    /// Counts the launches that it has asked for; the latest may still be created.
+    /// The number of launches requested; the latest may still be under construction.
     var creation = 0
 
     var isConfigured: Bool { machine.standing == .enabled || machine.standing == .disabled }
@@ -63,7 +63,7 @@ final class SimulatedBrain {
     }
 }
 
-/// A process, which does not notice the death of the daemon.
+/// A process, which does not notice when the daemon dies.
 struct SimulatedProcess {
     let app: Int
     let isDeaf: Bool
@@ -71,7 +71,7 @@ struct SimulatedProcess {
     var isUnkillable: Bool
 }
 
-/// A launch in the memory of a daemon.
+/// A launch in a daemon's memory.
 struct SimulatedLaunch {
     let brain: SimulatedBrain
     var machine: ProcessMachine
@@ -86,6 +86,6 @@ struct SimulatedFile {
     let order: Int
     var machine: ProcessMachine
     var owed: Set<Int> = []
-    /// Whether everything was done that the machine's state led to.
+    /// Whether the effects of the machine's state were all carried out.
     var isSettled = false
 }

@@ -5,7 +5,7 @@ import WatchdogBase
 import WatchdogPolicy
 
 extension SimulatedDaemon {
-    /// Tells an app's machine what happened, after what it is being told.
+    /// Sends an event to an app's machine, after the events already queued.
     func tell(_ brain: SimulatedBrain, _ event: AppEvent) {
         guard isAlive() else { return }
         guard !brain.isHandling else { return brain.queue.append(event) }
@@ -15,7 +15,7 @@ extension SimulatedDaemon {
         brain.isHandling = false
     }
 
-    /// Tells it at once what came of an effect.
+    /// Immediately sends the result of an effect to the machine.
     private func answer(_ brain: SimulatedBrain, _ event: AppEvent) {
         guard isAlive() else { return }
         events += 1
@@ -144,7 +144,7 @@ extension SimulatedDaemon {
 
     // MARK: - Promises
 
-    /// Checks that a launch that begins may begin.
+    /// Checks that a new launch is allowed.
     private func begin(_ event: AppEvent, _ brain: SimulatedBrain) {
         var promise = apps[brain.app].promise
         check(!promise.staysDown, "\(name(brain)) was stopped, and is launched by \(event)")
@@ -163,14 +163,14 @@ extension SimulatedDaemon {
         apps[brain.app].promise = promise
     }
 
-    /// Notes what has to come true from now on.
+    /// Updates the promises after an event.
     private func watch(_ brain: SimulatedBrain, _ event: AppEvent, _ former: LaunchID?, _ effects: [AppEffect]) {
         guard !brain.isForgotten else { return }
         var promise = apps[brain.app].promise
         let phase = brain.machine.phase
         if let former, brain.machine.current == nil, !effects.contains(.forget) {
             switch (phase, event) {
-            // Nothing has ended: the process was never started.
+            // Nothing has exited, because the process was never started.
             case (.unkillable, _), (_, .resumed(_, .absent(_, hasRun: false))): break
             default: check(promise.settled.insert(former).inserted, "\(former) ends twice")
             }
@@ -185,7 +185,7 @@ extension SimulatedDaemon {
             default: break
             }
         }
-        // Whoever asks for a restart starts over.
+        // A requested restart starts over.
         if case .waiting = phase, promise.isRelaunchWished, !isDecided {
             (promise.isRestartDue, promise.instants) = (false, [])
         }

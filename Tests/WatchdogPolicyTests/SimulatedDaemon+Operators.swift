@@ -5,7 +5,7 @@ import WatchdogBase
 import WatchdogPolicy
 
 extension SimulatedDaemon {
-    /// An operator does something.
+    /// A random action of an operator.
     func interfere() {
         let index = generator.below(apps.count)
         guard let brain = apps[index].brain else { return reappear(index) }
@@ -17,7 +17,7 @@ extension SimulatedDaemon {
         case 3: configure(brain, phase)
         case 4 where brain.isConfigured && generator.oneIn(6):
             apps[index].standing = .removed
-            // A file that is there again means that the app is to run again.
+            // An app whose file returns is to run again.
             (apps[index].promise.staysDown, apps[index].promise.isRelaunchWished) = (false, true)
             tell(brain, .unconfigured)
         default: break
@@ -104,7 +104,7 @@ extension SimulatedDaemon {
         }
     }
 
-    /// The file of an app is there again.
+    /// The file of an app returns.
     private func reappear(_ index: Int) {
         guard generator.oneIn(3) else { return }
         apps[index].standing = generator.pick([.enabled, .disabled])

@@ -5,7 +5,7 @@ import WatchdogBase
 import WatchdogPolicy
 
 extension SimulatedDaemon {
-    /// Tells the machine of a launch's process what happened, after what it is being told.
+    /// Sends an event to the machine of a launch's process, after the events already queued.
     func tell(_ launch: LaunchID, _ event: ProcessEvent) {
         guard isAlive(), let isHandling = launches[launch]?.isHandling else { return }
         launches[launch]?.queue.append(event)
@@ -28,7 +28,7 @@ extension SimulatedDaemon {
         for effect in effects { perform(effect, launch) }
     }
 
-    /// The state is on disk before something is done that cannot be undone.
+    /// Writes the state to disk before an irrevocable effect.
     private func prepare(_ effects: [ProcessEffect], _ launch: LaunchID) {
         guard let state = launches[launch] else { return }
         let app = state.brain.app
@@ -119,7 +119,7 @@ extension SimulatedDaemon {
     }
 
     private func exit(_ launch: LaunchID) {
-        // What cannot be killed waits for a device, and does not end by itself either.
+        // An unkillable process waits for a device, and does not exit by itself either.
         guard processes[launch]?.isUnkillable == false else { return }
         processes[launch] = nil
         tell(launch, .exited(generator.oneIn(2) ? .exited(code: 0) : .signaled(signal: 11, coreDumped: false)))
@@ -128,7 +128,7 @@ extension SimulatedDaemon {
     private func kill(_ launch: LaunchID) {
         guard let process = processes[launch] else { return }
         guard !process.isUnkillable else {
-            // Its device answers one day.
+            // Its device answers eventually.
             return after(.milliseconds(Int64(generator.below(20_000))), survives: true) { [unowned self] in
                 processes[launch] = nil
             }
@@ -141,7 +141,7 @@ extension SimulatedDaemon {
 }
 
 extension ProcessEffect {
-    /// What the supervisor saves the state for.
+    /// Whether the supervisor must save the state first.
     fileprivate var cannotBeUndone: Bool {
         switch self {
         case .spawn, .terminate, .capture, .terminateTree, .killTree, .report, .finish: true

@@ -4,15 +4,16 @@ import TestSupport
 import WatchdogBase
 import WatchdogPolicy
 
-/// A daemon on virtual time: the shipped machines of its apps, in a world of processes that misbehave, operators, disks,
-/// and the death of the daemon between any two effects.
+/// A daemon on virtual time: the shipped machines of its apps, in a world of misbehaving processes, operators and
+/// disks, where the daemon may die between any two effects.
 ///
-/// Every decision is the machines'. The world carries out their effects, and complains when a promise is broken.
+/// The machines make every decision. The world carries out their effects and records a violation when a promise is
+/// broken.
 final class SimulatedDaemon {
     private struct Entry {
         let at: Instant
         let order: Int
-        /// The daemon in which it happens; nil for what does not need one.
+        /// The daemon that the entry belongs to; nil if it happens without one.
         let epoch: Int?
         let action: () -> Void
     }
@@ -20,7 +21,7 @@ final class SimulatedDaemon {
     var generator: SeededGenerator
     private(set) var now = Instant.origin
     var apps: [SimulatedApp] = []
-    /// Those of apps whose configuration is gone.
+    /// The machines of apps whose configuration is gone.
     var departing: [SimulatedBrain] = []
     var launches: [LaunchID: SimulatedLaunch] = [:]
     var files: [LaunchID: SimulatedFile] = [:]
@@ -32,19 +33,19 @@ final class SimulatedDaemon {
     private var agenda: [Entry] = []
     private var order = 0
     private(set) var epoch = 0
-    /// The effects that the daemon has left to live for.
+    /// How many more effects run before the simulated crash.
     private var fuse: Int?
     private var isDead = false
     var isShuttingDown = false
 
-    /// What was seen to be wrong.
+    /// Violations found so far.
     private(set) var complaints: [String] = []
     var events = 0
     var kills = 0
     var spawns = 0
     var deaths = 0
 
-    /// The latest events and effects, to look at.
+    /// The latest events and effects, for diagnosis.
     private(set) var trace: [String] = []
     private let isTracing: Bool
 
@@ -55,7 +56,7 @@ final class SimulatedDaemon {
         start()
     }
 
-    /// Lets this much happen, then ends every app in an orderly way.
+    /// Runs this many steps, then shuts every app down.
     func run(steps: Int) {
         for _ in 0..<steps where complaints.isEmpty {
             if generator.oneIn(8) { interfere() }
@@ -100,7 +101,7 @@ final class SimulatedDaemon {
 
     // MARK: - Time
 
-    /// The next thing that happens: of one instant, what the world does comes before deadlines.
+    /// Handles the next entry; at one instant, the world comes before deadlines.
     private func advance() {
         if isDead { return start() }
         let next = agenda.indices.min { (agenda[$0].at, agenda[$0].order) < (agenda[$1].at, agenda[$1].order) }
@@ -120,7 +121,8 @@ final class SimulatedDaemon {
         let at: Instant
         var launch: LaunchID?
         var brain: SimulatedBrain?
-        /// No order of a dictionary decides what happens: a storm can be repeated from its seed.
+        /// The sort key, so that a storm does not depend on the order of a dictionary and can be repeated from its
+        /// seed.
         var key: (Instant, String) { (at, launch?.description ?? "") }
     }
 
@@ -138,7 +140,7 @@ final class SimulatedDaemon {
         return first
     }
 
-    /// - Parameter survives: whether it happens to the world, not in this daemon.
+    /// - Parameter survives: whether the action happens even if this daemon dies.
     func after(_ delay: Duration, survives: Bool = false, _ action: @escaping () -> Void) {
         order += 1
         agenda.append(Entry(at: now + delay, order: order, epoch: survives ? nil : epoch, action: action))
@@ -146,7 +148,7 @@ final class SimulatedDaemon {
 
     // MARK: - Death
 
-    /// Whether the daemon lives to do one thing more.
+    /// Whether the daemon lives to run one more effect.
     func isAlive() -> Bool {
         if let left = fuse {
             if left == 0, !isDead {
@@ -158,7 +160,7 @@ final class SimulatedDaemon {
         return !isDead
     }
 
-    /// A daemon starts, and finds what the one before has left.
+    /// Starts a daemon, which finds what the previous one left.
     private func start() {
         if isDead { deaths += 1 }
         note("a daemon starts")
@@ -170,7 +172,7 @@ final class SimulatedDaemon {
                 apps[index].standing = generator.pick([.enabled, .disabled, .invalid, .removed])
             }
             apps[index].promise = apps[index].savedPromise
-            // Should its file be there again, the app is to run again.
+            // If the file returns, the app is to run again.
             if apps[index].standing == .removed { apps[index].promise.staysDown = false }
             apps[index].brain = nil
             let found = files.filter { $0.value.app == index }.sorted { left, right in
@@ -193,7 +195,7 @@ final class SimulatedDaemon {
         for brain in apps.compactMap(\.brain) { tell(brain, .begun) }
     }
 
-    /// The file of a launch is damaged; its process, if it is there, is found all the same.
+    /// Damages the file of a launch; its process, if it exists, is still found.
     private func lose(_ launch: LaunchID, _ brain: SimulatedBrain) -> Bool {
         guard processes[launch] != nil, brain.machine.isInheriting else { return false }
         files[launch]?.owed = []
@@ -202,7 +204,7 @@ final class SimulatedDaemon {
         return true
     }
 
-    /// Begins to know an app.
+    /// Registers an app.
     @discardableResult
     func add(_ index: Int) -> SimulatedBrain {
         let app = apps[index]

@@ -46,7 +46,7 @@ struct SlownessTests {
         #expect(Self.reported(life).count == 2)
     }
 
-    @Test("an allowance of less than two seconds is too short to report its half", arguments: [1_999, 2_000])
+    @Test("half of an allowance of less than two seconds is not reported", arguments: [1_999, 2_000])
     func short(milliseconds: Int) {
         var life = Timeline.pinging(Self.spec(update: .milliseconds(milliseconds)))
         life.run(to: .milliseconds(milliseconds))
@@ -70,7 +70,7 @@ struct SlownessTests {
         #expect(Self.reported(life).map(\.duty) == (readiness == .notify ? [.becomeReady] : []))
     }
 
-    @Test("an app that pushes has three quarters of its allowance")
+    @Test("an app that pushes is reported after three quarters of its allowance")
     func push() {
         var life = Timeline.pushing(Self.spec(), every: .seconds(8))
         life.run(to: .seconds(6) - .milliseconds(100))

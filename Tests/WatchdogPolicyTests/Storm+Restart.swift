@@ -6,7 +6,7 @@ import WatchdogBase
 import WatchdogPolicy
 
 extension Storm {
-    /// What a supervisor keeps of a machine: all of it when it changed, else its pulse.
+    /// The part of a machine that a supervisor saves: all of it after a change, otherwise its pulse.
     struct Memory {
         private var saved: ProcessMachine
         private var bare: ProcessMachine
@@ -19,7 +19,7 @@ extension Storm {
             checkpoint = ProcessMachine.Checkpoint(of: machine)
         }
 
-        /// - Returns: what is wrong with the answer to what has to be saved.
+        /// - Returns: what is wrong with the machine's list of changes.
         mutating func save(_ machine: inout ProcessMachine) -> String? {
             let before = machine
             let change = machine.change(since: checkpoint)
@@ -41,7 +41,7 @@ extension Storm {
         }
     }
 
-    /// The supervisor is killed, and another goes on with what it finds: everything but what is only counted.
+    /// Kills the supervisor; another continues with the saved state, which lacks only recent counts.
     mutating func restart(_ isTracing: Bool) -> String? {
         let restored: ProcessMachine
         do {
@@ -69,7 +69,7 @@ extension Storm {
         return step(.supervisorReturned(isLastStepDone: !generator.oneIn(4)), isTracing)
     }
 
-    /// What was in the sockets while nobody read them.
+    /// An event that waited in the sockets.
     private mutating func waiting() -> ProcessEvent {
         switch generator.below(6) {
         case 0: .exited(.unknown)

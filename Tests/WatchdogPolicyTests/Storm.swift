@@ -4,9 +4,9 @@ import TestSupport
 import WatchdogBase
 import WatchdogPolicy
 
-/// One app's life under events of every kind, sensible or not, with steps of time around the deadlines.
+/// One app's life under events of every kind, valid or not, with time steps around the deadlines.
 ///
-/// A seed determines everything, so that a life that fails can be replayed.
+/// A seed determines everything, so that a failing life can be replayed.
 struct Storm {
     static let longestLife = 400
 
@@ -17,15 +17,15 @@ struct Storm {
     var memory: Memory
     var now = Instant(nanoseconds: 1_000_000_000_000)
     var usedNonces: [UInt64] = []
-    /// The same app, observed while its allowances run: that must not change anything else.
+    /// The same app under observation, which must not change anything else.
     var twin: ProcessMachine
     private var isTwinObserving = false
     private var immediateObservations = 0
     private var immediateDeadlines = 0
 
-    /// How many events were handled.
+    /// The number of events handled.
     var count = 0
-    /// Every event with its effects, if they are asked for.
+    /// Every event with its effects, if requested.
     var trace: [(event: ProcessEvent, effects: [ProcessEffect], at: Instant)] = []
 
     init(seed: UInt64) {
@@ -59,7 +59,7 @@ struct Storm {
                 threshold: 1 + generator.below(3)
             )
             if generator.oneIn(3) { spec.readiness = .probe }
-            // Both are probed for as long as the launch lasts.
+            // Both are probed throughout the launch.
             if [.probe, .automatic].contains(spec.readiness) { spec.probeInterval = .seconds(1) }
         }
         spec.fairness.creditFloorPercent = generator.pick([0, 1, 50])
@@ -74,9 +74,9 @@ struct Storm {
         return spec
     }
 
-    /// Lives until some events after the end.
+    /// Lives until a few events after the exit.
     ///
-    /// - Returns: what went wrong, or nil.
+    /// - Returns: the violation, or nil.
     mutating func play(tracing isTracing: Bool = false) -> String? {
         var afterwards = 0
         while count < Self.longestLife, afterwards < 4 {
@@ -104,7 +104,7 @@ struct Storm {
             immediateDeadlines = 0
             return nil
         }
-        // Several things may be due in one instant, but never without end.
+        // Several deadlines may fall into one instant, but not endlessly many.
         immediateDeadlines += 1
         return immediateDeadlines > 4 ? "due again and again at \(now)" : nil
     }
@@ -200,7 +200,7 @@ struct Storm {
         }
     }
 
-    /// What the world would say to what the machine asked last.
+    /// How the world would answer the machine's latest request.
     private mutating func answer() -> ProcessEvent? {
         if ledger.probes.isUnderWay, generator.oneIn(2) {
             return .livenessProbed(id: ledger.probes.lastID, probeResult())
@@ -223,7 +223,7 @@ struct Storm {
         }
     }
 
-    /// An open examination as a rule, and sometimes one that is answered, void, or never was.
+    /// Usually a pending examination; sometimes an answered, void or nonexistent one.
     private mutating func examination() -> Int {
         guard !generator.oneIn(4), !ledger.examinations.isEmpty else {
             return generator.below(ledger.lastExamination + 2)
@@ -259,7 +259,7 @@ struct Storm {
 
     // MARK: - The end
 
-    /// Whether there is a way out of here: with and without a world that answers, and without a request if it kills.
+    /// Checks for a way out of this state, with and without an answering world, and without a request if it kills.
     private func ends() -> String? {
         if case .ended = machine.phase { return nil }
         if let complaint = ends(isAnswered: true, isRequested: true) { return "with answers: \(complaint)" }
@@ -276,12 +276,12 @@ struct Storm {
             drive.tell(.terminateRequested)
             drive.tell(.terminateRequested)
         }
-        // Probes go on while an extension lasts, but not faster than their interval.
+        // Probes continue during an extension, but no faster than their interval.
         let patience = spec.livenessProbe == nil ? 60 : 400
         for _ in 0..<patience {
             if case .ended(let outcome) = drive.machine.phase {
                 guard outcome.isDeathVerified || !isAnswered else { return "the death is not verified" }
-                // What the ledger has open is reported on the way.
+                // The ledger's open incidents are reported on the way.
                 let owed = ledger.owedReports + drive.decisions
                 return drive.reports == owed ? nil : "\(drive.reports) reports of \(owed)"
             }
@@ -295,7 +295,7 @@ struct Storm {
     }
 }
 
-/// Leads a copy of a machine to its end: nothing happens any more but deadlines, and perhaps answers.
+/// Drives a copy of a machine to its end with nothing but deadlines, and perhaps answers.
 private struct Drive {
     var machine: ProcessMachine
     var now: Instant
@@ -312,7 +312,7 @@ private struct Drive {
         self.isSpawning = isSpawning
         if isSpawning { tell(.spawned(pid: 7)) }
         guard isAnswered else { return }
-        // What was asked for before this drive began is answered first.
+        // Requests from before this drive are answered first.
         switch machine.phase {
         case .capturing: tell(.captured)
         case .dying: die()
@@ -321,7 +321,7 @@ private struct Drive {
     }
 
     mutating func tell(_ event: ProcessEvent) {
-        // Answers call for answers: a machine that asks forever must not overflow the stack.
+        // Answers cause requests: a machine that requests forever must not overflow the stack.
         steps += 1
         guard steps < 10_000 else { return }
         for effect in machine.handle(event, at: now) {

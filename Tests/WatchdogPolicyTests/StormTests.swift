@@ -36,7 +36,7 @@ struct StormTests {
         }
     }
 
-    @Test("a life that failed can be replayed", .enabled(if: replayedSeed != nil, "WATCHDOG_POLICY_SEED is not set"))
+    @Test("a failing life can be replayed", .enabled(if: replayedSeed != nil, "WATCHDOG_POLICY_SEED is not set"))
     func replay() {
         guard let seed = Self.replayedSeed else { return }
         print(Self.trace(of: seed).joined(separator: "\n"))

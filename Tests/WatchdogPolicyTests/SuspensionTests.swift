@@ -14,7 +14,7 @@ struct SuspensionTests {
         return life
     }
 
-    @Test("a suspended app has no deadline at all")
+    @Test("a suspended app has no deadline")
     func noDeadlines() {
         var life = suspended()
         #expect(life.state == .suspended)
@@ -24,7 +24,7 @@ struct SuspensionTests {
     }
 
     @Test(
-        "what an app sent before it was frozen starts no allowance",
+        "a message sent before the freeze starts no allowance",
         arguments: [ProcessEvent.hello, .watchdogPinged])
     func wordsFromBefore(word: ProcessEvent) {
         var life = Timeline(.app { $0.readiness = .none })
@@ -34,7 +34,7 @@ struct SuspensionTests {
         #expect(life.nextDeadline == nil)
     }
 
-    @Test("a stopped app that is to leave the foreground is not hurried while it is stopped")
+    @Test("a stopped app is not killed for a late move to the background while it is stopped")
     func movedWhileStopped() {
         var life = Timeline.participating()
         (life.pongTime, life.stateTime) = (nil, nil)
@@ -50,7 +50,7 @@ struct SuspensionTests {
         #expect(life.decisionTimes == [.seconds(69)])
     }
 
-    @Test("a resume is measured to the first answer, and is no launch")
+    @Test("a resume is measured up to the first answer, and is not a launch")
     func resume() {
         var life = suspended()
         let launch = life.machine.launchDuration
@@ -72,7 +72,7 @@ struct SuspensionTests {
         #expect(life.machine.lifecycleRecord.resumes.maximum == .milliseconds(30))
     }
 
-    @Test("after a resume the main loop has its whole allowance", arguments: [false, true])
+    @Test("the main loop has its whole allowance after a resume", arguments: [false, true])
     func allowanceAfterResume(isOver: Bool) {
         var life = suspended(.restless)
         life.pongTime = .seconds(10) + (isOver ? .nanosecond : .nanoseconds(-1))
@@ -81,7 +81,7 @@ struct SuspensionTests {
         #expect(life.decisionTimes == (isOver ? [.seconds(110)] : []))
     }
 
-    @Test("a suspended app is ended without a word")
+    @Test("a suspended app is killed without a request")
     func terminate() {
         var life = suspended()
         life.at(.seconds(60), .terminateRequested)
@@ -92,7 +92,7 @@ struct SuspensionTests {
         #expect(life.incidents.isEmpty)
     }
 
-    @Test("an app that runs in the background is asked to end, and has 5 s", arguments: [false, true])
+    @Test("an app that runs in the background is asked to exit, and has 5 s", arguments: [false, true])
     func terminateInBackground(isOver: Bool) {
         var life = Timeline.inBackground(.restless)
         life.at(.seconds(20), .terminateRequested)
@@ -102,7 +102,7 @@ struct SuspensionTests {
         #expect(life.decisionTimes == (isOver ? [.seconds(25)] : []))
     }
 
-    @Test("a lock that is held on suspension is a kill at once, naming the file")
+    @Test("a lock held at suspension is an immediate kill that names the file")
     func heldLock() {
         var life = Timeline.inBackground()
         life.locks = [Self.lock]
@@ -113,7 +113,7 @@ struct SuspensionTests {
         #expect(life.incidents.map(\.isSuspended) == [true])
     }
 
-    @Test("our own freezing is no excuse, a debugger is")
+    @Test("the supervisor's own freeze is no excuse; a debugger is")
     func whoseWill() {
         var life = Timeline.inBackground()
         life.locks = [Self.lock]
@@ -135,7 +135,7 @@ struct SuspensionTests {
         #expect(traced.codes.isEmpty)
     }
 
-    @Test("frozen by somebody else, an allowance's clock stands still as usual")
+    @Test("a freeze by somebody else pauses an allowance as usual")
     func frozenBySomebodyElse() {
         var life = Timeline.participating()
         life.run(to: .milliseconds(500))
@@ -145,7 +145,7 @@ struct SuspensionTests {
         #expect(life.incidents.isEmpty)
     }
 
-    @Test("a program that knows nothing of suspension may keep its locks")
+    @Test("a program that does not participate may keep its locks")
     func outsiderWithLock() {
         var life = Timeline(.app { $0.readiness = .none })
         life.locks = [Self.lock]
@@ -154,7 +154,7 @@ struct SuspensionTests {
         #expect(life.lifecycleNotices.contains(.locksHeld([Self.lock])))
     }
 
-    @Test("a freezer that does not answer is not waited for, and its late answer still tells of locks")
+    @Test("a freezer that does not answer is not awaited, and its late answer still reports locks")
     func slowFreezer() {
         var life = Timeline.inBackground()
         life.freezeTime = .seconds(3)
@@ -167,7 +167,7 @@ struct SuspensionTests {
         #expect(life.codes == [.deadLock])
     }
 
-    @Test("a wish that comes while the freezer works is carried out when it is done")
+    @Test("a request during a freeze is carried out afterwards")
     func changedMind() {
         var life = Timeline.inBackground(.restless)
         life.freezeTime = .milliseconds(50)
@@ -189,7 +189,7 @@ struct SuspensionTests {
         #expect(life.times(of: "deliver") == [.seconds(20)])
     }
 
-    @Test("a task that was asked for too late counts when the app runs again")
+    @Test("a task requested too late counts once the app runs again")
     func tooLate() {
         var life = suspended()
         life.begin(1)
@@ -199,7 +199,7 @@ struct SuspensionTests {
         #expect(life.decisionTimes == [.seconds(130)])
     }
 
-    @Test("a launch into the background has 5 s of CPU time", arguments: [1.0, 0.08])
+    @Test("a launch into the background may use 5 s of CPU time", arguments: [1.0, 0.08])
     func backgroundLaunch(load: Double) {
         var life = Timeline(.app { $0.lifecycle.launchesInBackground = true }, isLaunched: false)
         life.load = load
@@ -219,7 +219,7 @@ struct SuspensionTests {
         #expect(life.incidents.first?.visibility == .background)
     }
 
-    @Test("a launch into the background has 60 s of wall time", arguments: [false, true])
+    @Test("a launch into the background may take 60 s of wall time", arguments: [false, true])
     func backgroundLaunchWall(isOver: Bool) {
         var life = Timeline(.app { $0.lifecycle.launchesInBackground = true })
         life.tell(.lifecycle(.joined))
@@ -228,7 +228,7 @@ struct SuspensionTests {
         #expect(life.decisionTimes == (isOver ? [.seconds(60)] : []))
     }
 
-    @Test("the last word of an app that was frozen meanwhile lets it go on")
+    @Test("STOPPING=1 from an app that was frozen meanwhile thaws it")
     func lastWord() {
         var life = suspended()
         life.tell(.stopping)

@@ -6,7 +6,7 @@ import WatchdogPolicy
 
 @Suite("Termination")
 struct TerminationTests {
-    @Test("the first request asks, the second kills")
+    @Test("the first request asks the app to exit, the second kills it")
     func twice() {
         var life = Timeline.pinging()
         life.at(.seconds(1), .terminateRequested)
@@ -19,7 +19,7 @@ struct TerminationTests {
         #expect(life.incidents == [])
     }
 
-    @Test("an app that ends after the request was terminated, one that ends by itself exited")
+    @Test("an app that exits after a request was terminated; one that exits by itself exited")
     func causes() {
         func cause(_ event: ProcessEvent?) -> Outcome.Cause? {
             var life = Timeline.pinging()
@@ -33,7 +33,7 @@ struct TerminationTests {
         #expect(cause(.terminateRequested) == .terminated)
     }
 
-    @Test("a request finds an app that is stopping already: it is asked once, and gets no more time")
+    @Test("an app that is already stopping is asked once, and gets no more time")
     func stoppingThenRequest() {
         var life = Timeline.pinging()
         life.at(.seconds(1), .stopping, .stopping)
@@ -55,7 +55,7 @@ struct TerminationTests {
         #expect(life.nonces == [])
     }
 
-    @Test("a hung app that is asked to end gets the time to end, not the rest of its hang")
+    @Test("a hung app that is asked to exit gets the termination allowance, not the rest of its hang")
     func hung() {
         var life = Timeline.pinging()
         life.inspectionTime = .milliseconds(100)
@@ -65,7 +65,7 @@ struct TerminationTests {
         #expect(life.decisionTimes == [.milliseconds(15_150)])
     }
 
-    @Test("a request is not heard by an app that is gone already")
+    @Test("a request after the exit has no effect")
     func afterExit() {
         var life = Timeline.pinging()
         life.at(.seconds(1), .exited(.exited(code: 0)), .terminateRequested, .terminateRequested)
@@ -74,7 +74,7 @@ struct TerminationTests {
         #expect(!life.effects.contains(.terminate))
     }
 
-    @Test("an app that is stopped gets SIGCONT with the request, so that being stopped is no excuse")
+    @Test("a stopped app gets SIGCONT with the request, so that being stopped is no excuse")
     func stoppedByItself() {
         var life = Timeline.pinging()
         life.evidence = Evidence(state: "T")
@@ -85,7 +85,7 @@ struct TerminationTests {
         #expect(life.notices.contains(.resumed(after: .seconds(2))))
     }
 
-    @Test("an app that stops by its own will was sent no SIGCONT: being stopped is an excuse")
+    @Test("an app that stops while it exits unrequested gets no SIGCONT: being stopped is an excuse")
     func stoppedWhileStopping() {
         var life = Timeline.pinging()
         life.evidence = Evidence(state: "T")
@@ -99,7 +99,7 @@ struct TerminationTests {
         #expect(life.decisionTimes == [.minutes(2) + .seconds(4)])
     }
 
-    @Test("an app that stops by its own will is sent SIGCONT with a request that follows")
+    @Test("an app that exits unrequested gets SIGCONT with a later request")
     func requestedLater() {
         var life = Timeline.pinging()
         life.tell(.stopping)
@@ -120,7 +120,7 @@ struct TerminationTests {
         #expect(life.effects.filter { $0 == .probe }.count == count)
     }
 
-    @Test("a traced app is not killed for not ending; the second request kills it")
+    @Test("a traced app is not killed for not exiting; the second request kills it")
     func traced() {
         var life = Timeline.pinging()
         life.evidence = Evidence(state: "t", tracer: 7)

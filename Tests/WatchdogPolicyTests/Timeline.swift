@@ -6,15 +6,15 @@ import WatchdogPolicy
 
 /// Drives one machine on virtual time that starts with its launch.
 ///
-/// Deadlines are delivered as the machine asks for them, after everything else of the same instant, and what it asks of
-/// the world is answered as the properties say; nil means never.
+/// Deadlines are delivered as the machine requests them, after all other events of the instant. Requests are answered
+/// as the properties specify; nil means never.
 struct Timeline {
     struct Entry: Equatable {
         let at: Duration
         let effect: ProcessEffect
     }
 
-    /// Deadlines and answers in one stretch of time; more of them are taken for a machine that makes no progress.
+    /// The most deadlines and answers in one stretch of time; more of them mean that the machine makes no progress.
     private static let patience = 10_000
 
     private static let origin = Instant(nanoseconds: 1_000_000_000_000)
@@ -26,41 +26,40 @@ struct Timeline {
     private var openTasks: [UInt64] = []
     private var isExited = false
 
-    /// Whether the process can be started.
     var isSpawnable = true
-    /// What an examination of the process shows.
+    /// The evidence of every examination.
     var evidence: Evidence? = Evidence(state: "S")
-    /// From the request for an examination to the answer.
+    /// The time from the request for an examination to its answer.
     var inspectionTime: Duration = .zero
-    /// From a ping to its answer.
+    /// The time from a ping to its answer.
     var pongTime: Duration?
-    /// From the request for the stacks to the answer.
+    /// The time from the request for the stacks to the answer.
     var captureTime: Duration? = .milliseconds(3)
-    /// From SIGTERM to the end of all that the main process left behind.
+    /// The time from SIGTERM to the exit of all leftover processes.
     var leftoverTime: Duration? = .milliseconds(1)
-    /// From SIGKILL to the death of the whole tree.
+    /// The time from SIGKILL to the death of the whole tree.
     var deathTime: Duration? = .milliseconds(1)
-    /// What a readiness probe finds.
+    /// The result of a readiness probe.
     var probeResult: Bool?
-    /// From the start of a liveness probe to its end; nil when it does not end by itself.
+    /// The time from the start of a liveness probe to its end; nil if it does not end by itself.
     var livenessTime: Duration? = .zero
-    /// How a liveness probe ends.
+    /// The result of a liveness probe.
     var livenessResult = ProbeResult.answered
-    /// From a request to move to the answer.
+    /// The time from a state request to its answer.
     var stateTime: Duration?
-    /// From an event to the answer.
+    /// The time from an event to its answer.
     var eventTime: Duration?
-    /// From the request to end the tasks to the end of all of them.
+    /// The time from the expiration of the tasks to the end of all of them.
     var handlerTime: Duration?
-    /// From the request to freeze to the answer.
+    /// The time from a freeze request to its answer.
     var freezeTime: Duration? = .zero
-    /// What is locked when the app is frozen.
+    /// The files locked when the app is frozen.
     var locks: [LockedFile] = []
-    /// What the app has used, if that is known.
+    /// The app's resource use, if known.
     var use: ResourceUse?
-    /// CPUs that the app keeps busy from its launch on.
+    /// The number of CPUs that the app keeps busy from its launch on.
     var load = 0.0
-    /// What is added to the time at which a deadline is delivered: the supervisor's own sleep.
+    /// The delay of every deadline, as if the supervisor slept.
     var lateness: Duration = .zero
 
     init(_ spec: AppSpec = AppSpec(name: "App"), isLaunched: Bool = true) {
@@ -68,14 +67,14 @@ struct Timeline {
         if isLaunched { tell(.launchRequested) }
     }
 
-    /// A machine whose app said hello and was ready at once, so that the first ping is out at zero.
+    /// A machine whose app sent hello and was ready immediately, so that the first ping is sent at zero.
     static func pinging(_ spec: AppSpec = AppSpec(name: "App")) -> Timeline {
         var life = Timeline(spec)
         life.tell(.hello, .ready(.channel))
         return life
     }
 
-    /// A machine whose app was ready at once and pushed for the first time at zero.
+    /// A machine whose app was ready immediately and first pushed at zero.
     static func pushing(_ spec: AppSpec = AppSpec(name: "App"), every interval: Duration? = nil) -> Timeline {
         var life = Timeline(spec)
         life.tell(.ready(.notify))
@@ -83,7 +82,7 @@ struct Timeline {
         return life
     }
 
-    /// Goes on with another machine, as after the supervisor's restart.
+    /// Continues with another machine, as after a restart of the supervisor.
     mutating func replace(_ machine: ProcessMachine) {
         self.machine = machine
     }
@@ -94,23 +93,23 @@ struct Timeline {
 
     var nextDeadline: Duration? { machine.nextDeadline.map { $0 - Self.origin } }
 
-    /// Tells the machine something now.
+    /// Sends events to the machine now.
     mutating func tell(_ events: ProcessEvent...) {
         for event in events { deliver(event) }
     }
 
-    /// Lets time pass until `time` and then tells the machine something, before the deadlines of that instant.
+    /// Advances to `time` and sends events, before the deadlines of that instant.
     mutating func at(_ time: Duration, _ events: ProcessEvent...) {
         advance(to: time, deliversLast: false)
         for event in events { deliver(event) }
     }
 
-    /// Lets time pass, the deadlines of `time` included.
+    /// Advances to `time`, including its deadlines.
     mutating func run(to time: Duration) {
         advance(to: time, deliversLast: true)
     }
 
-    /// Tells the machine something at `time` as the first thing since the last event: the supervisor slept until then.
+    /// Sends events at `time`, before any missed deadline: the supervisor slept until then.
     mutating func oversleep(to time: Duration, _ events: ProcessEvent...) {
         elapsed = time
         for event in events { deliver(event) }
@@ -204,7 +203,7 @@ struct Timeline {
 
     // MARK: - What came of it
 
-    /// The id of the latest examination; zero before the first.
+    /// The id of the latest examination; zero before the first one.
     var examination: Int {
         log.reversed().lazy.compactMap { if case .inspect(let id) = $0.effect { id } else { nil } }.first ?? 0
     }
@@ -212,7 +211,7 @@ struct Timeline {
     /// The answer to the latest examination.
     func inspected(_ evidence: Evidence) -> ProcessEvent { .inspected(id: examination, evidence) }
 
-    /// The incidents in the order of their decisions, with the time from the launch to the decision.
+    /// The incidents in decision order, with the time from the launch to the decision.
     var transgressions: [Entry] {
         log.filter { if case .announce(.transgressed) = $0.effect { true } else { false } }
     }
@@ -239,27 +238,27 @@ struct Timeline {
         if case .ended(let outcome) = machine.phase { outcome } else { nil }
     }
 
-    /// When the decisions for an incident fell.
+    /// The decision times of the incidents.
     var decisionTimes: [Duration] { transgressions.map(\.at) }
 
-    /// When a notice was given for the first time.
+    /// When a notice first appeared.
     func time(of notice: Notice) -> Duration? {
         log.first { $0.effect == .announce(notice) }?.at
     }
 
-    /// When liveness probes began.
+    /// The start times of the liveness probes.
     var probeTimes: [Duration] {
         log.filter { if case .probeLiveness = $0.effect { true } else { false } }.map(\.at)
     }
 
-    /// When pings were sent.
+    /// The times at which pings were sent.
     var pingTimes: [Duration] {
         log.filter { if case .sendPing = $0.effect { true } else { false } }.map(\.at)
     }
 }
 
 extension ProcessMachine {
-    /// Continues where another machine was, by way of what is saved of it.
+    /// Resumes from the saved state of another machine.
     init?(resuming machine: ProcessMachine, pulse: Pulse? = nil) {
         self.init(resuming: machine.saved, pulse: pulse)
     }
@@ -272,13 +271,13 @@ extension Duration {
 }
 
 extension AppSpec {
-    /// A spec of which only what matters for a test is said.
+    /// A spec with only the given changes.
     static func app(_ change: (inout AppSpec) -> Void) -> AppSpec {
         var spec = AppSpec(name: "App")
         change(&spec)
         return spec
     }
 
-    /// Everything but the kill.
+    /// Does everything but kill.
     static let reporting = AppSpec(name: "App", enforcement: .report)
 }

@@ -5,7 +5,7 @@ import WatchdogPolicy
 
 @Suite("Triggers")
 struct TriggerTests {
-    @Test("an incident that the app asks for is decided at once, whatever it is watched for")
+    @Test("an incident that the app requests is decided immediately, whatever else is watched")
     func atOnce() throws {
         let watched: [(Timeline, WatchdogEvent, Duration)] = [
             (Timeline(), .processLaunch, .seconds(20)), (.pinging(), .sceneUpdate, .seconds(10)),
@@ -28,7 +28,7 @@ struct TriggerTests {
         }
     }
 
-    @Test("its word is not taken back by anything that comes before the look's answer")
+    @Test("no event before the examination's answer withdraws a trigger")
     func notTakenBack() {
         let words: [ProcessEvent] = [
             .ponged(nonce: Timeline.pinging().nonces[0]), .watchdogPinged, .watchdogIntervalChanged(.zero), .hello,
@@ -48,7 +48,7 @@ struct TriggerTests {
         }
     }
 
-    @Test("a ping that falls due meanwhile goes out")
+    @Test("a ping that is due meanwhile is sent")
     func pingMeanwhile() {
         var life = Timeline.pinging()
         life.evidence = nil
@@ -61,7 +61,7 @@ struct TriggerTests {
         #expect(life.incidents.map(\.evidence) == [nil])
     }
 
-    @Test("one in a launch names nothing that was waited for; a launch that times out does")
+    @Test("a trigger during a launch names no missed deadline; a launch timeout does")
     func awaited() {
         var life = Timeline(.app { $0.readiness = .channel })
         var late = life
@@ -71,7 +71,7 @@ struct TriggerTests {
         #expect(late.incidents.map(\.awaited) == ["READY=1"])
     }
 
-    @Test("an app that is about to be judged is not well: all of it is saved")
+    @Test("an app with a pending trigger is saved completely")
     func notWell() {
         var life = Timeline.pinging()
         life.evidence = nil
@@ -80,7 +80,7 @@ struct TriggerTests {
         #expect(life.machine.pulse == nil)
     }
 
-    @Test("starvation is no excuse for it")
+    @Test("starvation does not excuse a trigger")
     func starvation() {
         var life = Timeline.pinging()
         life.evidence = Evidence(state: "R", runDelay: .seconds(3))
@@ -88,7 +88,7 @@ struct TriggerTests {
         #expect(life.decisionTimes == [.seconds(3)])
     }
 
-    @Test("nothing is decided while a debugger is attached, and nothing is forgotten")
+    @Test("a debugger delays the decision, and the trigger is kept")
     func debugger() {
         var life = Timeline(.app { $0.readiness = .none })
         life.evidence = Evidence(state: "S", tracer: 42)
@@ -102,7 +102,7 @@ struct TriggerTests {
         #expect(life.notices.contains(.resumed(after: .milliseconds(57_250))))
     }
 
-    @Test("a request to end takes its place", arguments: [ProcessEvent.terminateRequested, .stopping])
+    @Test("a termination request replaces a trigger", arguments: [ProcessEvent.terminateRequested, .stopping])
     func terminated(_ request: ProcessEvent) {
         var life = Timeline.pinging()
         life.evidence = nil
@@ -113,7 +113,7 @@ struct TriggerTests {
         #expect(life.incidents == [])
     }
 
-    @Test("where it is only reported, everything goes on as before")
+    @Test("in report mode everything continues as before")
     func reported() {
         var pinged = Timeline.pinging(.reporting)
         pinged.pongTime = .milliseconds(1)
@@ -136,7 +136,7 @@ struct TriggerTests {
         #expect(pushed.decisionTimes == [.seconds(5), .seconds(10)])
     }
 
-    @Test("one that comes in an incident is part of it", arguments: [Duration.zero, .milliseconds(1), .seconds(5)])
+    @Test("a trigger during an incident becomes part of it", arguments: [Duration.zero, .milliseconds(1), .seconds(5)])
     func inIncident(_ delay: Duration) {
         var life = Timeline.pinging(.reporting)
         life.run(to: .seconds(10))
@@ -145,7 +145,7 @@ struct TriggerTests {
         #expect(life.reports.map(\.cause) == [.exhausted])
     }
 
-    @Test("a deadline whose look is under way when the stacks are taken for it is looked at again")
+    @Test("a deadline whose examination is pending when a trigger's capture begins is examined again")
     func examinedBelowCapture() {
         var life = Timeline.pinging(.reporting)
         life.evidence = nil

@@ -6,7 +6,7 @@ import WatchdogPolicy
 
 @Suite("App specs")
 struct AppSpecTests {
-    @Test("carry the defaults of iOS")
+    @Test("have the defaults of iOS")
     func defaults() {
         let spec = AppSpec(name: "App")
         #expect(spec.allowances == Allowances(launch: .seconds(20), update: .seconds(10), terminate: .seconds(5)))
@@ -15,7 +15,7 @@ struct AppSpecTests {
         #expect(spec.readiness == .automatic)
     }
 
-    @Test("leave a crash log if the grace period is longer than the terminate allowance and the capture")
+    @Test("allow a crash log if the grace period exceeds the termination allowance plus the capture")
     func gracePeriod() {
         var spec = AppSpec(name: "App", allowances: Allowances(terminate: .seconds(8)))
         #expect(spec.leavesCrashLog(within: .nanoseconds(10_000_000_001)))
@@ -51,7 +51,7 @@ struct AppSpecTests {
         #expect(AppSpec(name: "App").scaled(by: factor).allowances.update == .nanoseconds(update))
     }
 
-    @Test("never scale to less than a millisecond or more than the clock holds")
+    @Test("never scale below a millisecond or beyond what the clock can represent")
     func bounds() {
         let tiny = AppSpec(name: "App").scaled(by: 1e-12)
         #expect(tiny.allowances.launch == .milliseconds(1))
@@ -60,7 +60,7 @@ struct AppSpecTests {
         #expect(huge.allowances.launch == .nanoseconds(Int64.max))
     }
 
-    @Test("an app whose allowances are scaled to the least still lives and dies by them")
+    @Test("with the smallest allowances are still enforced")
     func tiny() {
         var life = Timeline.pinging(AppSpec(name: "App").scaled(by: 1e-12))
         life.pongTime = .microseconds(100)
