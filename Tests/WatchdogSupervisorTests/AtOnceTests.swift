@@ -7,7 +7,7 @@ import WatchdogLinux
 
 @testable import WatchdogSupervisor
 
-@Suite("Launches that look nothing up", .serialized, .reapsChildren)
+@Suite("Launches without lookups", .serialized, .reapsChildren)
 struct AtOnceTests {
     private static let path = "/usr/bin/server"
 
@@ -17,7 +17,7 @@ struct AtOnceTests {
         return program
     }
 
-    @Test("A program that was found under its path is not looked for again, and another one is")
+    @Test("A program that was already found under its path needs no search; another program does")
     func foundProgram() {
         #expect(program().names(nothingBut: Self.path))
         #expect(!program().names(nothingBut: nil))
@@ -26,7 +26,7 @@ struct AtOnceTests {
         #expect(!searched.names(nothingBut: "server"), "a directory of PATH may have another one by now")
     }
 
-    @Test("Whatever somebody else answers for is looked up for each launch")
+    @Test("Users, groups, files and other outside state are looked up for each launch")
     func lookUps() {
         let needy: [(inout ProgramSettings) -> Void] = [
             { $0.user = "www" }, { $0.group = "www" }, { $0.supplementaryGroups = ["www"] },
@@ -38,7 +38,7 @@ struct AtOnceTests {
         for change in needy { #expect(!program(change).names(nothingBut: Self.path)) }
     }
 
-    @Test("What the kernel or the child answers for is not looked up")
+    @Test("Settings that the kernel or the child resolves need no lookup")
     func nothing() {
         let content: [(inout ProgramSettings) -> Void] = [
             { $0.workingDirectory = WorkingDirectory(.path("/srv")) },
@@ -46,12 +46,12 @@ struct AtOnceTests {
             { $0.standardOutput = .null }, { $0.standardError = .journal }, { $0.standardError = .inherit },
         ]
         for change in content { #expect(program(change).names(nothingBut: Self.path)) }
-        // Our own output may be a file anywhere, which is examined if it could be the journal.
+        // The test's own output may be any file, which is examined if it could be the journal.
         let isExamined = Environment.inherited["JOURNAL_STREAM"] != nil
         #expect(program { $0.standardOutput = .inherit }.names(nothingBut: Self.path) == !isExamined)
     }
 
-    @Test("One launch of a turn of the loop begins at once")
+    @Test("One launch per turn of the loop starts immediately")
     func turns() throws {
         let bench = try HostBench("turns")
         var allowed = 0

@@ -28,7 +28,7 @@ struct BacklogTests {
         return facts
     }
 
-    @Test("an app that hangs again and again has five reports, and the newest counts the rest")
+    @Test("an app that hangs repeatedly gets five reports, and the newest counts the rest")
     func repeats() throws {
         try withTemporaryDirectory { directory in
             let loop = try EventLoop()
@@ -64,7 +64,7 @@ struct BacklogTests {
             #expect(lines.count { $0.hasPrefix("Repeated: ") } == 1)
             #expect(try write(1, app: 2).map(\.repeats) == [nil], "another app")
             #expect(try write(1, kind: .capture).map(\.repeats) == [nil], "someone requested it")
-            // Without the report that counts, the incident gets its own.
+            // If the report with the count is gone, the incident gets its own.
             #expect(unlink(try #require(first[7].path)) == 0)
             #expect(try write(1).map(\.repeats) == [nil])
             #expect(try store.list().count == 13)
@@ -72,7 +72,7 @@ struct BacklogTests {
         }
     }
 
-    @Test("fifty apps that hang on one database have a report each")
+    @Test("fifty apps that hang on one database get one report each")
     func fiftyReports() throws {
         try withTemporaryDirectory { directory in
             let loop = try EventLoop()
@@ -99,7 +99,7 @@ struct BacklogTests {
         }
     }
 
-    /// A writer whose reports are noted in the order in which they are written.
+    /// A writer whose reports are recorded in the order in which they are written.
     private final class Arrivals {
         let writer: ReportWriter
         private(set) var apps: [Int] = []
@@ -118,7 +118,7 @@ struct BacklogTests {
             }
         }
 
-        /// Waits for so many reports, and calls `onTurn` after each turn of the loop.
+        /// Waits for `count` reports, and calls `onTurn` after each turn of the loop.
         func wait(for count: Int, onTurn: () -> Void = {}) throws {
             let end = Instant.now() + patience
             while apps.count < count, Instant.now() < end {
@@ -128,7 +128,7 @@ struct BacklogTests {
         }
     }
 
-    @Test("the report of a hang does not wait for reports of crashes")
+    @Test("the report of a hang does not wait for crash reports")
     func crashes() throws {
         try withTemporaryDirectory { directory in
             let arrivals = try Arrivals(in: directory)
@@ -139,7 +139,7 @@ struct BacklogTests {
             facts.crash = CrashDetails(try #require(Crash(outcome, reporting: .all)))
             let postMortem = PostMortem(
                 process: 101, user: 0, launchedAt: .now(), launched: WallTime.now().seconds, directories: [])
-            // No report of a crash is written meanwhile.
+            // While the lock is held, no crash report is written.
             try writer.crashLimit.withLock { _ in
                 for _ in 0..<3 {
                     writer.write(
@@ -156,7 +156,7 @@ struct BacklogTests {
         }
     }
 
-    @Test("the report of an app whose reader the kernel holds waits for it, and no other app's does")
+    @Test("a report waits for its own blocked reader, but other apps' reports do not")
     func heldReader() throws {
         try withTemporaryDirectory { directory in
             let arrivals = try Arrivals(in: directory, readingPatience: patience)
@@ -185,7 +185,7 @@ struct BacklogTests {
                     capture: .failed("it is a test"), watch: app == 1 ? watch : nil)
             }
             try arrivals.wait(for: 2) {
-                // The other app's report is there: the reader is let go.
+                // The other app's report is written, so the reader is released.
                 if arrivals.apps == [2] { gate.signal() }
             }
             #expect(arrivals.apps == [2, 1])
@@ -193,7 +193,7 @@ struct BacklogTests {
         }
     }
 
-    @Test("waiting stacks hold no more than the limit; one report has its stacks however large they are")
+    @Test("queued stacks stay within the limit, but a single report keeps its stacks however large they are")
     func backlog() {
         let limit = StackBacklog.Cost(bytes: 100, descriptors: 10)
         var backlog = StackBacklog(limit: limit)
@@ -210,7 +210,7 @@ struct BacklogTests {
         #expect(large == [true, false])
     }
 
-    @Test("a capture counts until it ends or its budget is over, and its late end changes nothing")
+    @Test("a capture counts until it ends or its budget is over, and a late end changes nothing")
     func captures() {
         let start = Instant(nanoseconds: 1_000)
         var captures = CaptureCount()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import WatchdogSupervisor
 
-/// `units/watchdogd.catalog` against the messages that there are.
+/// Compares `units/watchdogd.catalog` with the existing messages.
 @Suite("The message catalogue")
 struct CatalogTests {
     private struct Message {
@@ -14,7 +14,7 @@ struct CatalogTests {
         var text: [Substring] = []
     }
 
-    /// In the format of https://systemd.io/CATALOG/: `-- ID`, headers, an empty line, text.
+    /// The format is defined in https://systemd.io/CATALOG/: `-- ID`, headers, an empty line, text.
     private static func messages() throws -> [Message] {
         let root = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
         let data = try Data(contentsOf: URL(filePath: "/\(root)/units/watchdogd.catalog"))
@@ -37,7 +37,7 @@ struct CatalogTests {
         return messages
     }
 
-    @Test("every message id is in the catalogue once, and nothing else is")
+    @Test("every message id is in the catalogue exactly once, and the catalogue has no others")
     func complete() throws {
         let catalogued = try Self.messages().map(\.id)
         #expect(Set(catalogued).count == catalogued.count)
@@ -45,14 +45,14 @@ struct CatalogTests {
         #expect(Set(EventKind.allCases.map(\.messageID)).count == EventKind.allCases.count)
     }
 
-    @Test("every id is 128 bits in lower-case hexadecimal, of a random UUID", arguments: EventKind.allCases)
+    @Test("every id is a random UUID of 128 bits in lowercase hexadecimal", arguments: EventKind.allCases)
     func identifiers(kind: EventKind) {
         #expect(kind.messageID.utf8.count == 32)
         #expect(kind.messageID.allSatisfy { "0123456789abcdef".contains($0) })
         #expect(Array(kind.messageID)[12] == "4")
     }
 
-    @Test("every message has a subject, says who defines it, and a paragraph that fits a terminal")
+    @Test("every message has a subject, a defining project, and a paragraph that fits a terminal")
     func form() throws {
         for message in try Self.messages() {
             #expect(message.headers["Subject"]?.isEmpty == false, "\(message.id)")
@@ -73,7 +73,7 @@ struct CatalogTests {
         }
     }
 
-    @Test("the explanations use only fields that entries have")
+    @Test("the explanations use only existing fields")
     func fields() throws {
         let known: Set<String> = [
             "WATCHDOGD_APP", "WATCHDOGD_PID", "WATCHDOGD_LAUNCH_ID", "WATCHDOGD_EVENT", "WATCHDOGD_VERDICT",

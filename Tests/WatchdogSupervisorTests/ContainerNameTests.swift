@@ -19,7 +19,7 @@ struct ContainerNameTests {
         ContainerNames.Process(name: name, user: user, arguments: arguments)
     }
 
-    @Test("podman's monitor has the name in its command line")
+    @Test("podman's monitor has the container's name on its command line")
     func podman() {
         let monitors = [
             monitor("conmon", "--api-version", "1", "-c", Self.first, "-u", Self.first, "-n", "web"),
@@ -30,7 +30,7 @@ struct ContainerNameTests {
         #expect(names(monitors).find("we").ids == [])
     }
 
-    @Test("A process of another user, or of another name, tells nothing, and what is no ID is none")
+    @Test("Processes of other users or with other names are ignored, and so is an invalid ID")
     func impostors() {
         let arguments = ["conmon", "-c", Self.first, "-n", "web"]
         func found(_ process: ContainerNames.Process) -> Set<String> { names([process]).find("web").ids }
@@ -41,7 +41,7 @@ struct ContainerNameTests {
         #expect(found(monitor("conmon", "-n")) == [])
     }
 
-    @Test("Docker's state, the kubelet's links and nerdctl's names are read where they are")
+    @Test("Names are read from Docker's state, the kubelet's links and nerdctl's files")
     func files() throws {
         try withTemporaryDirectory { root in
             func write(_ text: String, to folder: String, _ name: String) throws {
@@ -74,13 +74,13 @@ struct ContainerNameTests {
             #expect(found?.cgroup.hasSuffix("container") == false)
         }
         #expect(ContainerProcess.container("aaaaaaaaaaab", in: "/docker/\(Self.first)") == nil)
-        // The monitor's, beside the container's.
+        // The monitor's cgroup, beside the container's.
         let monitor = "/machine.slice/libpod-conmon-\(Self.first).scope"
         #expect(ContainerProcess.container("aaaaaaaaaaaa", in: monitor) == nil)
     }
 
-    /// Siblings: names in files, in command lines of monitors, in cgroups that a user or a container's root was given.
-    @Test("Root believes only files that nobody else can have written; the others only claim")
+    /// Siblings: names in files, in command lines of monitors, in cgroups that a user or a container's root controls.
+    @Test("Only files that root alone could have written are trusted; others are claims")
     func claims() throws {
         guard geteuid() == 0 else { return print("skipped: only root can give files away") }
         try withTemporaryDirectory { root in
@@ -107,7 +107,7 @@ struct ContainerNameTests {
             expect(isTrusted: true, "root's again")
             #expect(chown("\(root)/var/lib/docker/containers", 65_534, 0) == 0)
             #expect(!names.haveRecord(of: Self.first))
-            // A link of somebody else's is not even followed.
+            // A link that belongs to somebody else is not even followed.
             #expect(rename(file, "\(root)/aside") == 0)
             #expect(symlink("\(root)/aside", file) == 0)
             let answer = names.find("web")
@@ -118,7 +118,7 @@ struct ContainerNameTests {
         }
     }
 
-    @Test("A cgroup that a user was given, or that lies in a container, only claims to be one, whatever its name")
+    @Test("A cgroup that is delegated to a user or lies inside a container only claims a name")
     func cgroupNames() throws {
         guard geteuid() == 0 else { return print("skipped: only root can give folders away") }
         try withTemporaryDirectory { root in

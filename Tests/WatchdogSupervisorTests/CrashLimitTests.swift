@@ -4,9 +4,9 @@ import Testing
 
 @testable import WatchdogSupervisor
 
-@Suite("The limit of crash reports")
+@Suite("The limit on crash reports")
 struct CrashLimitTests {
-    @Test("five reports within an hour are the limit of an app, four are not, nor is one that is too old")
+    @Test("an app reaches its limit with five reports within an hour")
     func limit() {
         var limit = CrashLimit()
         let four = limit.isReached(by: "app", at: 10_000, reports: [9_001, 9_002, 9_003, 9_004])

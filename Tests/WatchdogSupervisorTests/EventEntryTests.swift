@@ -9,7 +9,7 @@ import WatchdogVerdict
 @testable import WatchdogPolicy
 @testable import WatchdogSupervisor
 
-@Suite("Entries about events")
+@Suite("Journal entries about events")
 struct EventEntryTests {
     private let subject = EventSubject(app: "App", pid: 42, launch: "L")
 
@@ -18,7 +18,7 @@ struct EventEntryTests {
         return Dictionary(pairs) { first, second in "\(first), \(second)" }
     }
 
-    /// An app that hangs until it is killed, or is only reported.
+    /// An app that hangs and is killed, or only reported.
     private func hang(_ enforcement: AppSpec.Enforcement) throws -> (notices: [Notice], incident: Incident) {
         let kernel = ScriptedEffects()
         let supervisor = kernel.supervise(AppSpec(name: "App", enforcement: enforcement))
@@ -30,7 +30,7 @@ struct EventEntryTests {
         return (kernel.notices, try #require(incident.first))
     }
 
-    @Test("beside the app's name, a line does not name it again")
+    @Test("a line beside the app's name does not repeat it")
     func withoutName() {
         let narration = Narration(name: "py", verbosity: .verbose)
         let missed = MissedProbes(target: "exec:false", count: 1, last: .noAnswer, lastDuration: .seconds(3))
@@ -43,7 +43,7 @@ struct EventEntryTests {
             ])
     }
 
-    @Test("a program that is ready before its launch is known is ready at once, not after no time")
+    @Test("a program that is ready before its launch is recorded is ready at once, not after zero time")
     func readyAtOnce() {
         let narration = Narration(name: "py", verbosity: .verbose)
         #expect(narration.line(for: .ready(.notify, after: .zero)) == "py ready at once (notify)")
@@ -51,7 +51,7 @@ struct EventEntryTests {
     }
 
     @Test(
-        "an event tells which probes failed once, and then what follows",
+        "an event names the failed probes once, and then the consequence",
         arguments: [AppSpec.Enforcement.kill, .report])
     func probes(enforcement: AppSpec.Enforcement) throws {
         let narration = Narration(name: "App", verbosity: .verbose)
@@ -70,7 +70,7 @@ struct EventEntryTests {
         #expect(narration.reason(of: incident) == "\(missed)")
     }
 
-    @Test("a kill has its id, its priority, the verdict and the report")
+    @Test("a kill has its message id, priority, verdict and report")
     func kill() throws {
         let incident = try hang(.kill).incident
         let verdict = Verdict(judging: HangEvidence(processorCount: 2))
@@ -97,7 +97,7 @@ struct EventEntryTests {
     }
 
     @Test(
-        "an unexpected end is told once, by the verdict on it",
+        "an unexpected exit is reported once, with its verdict",
         arguments: [
             (
                 .exited(code: 1), .failed, "Exited unexpectedly with code 1", "exited unexpectedly with code 1",
@@ -129,11 +129,11 @@ struct EventEntryTests {
         let report = ReportOutcome(verdict: Verdict(kind: kind, line: verdict, brief: ""), path: "/r/App.ips")
         let narration = Narration(name: "App", verbosity: .normal)
         #expect(narration.lines(of: crash, pid: 42, report) == "App[42] \(told)\n  /r/App.ips")
-        // Who follows the events has heard how it ended when it did.
+        // Subscribers to the events already received the status of the exit.
         #expect(crash.announcement(of: report) == announced)
     }
 
-    @Test("a report of up to 1 MiB is attached as it is; of a larger one there is the size", arguments: [-1, 0, 1])
+    @Test("a report of up to 1 MiB is attached unchanged; a larger one is replaced by its size", arguments: [-1, 0, 1])
     func data(excess: Int) throws {
         let incident = try hang(.kill).incident
         var outcome = ReportOutcome(verdict: Verdict(judging: HangEvidence(processorCount: 2)), path: "/r/App.ips")
@@ -151,7 +151,7 @@ struct EventEntryTests {
         }
     }
 
-    @Test("nobody who does not want it gets the report, and it is no part of a line on standard error")
+    @Test("a report is attached only on request, and never to a line on standard error")
     func withoutData() throws {
         let incident = try hang(.kill).incident
         var outcome = ReportOutcome(verdict: Verdict(judging: HangEvidence(processorCount: 2)), path: "/r/App.ips")
@@ -163,13 +163,13 @@ struct EventEntryTests {
         #expect(outcome.withoutData.data == nil)
     }
 
-    @Test("those who read reports in the journal know the messages that announce them")
+    @Test("readers of reports in the journal know the messages that announce them")
     func announcing() {
         for (kind, id) in ReportEntryField.messageIDs { #expect(EventKind(rawValue: kind)?.messageID == id) }
         #expect(ReportEntryField.messageIDs.count == 4)
     }
 
-    @Test("what is only reported is another message, about a process that lives")
+    @Test("an incident that is only reported has a message of its own, about a living process")
     func reported() throws {
         let incident = try hang(.report).incident
         let outcome = ReportOutcome(verdict: Verdict(judging: HangEvidence(processorCount: 2)), failure: "disk full")
@@ -180,7 +180,7 @@ struct EventEntryTests {
         #expect(entry["MESSAGE"]?.hasSuffix("no report could be written: disk full") == true)
     }
 
-    @Test("a life in the journal: what happened, in order, each once, with the words of standard error")
+    @Test("the journal records a whole life in order, each event once, in the words of standard error")
     func life() throws {
         let notices = try hang(.kill).notices
         let entries = notices.compactMap { JournalEntry($0, about: subject, mayNameObject: true) }.map { fields($0) }
@@ -190,14 +190,14 @@ struct EventEntryTests {
         #expect(entries[0]["OBJECT_PID"] == "42")
         #expect(entries[1]["WATCHDOGD_SOURCE"] == "channel")
         #expect(entries[1]["WATCHDOGD_DURATION_USEC"] == "0")
-        // The process is reaped: its id may mean another one.
+        // The process is reaped, so its id may belong to another one.
         #expect(entries[2]["OBJECT_PID"] == nil)
         #expect(entries[2]["EXIT_CODE"] == "killed")
         #expect(entries[2]["EXIT_STATUS"] == "9")
     }
 
     @Test(
-        "each notice has its fields",
+        "each notice has its own fields",
         arguments: [
             (
                 .starvationCredit(.milliseconds(1_500), event: .sceneUpdate),
@@ -234,7 +234,7 @@ struct EventEntryTests {
         for (name, value) in expected { #expect(entry[name] == value) }
     }
 
-    @Test("only root may name the object, and no text of an app can become a field or move a cursor")
+    @Test("only root may name the object, and an app's text cannot add a field or move a cursor")
     func hostileNames() {
         let subject = EventSubject(app: "A\nPRIORITY=0\u{1b}[31m", pid: 42)
         let entry = JournalEntry(.launched(pid: 42), about: subject, mayNameObject: false)
@@ -245,7 +245,7 @@ struct EventEntryTests {
         #expect(entry?["MESSAGE"]?.contains("\n") == false)
     }
 
-    @Test("what concerns watchdogd itself names no app")
+    @Test("an event of watchdogd itself names no app")
     func ownEvents() {
         let entry = fields(JournalEntry(.reloaded, "configuration read: 3 apps"))
         #expect(entry["WATCHDOGD_APP"] == nil)

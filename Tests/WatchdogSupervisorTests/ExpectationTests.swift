@@ -6,13 +6,13 @@ import WatchdogBase
 @testable import WatchdogPolicy
 @testable import WatchdogSupervisor
 
-// Testing has a type of this name, too.
+// Testing also has a type of this name.
 private typealias Expectation = WatchdogSupervisor.Expectation
 
-@Suite("What is expected of a run")
+@Suite("The expectations of a run")
 struct ExpectationTests {
     @Test(
-        "a condition is read and written back",
+        "a condition survives parsing and printing",
         arguments: [
             "ready", "ready within 400ms", "first-frame within 1.5s", "useful within 2s", "no hang",
             "no hang over 250ms", "no incident", "0x8badf00d", "0x8badf00d:scene-update", "killed 0x8badf00d",
@@ -23,7 +23,7 @@ struct ExpectationTests {
         #expect(try Expectation(parsing: text).description == text)
     }
 
-    @Test("quotation marks and spare spaces do not matter")
+    @Test("quotation marks and extra spaces do not matter")
     func spelling() throws {
         #expect(try Expectation(parsing: #"frame "load Feed""#) == .frame("load Feed"))
         #expect(try Expectation(parsing: "  no   hang ") == .noHang(over: nil))
@@ -33,7 +33,7 @@ struct ExpectationTests {
     }
 
     @Test(
-        "what is no condition is refused, with what to write",
+        "an invalid condition is rejected with a hint",
         arguments: [
             ("miracle", "use ready, exit:N"), ("", "use ready"), ("ready soon", "ready within 400ms"),
             ("ready within", "ready within 400ms"), ("ready within soon", "20s"), ("useful", "useful within 400ms"),
@@ -72,7 +72,7 @@ struct ExpectationTests {
         try Expectation(parsing: text).judgement(of: facts).isMet
     }
 
-    @Test("a moment of the launch is in time or a nanosecond late")
+    @Test("a moment of the launch is in time, or a nanosecond late")
     func moments() throws {
         #expect(try isMet("ready", run()))
         #expect(try isMet("ready within 400ms", run()))
@@ -84,7 +84,7 @@ struct ExpectationTests {
         #expect(late == .init(isMet: false, actual: "ready came after 400 ms"))
     }
 
-    @Test("the longest answer is in time or a nanosecond late; without pings nothing is known")
+    @Test("the longest response is in time, or a nanosecond late; without pings it is unknown")
     func hangs() throws {
         #expect(try isMet("no hang over 250ms", run()))
         #expect(try !isMet("no hang over 250ms", run { $0.answers.longest = .milliseconds(250) + .nanoseconds(1) }))
@@ -94,13 +94,13 @@ struct ExpectationTests {
         #expect(try !isMet("no hang", run { $0.incidents = [incident(.sceneUpdate)] }))
         #expect(try !isMet("no hang over 1min", run { $0.incidents = [incident(.sceneUpdate)] }))
         #expect(try isMet("no hang", run { $0.incidents = [incident(.processExit)] }))
-        // Silent until the end: never an answer that would have counted as late.
+        // Silent until the end: no response arrived that could have counted as late.
         #expect(try !isMet("no hang", run { $0.answers.silence = .milliseconds(250) }))
         #expect(try !isMet("no hang over 2s", run { $0.answers.silence = .seconds(2) + .nanoseconds(1) }))
         #expect(try isMet("no hang over 2s", run { $0.answers.silence = .seconds(2) }))
     }
 
-    @Test("a report is no kill, and a kill is a report; code and event have to be those")
+    @Test("a report is not a kill, but a kill is a report; code and event must match")
     func incidents() throws {
         let reported = run { $0.incidents = [incident(.sceneUpdate, isEnforced: false)] }
         let killed = run { $0.incidents = [incident(.sceneUpdate)] }
@@ -111,7 +111,7 @@ struct ExpectationTests {
         #expect(try isMet("exit:0", run()) && !isMet("exit:0", reported) && !isMet("exit:1", run()))
     }
 
-    @Test("function and verdict are looked for in the last report, and nothing is found without one")
+    @Test("function and verdict are searched in the last report, and never match without one")
     func reports() throws {
         let facts = run {
             $0.verdict = "Blocked in recvfrom on TCP 10.0.0.1:443"
@@ -124,7 +124,7 @@ struct ExpectationTests {
         #expect(judgement.actual == "the stack is recv < Feed.load() < main")
     }
 
-    @Test("a wait is named by its kind and its address, by its words or by who holds it")
+    @Test("a wait matches by its kind and address, its text, or its holder")
     func waits() throws {
         let facts = run {
             $0.verdict = "Main thread blocked 4.9 s in recvfrom"
@@ -163,7 +163,7 @@ struct ExpectationTests {
         #expect(try expectations("ready within 1s", "exit:0").limit == nil && expectations().limit == nil)
     }
 
-    @Test("a run of which nothing was expected is one test, of its exit code")
+    @Test("a run without expectations is one test, of its exit code")
     func plain() {
         func suite(_ exit: Int32) -> TestSuite {
             TestSuite(

@@ -7,7 +7,7 @@ import WatchdogLinux
 
 @testable import WatchdogSupervisor
 
-/// Linux, with scripted failures and a record of everything that must be given back.
+/// Linux with scripted failures, and a record of every resource that must be released.
 ///
 /// Isolation: one thread.
 final class FailingSystem: LaunchSystem {
@@ -19,22 +19,22 @@ final class FailingSystem: LaunchSystem {
     private let linux = LinuxSystem()
     private var isFailing: (_ call: Int) -> Bool = { _ in false }
     private var errno = Errno(rawValue: ENOMEM)
-    /// The calls that could have failed, in order.
+    /// The calls that could fail, in order.
     private(set) var calls: [String] = []
-    /// Those that did.
+    /// The calls that failed.
     private(set) var failures: [String] = []
     private var references: [() -> AnyObject?] = []
     private var cgroups: [String] = []
     private var sockets: [String] = []
     private var children: [Pidfd] = []
-    /// Signals to a group whose leader's id may mean another process.
+    /// Signals to a group whose leader has been reaped, so that its id may have been reused.
     private(set) var strayGroupSignals = 0
-    /// Through it all programs are launched.
+    /// The launcher of all programs.
     private weak var launcher: Launcher?
 
     deinit { endChildren() }
 
-    /// Forgets everything, and fails the calls that are chosen from now on.
+    /// Resets the records and fails the selected calls from now on.
     func script(failing errno: Int32, where isFailing: @escaping (_ call: Int) -> Bool) {
         endChildren()
         self.isFailing = isFailing
@@ -42,7 +42,7 @@ final class FailingSystem: LaunchSystem {
         (calls, failures, references, cgroups, sockets, children) = ([], [], [], [], [], [])
     }
 
-    /// What is still there of everything that was created.
+    /// Created resources that still exist.
     var leftovers: [String] {
         references.compactMap { $0() }.map { "\($0)" }
             + cgroups.filter { access($0, F_OK) == 0 } + sockets.filter { access($0, F_OK) == 0 }
@@ -50,10 +50,10 @@ final class FailingSystem: LaunchSystem {
             + launchingChildren.map { "process \($0) of a launch" }
     }
 
-    /// Processes of launches that have not ended, or that failed or were canceled.
+    /// Processes of launches that are unfinished, failed or canceled.
     var launchingChildren: Set<Int32> { launcher?.children ?? [] }
 
-    /// Reaps what a failed test left.
+    /// Reaps the children of a failed test.
     private func endChildren() {
         for child in children where DescriptorKind(of: child.descriptor) == .process(child.pid) { child.killAndReap() }
     }
@@ -129,7 +129,7 @@ final class FailingSystem: LaunchSystem {
         let launch = try linux.launch(request, by: launcher, onHeld: onHeld) { [unowned self] result in
             if case .success(let spawned) = result {
                 _ = remember(spawned.process.descriptor)
-                // A descriptor of our own, so that the other one can be seen to close.
+                // A separate descriptor, so that the test can observe the other one closing.
                 if let process = try? Pidfd(opening: spawned.pid) { children.append(process) }
             }
             onEnd(result)
@@ -175,7 +175,7 @@ final class FailingSystem: LaunchSystem {
         linux.signalGroup(ledBy: process, signal)
     }
 
-    // Other tests in this process have children, too: only those that were started here are touched.
+    // Other tests in this process have children too, so only children started here are touched.
 
     func changedChild() -> Int32? {
         children.first { $0.hasExited && DescriptorKind(of: $0.descriptor) == .process($0.pid) }?.pid

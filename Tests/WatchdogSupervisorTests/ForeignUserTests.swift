@@ -6,7 +6,7 @@ import WatchdogLinux
 
 @testable import WatchdogSupervisor
 
-@Suite("Users that are not watchdogd's own")
+@Suite("Users other than watchdogd's own")
 struct ForeignUserTests {
     private static func refusal(
         _ change: (inout ProgramSettings) -> Void, user: UInt32 = 1_000, group: UInt32 = 1_000,
@@ -18,11 +18,11 @@ struct ForeignUserTests {
             .description
     }
 
-    @Test("root launches as anybody; another only as itself, with the group that it has")
+    @Test("root launches as any user; others launch only as themselves, with a group that they have")
     func users() {
         #expect(Self.refusal({ $0.user = "other" }, user: 5, group: 6, by: 0) == nil)
         #expect(Self.refusal({ $0.user = "own" }) == nil)
-        // The own group of the account, which nobody has asked for.
+        // The account's own group, which nobody requested.
         #expect(Self.refusal({ $0.user = "own" }, group: 100) == nil)
         let told =
             "User= and Group= are 5:1000, and watchdogd runs as 1000:1000: only root's can launch as another user"

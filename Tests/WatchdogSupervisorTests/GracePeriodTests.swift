@@ -17,7 +17,7 @@ struct GracePeriodTests {
         return listing
     }
 
-    @Test("Each app whose allowance and capture do not fit is one warning, at its setting")
+    @Test("Each app whose allowance and capture do not fit causes one warning, at its setting")
     func several() throws {
         let listing = try listing([
             ("fits", "[App]\nExecStart=/bin/true\n[Watchdog]\nTerminate=999ms\n"),
@@ -37,7 +37,7 @@ struct GracePeriodTests {
         #expect(warnings.last?.hasPrefix("/a/default.app: warning: Terminate: the grace period (3 s)") == true)
     }
 
-    @Test("A millisecond more is enough, and an unknown grace period is no warning")
+    @Test("An extra millisecond is enough, and an unknown grace period causes no warning")
     func enough() throws {
         let listing = try listing([("long", "[App]\nExecStart=/bin/true\n[Watchdog]\nTerminate=1s\n")])
         #expect(listing.warnings(ofGracePeriod: .milliseconds(3_000)).count == 1)

@@ -10,9 +10,9 @@ import WatchdogReportStore
 
 @testable import WatchdogSupervisor
 
-@Suite("Paths that an app's user controls in part", .reapsChildren)
+@Suite("Paths partly controlled by an app's user", .reapsChildren)
 struct GuardedPathTests {
-    /// A folder of the app's user, and one in which that user may create nothing.
+    /// A folder that the app's user owns, and one in which that user may create nothing.
     private struct Places {
         let home: String
         let outside: String
@@ -43,7 +43,7 @@ struct GuardedPathTests {
         return stat(path, &status) == 0 ? Int(status.st_size) : -1
     }
 
-    @Test("A folder that was replaced by a link is refused: nothing is created where it leads")
+    @Test("A folder replaced by a link is rejected, and nothing is created at the link's target")
     func replacedFolder() throws {
         for target in [OutputTarget.append(path:), OutputTarget.file(path:), OutputTarget.truncate(path:)] {
             try withPlaces { try replaceFolder($0, target) }
@@ -63,20 +63,20 @@ struct GuardedPathTests {
         #expect(try names(in: places.outside) == [])
     }
 
-    @Test("A link in a folder that nobody else can write to is followed, whatever it leads to")
+    @Test("A link in a folder that nobody else can write to is followed, whatever its target")
     func trustedLink() throws {
         try withPlaces { places throws in
             let link = "\(places.outside)/link"
             #expect(symlink("../home/logs", link) == 0)
             #expect(try OutputTarget.append(path: "\(link)/out").open(fileModeMask: 0o022) != nil)
             #expect(try names(in: "\(places.home)/logs") == ["out"])
-            // Beyond it, links are the user's again.
+            // Beyond it, links belong to the user again.
             #expect(symlink("\(places.outside)/new", "\(places.home)/logs/late") == 0)
             #expect(throws: LinuxError.self) {
                 try OutputTarget.append(path: "\(link)/late").open(fileModeMask: 0o022)
             }
             #expect(try names(in: places.outside) == ["link"])
-            // Two links that lead to each other end.
+            // A loop of two links ends.
             #expect(symlink("two", "\(places.outside)/one") == 0)
             #expect(symlink("one", "\(places.outside)/two") == 0)
             let error = #expect(throws: LinuxError.self) { try GuardedPath("\(places.outside)/one") }
@@ -84,7 +84,7 @@ struct GuardedPathTests {
         }
     }
 
-    @Test("The parent of a folder that its user can move is not looked for")
+    @Test("The parent of a folder that its user can move is not resolved")
     func parents() throws {
         try withPlaces { places throws in
             let moved = "\(places.home)/logs/../out"
@@ -94,7 +94,7 @@ struct GuardedPathTests {
         }
     }
 
-    @Test("A hard link in a folder of others is neither written to nor truncated nor read")
+    @Test("A hard link in a foreign folder is neither written, truncated nor read")
     func hardLink() throws {
         try withPlaces { places throws in
             try write("secret", to: "\(places.outside)/file")
@@ -113,12 +113,12 @@ struct GuardedPathTests {
         }
     }
 
-    @Test("Watchdogd's own standard output can be opened by its name")
+    @Test("Watchdogd's own standard output can be opened by name")
     func standardOutput() throws {
         #expect(try OutputTarget.append(path: "/proc/self/fd/1").open(fileModeMask: 0o022) != nil)
     }
 
-    @Test("An EnvironmentFile behind a link of the app's user fails the launch; the same file without it does not")
+    @Test("An EnvironmentFile behind a link of the app's user fails the launch; without the link it works")
     func environmentFile() throws {
         try withPlaces { places throws in
             try write("SECRET=1", to: "\(places.outside)/secret")
@@ -138,7 +138,7 @@ struct GuardedPathTests {
         }
     }
 
-    @Test("`check` names paths that a launch would refuse")
+    @Test("`check` names paths that a launch would reject")
     func warnings() throws {
         try withPlaces { places throws in
             #expect(symlink(places.outside, "\(places.home)/link") == 0)
@@ -162,7 +162,7 @@ struct GuardedPathTests {
         }
     }
 
-    /// What root's daemon would read of a folder of apps.
+    /// The configuration that root's daemon would read from a folder of apps.
     private func load(_ folder: String) throws -> ConfigurationListing {
         try ConfigurationLoader(HostFileSystem.ofDaemon, specifiers: .host).load(directory: folder)
     }
@@ -171,9 +171,9 @@ struct GuardedPathTests {
         listing.allDiagnostics.filter { $0.severity == .error }.map(\.description)
     }
 
-    /// Siblings: the folder of apps itself and the folders above it, a file of root's in a folder of others, a template's
-    /// drop-ins, links of any of these, further names of a file, an access control list (it shows in the group's bits).
-    @Test("Root's daemon runs nothing from a file that others could have written, named or put there")
+    /// Siblings: the folder of apps itself and the folders above it, a file of root's in a foreign folder, a template's
+    /// drop-ins, links to any of these, other names of a file, an access control list (it appears in the group's bits).
+    @Test("Root's daemon runs nothing from a file that others could have written, renamed or placed there")
     func configuration() throws {
         guard geteuid() == 0 else { return print("skipped: only root's daemon has more rights than others") }
         try withPlaces { places throws in
@@ -201,7 +201,7 @@ struct GuardedPathTests {
                     undo: { chown(path, 0, 0) })
                 #expect(chmod(path, mode) == 0)
             }
-            // The folder itself, by its owner and by who may rename it.
+            // The folder itself: its owner, and users who may rename it.
             #expect(chown(apps, 65_534, 0) == 0)
             #expect(throws: ConfigurationReadError.self) { try load(apps) }
             #expect(chown(apps, 0, 0) == 0)
@@ -209,17 +209,19 @@ struct GuardedPathTests {
             let error = #expect(throws: ConfigurationReadError.self) { try load("\(places.home)/apps") }
             #expect(error?.description.contains("which others can replace") == true)
             #expect(rename("\(places.home)/apps", apps) == 0)
-            // Links of root's are followed.
+            // Links owned by root are followed.
             #expect(rename("\(dropIns)/1.conf", "\(places.outside)/shared") == 0)
             #expect(symlink("\(places.outside)/shared", "\(dropIns)/1.conf") == 0)
             #expect(errors(try load(apps)) == [])
-            // Links of others are not.
+            // Links owned by others are not.
             #expect(lchown("\(dropIns)/1.conf", 65_534, 0) == 0)
             #expect(errors(try load(apps)).count == 1)
         }
     }
 
-    @Test("A user who owns a folder of drop-ins and swaps files and links in a loop has root run nothing, in 200 loads")
+    @Test(
+        "A user who owns a folder of drop-ins and swaps files and links in a loop cannot make root run anything, in 200 loads"
+    )
     func configurationRace() throws {
         guard geteuid() == 0 else { return print("skipped: only root can launch an attacker with another user") }
         try withPlaces { places throws in
@@ -227,7 +229,7 @@ struct GuardedPathTests {
             let dropIns = "\(apps)/web.app.d"
             for path in [apps, dropIns] { try #require(mkdir(path, 0o755) == 0) }
             try write("[App]\nExecStart=/bin/true\n", to: "\(apps)/web.app")
-            // A file of root's that was never meant as a drop-in.
+            // A file of root's that is not meant as a drop-in.
             try write("[Watchdog]\nOnIncident=/bin/true\n", to: "\(places.outside)/other")
             #expect(chown(dropIns, 65_534, 65_534) == 0)
             let script = """
@@ -252,7 +254,7 @@ struct GuardedPathTests {
         }
     }
 
-    @Test("A user who swaps a folder and a link in a loop gets nothing created elsewhere, in 200 launches")
+    @Test("A user who swaps a folder and a link in a loop causes no file elsewhere, in 200 launches")
     func race() throws {
         guard geteuid() == 0 else { return print("skipped: only root can launch an attacker with another user") }
         try withPlaces { places throws in

@@ -40,7 +40,7 @@ struct HistoryTraceTests {
         return SimulationText(columns: 200).text(try Simulation([trace], under: spec, margin: 2), margin: 2)
     }
 
-    @Test("kills for failed probes are said to be there, and not to be judged")
+    @Test("kills for failed probes are listed, but not judged")
     func probes() throws {
         let launches = (0..<5).map { Self.launch(at: $0 * 100) }
         let trace = try Self.trace(launches + (0..<5).map { Self.kill(at: $0 * 100 + 50) })
@@ -54,7 +54,7 @@ struct HistoryTraceTests {
         #expect(simulation.unjudgedCount == 5)
     }
 
-    @Test("a kill for a silent main loop is judged as before, also next to one for probes")
+    @Test("a kill for a silent main loop is judged as before, even next to one for probes")
     func silence() throws {
         let trace = try Self.trace([
             Self.launch(at: 0), Self.launch(at: 100), Self.silence(at: 50), Self.kill(at: 51), Self.kill(at: 150),
@@ -66,7 +66,7 @@ struct HistoryTraceTests {
     }
 
     @Test(
-        "other kills that nobody can judge are counted too",
+        "other kills that cannot be judged are counted too",
         arguments: [
             (.processExit, .exit), (.backgroundTask, .background), (.suspension, .lock),
         ] as [(WatchdogEvent, UnjudgedIncident.Kind)])
@@ -76,7 +76,7 @@ struct HistoryTraceTests {
         #expect(try Self.text(trace, probed: false).contains("\n1 kill "))
     }
 
-    @Test("crash logs about failed probes are counted too, those about the main loop are judged")
+    @Test("crash logs about failed probes are counted; those about the main loop are judged")
     func reports() throws {
         var facts = Samples.facts()
         facts.missed = MissedDetails(.probe, of: "tcp:localhost:1", count: 3)
@@ -93,7 +93,7 @@ struct HistoryTraceTests {
         #expect(try judged.finish().unjudged.isEmpty)
     }
 
-    @Test("an end without a kill is none")
+    @Test("an exit without a kill is not counted as one")
     func exit() throws {
         let end = HistoryEntry.termination(
             KeptTermination(app: "db", time: Self.time(9), reason: .normal, isForeground: true))

@@ -7,10 +7,10 @@ import WatchdogLinux
 
 @testable import WatchdogSupervisor
 
-/// Siblings: reports, the launch history and the configuration of a user's daemon, which all lie below it.
-@Suite("The folder of a user's files")
+/// Siblings: the reports, launch history and configuration of a user's daemon, which all lie below it.
+@Suite("The folder for a user's files")
 struct HomeTests {
-    @Test("is HOME if that is a path, and never one that anybody could have made")
+    @Test("is HOME if that is a path, and never a folder that anybody could have created")
     func home() throws {
         let usual: Environment = ["HOME": "/srv/me"]
         #expect(usual.home == "/srv/me")
@@ -19,7 +19,7 @@ struct HomeTests {
             let home = other.home
             var status = stat()
             #expect(home.hasPrefix("/") && home != "/tmp" && !home.hasPrefix("/tmp/.local"))
-            // One of the user's, one that only root decides, or none.
+            // A folder that the user or root owns, or that does not exist.
             #expect(home == "/dev/null" || stat(home, &status) != 0 || [0, geteuid()].contains(status.st_uid))
         }
         let places = try DaemonPlaces(scope: .user, controlPath: .system, environment: usual)

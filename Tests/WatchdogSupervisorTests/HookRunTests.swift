@@ -11,7 +11,7 @@ import WatchdogVerdict
 @testable import WatchdogPolicy
 @testable import WatchdogSupervisor
 
-@Suite("Hooks that run", .serialized, .reapsChildren)
+@Suite("Running hooks", .serialized, .reapsChildren)
 struct HookRunTests {
     private let bench: HostBench
     private var hooks: IncidentHooks { bench.host.hooks }
@@ -29,7 +29,7 @@ struct HookRunTests {
         return HookRequest(hook)
     }
 
-    @Test("One that never ends is killed at its limit, with what it started; a short one before it is not")
+    @Test("A hook that never ends is killed at its limit with its children; a shorter one before it is not")
     func limit() throws {
         var ends = 0
         hooks.onIdle = { ends += 1 }
@@ -45,13 +45,13 @@ struct HookRunTests {
         try bench.expectNothingLeft("the hooks")
     }
 
-    @Test("Each has its own limit, half a minute unless another is set")
+    @Test("Each hook has its own limit, 30 s by default")
     func ownLimits() {
         #expect(HookRequest(IncidentHook("true")).limit == .seconds(30))
         #expect(request("true", within: .seconds(7)).limit == .seconds(7))
     }
 
-    @Test("A hang that ended by itself has a command only if that is wanted, and its own count")
+    @Test("A hang that ended by itself runs a command only if configured, and has its own count")
     func hangs() throws {
         let hang = Hang(
             event: .sceneUpdate, startedAt: Instant(nanoseconds: 0), duration: .seconds(2), allowance: .seconds(10))
@@ -74,7 +74,7 @@ struct HookRunTests {
         try bench.expectNothingLeft("the hooks")
     }
 
-    @Test("Four run at a time, twelve wait, and the next is dropped")
+    @Test("Four hooks run at a time, twelve wait, and the next is dropped")
     func many() throws {
         for number in 1...17 { hooks.run(request("exit 0"), for: facts("app\(number)")) }
         var most = 0
@@ -86,7 +86,7 @@ struct HookRunTests {
         try bench.expectNothingLeft("the hooks")
     }
 
-    @Test("Of one app, one runs at a time; those of others do not wait for it")
+    @Test("One hook per app runs at a time; hooks of other apps do not wait for it")
     func oneOfEach() throws {
         for _ in 1...5 { hooks.run(request("exec sleep 31415"), for: facts("slow")) }
         try bench.turn("the first runs") { hooks.children.count == 1 }
@@ -96,7 +96,7 @@ struct HookRunTests {
         var most = 0
         try bench.turn("the other one's has run") {
             most = max(most, hooks.children.count)
-            // While the launch has not ended, the hook runs but is no child of the hooks yet.
+            // Until the launch has finished, the hook runs but is not yet a child of the hooks.
             return bench.system.launchingChildren.isEmpty && hooks.children.count == 1 && access(marker, F_OK) == 0
         }
         #expect(most <= 2)
@@ -104,7 +104,7 @@ struct HookRunTests {
         try bench.expectNothingLeft("the hooks")
     }
 
-    @Test("What still runs when watchdogd ends is killed")
+    @Test("Hooks that are still running when watchdogd exits are killed")
     func stop() throws {
         hooks.run(request("exec sleep 31415"), for: facts("app"))
         try bench.turn("it runs") { !hooks.children.isEmpty }

@@ -9,7 +9,7 @@ import WatchdogBase
 struct HookTests {
     private let start = Instant(nanoseconds: 1_000_000_000_000)
 
-    @Test("An app has five hooks in ten minutes; what is dropped is said once and counted")
+    @Test("An app may run five hooks in ten minutes; dropped ones are announced once and counted")
     func perApp() {
         var limit = HookLimit()
         for _ in 0..<5 { #expect(limit.admit("a", current: 0, at: start) == .run(dropped: 0)) }
@@ -22,14 +22,14 @@ struct HookTests {
         #expect(limit.admit("a", current: 0, at: start + .seconds(600)) == .run(dropped: 0))
     }
 
-    @Test("All apps together have sixteen at once")
+    @Test("All apps together may run sixteen hooks at once")
     func atOnce() {
         var limit = HookLimit()
         #expect(limit.admit("a", current: 15, at: start) == .run(dropped: 0))
         #expect(limit.admit("a", current: 16, at: start) == .drop(isFirst: true))
     }
 
-    @Test("A file that others can write decides nothing with watchdogd's rights")
+    @Test("A file that others can write never runs with watchdogd's rights")
     func trust() {
         #expect(HookRequest.isTrusted(owner: 0, mode: 0o100644, for: 0))
         #expect(HookRequest.isTrusted(owner: 0, mode: 0o100644, for: 1000))

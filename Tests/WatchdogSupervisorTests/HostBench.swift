@@ -10,11 +10,11 @@ import WatchdogReportStore
 
 @testable import WatchdogSupervisor
 
-/// A host on a loop of its own, with real processes and scripted failures.
+/// A host on its own loop, with real processes and scripted failures.
 ///
 /// Isolation: one thread. Only one test at a time has children: ``ReapsChildren``.
 final class HostBench {
-    /// The one of `spawn(_:)`, which serves all tests, is there before any bench.
+    /// Starts the launcher of `spawn(_:)`, which all tests share, before any bench.
     private static let sharedLauncher: Void = {
         let request = SpawnRequest(executable: "/bin/true", arguments: ["true"])
         (try? spawn(request))?.process.killAndReap()
@@ -24,10 +24,11 @@ final class HostBench {
     let loop: EventLoop
     let host: Host
     private let launcher: LauncherProcess
-    /// Children that were there before.
+    /// Children that existed before.
     private let others: Set<Int32>
 
-    /// - Parameter name: Of the cgroup, unique in this process: other tests remove the one that is named after it.
+    /// - Parameter name: the name of the cgroup, unique in this process: other tests remove a cgroup with the same
+    /// name.
     init(_ name: String) throws {
         _ = HostBench.sharedLauncher
         others = Set(Procfs.children(of: getpid()))
@@ -38,16 +39,17 @@ final class HostBench {
             cgroupName: "\(name)-\(getpid())")
     }
 
-    /// Reaps what is left: Swift Testing waits for any child that has ended, and a zombie hides all others from it.
+    /// Reaps the remaining children: Swift Testing waits for any child that has exited, and a zombie hides all others
+    /// from it.
     deinit {
         try? turn("launches end") { system.launchingChildren.isEmpty }
         try? host.cgroupParent?.remove()
         launcher.process.killAndReap()
-        // No further ones appear now.
+        // No further children appear now.
         for child in launched { child.killAndReap() }
     }
 
-    /// The launcher, and processes that have not executed their program, such as those of launches that were given up.
+    /// The launcher, and processes that have not executed their program, such as those of canceled launches.
     private var launched: [Pidfd] {
         Procfs.children(of: getpid()).compactMap { child in
             guard !others.contains(child), ProcessStat.read(child)?.name == "wd-launcher" else { return nil }
@@ -55,14 +57,14 @@ final class HostBench {
         }
     }
 
-    /// Reaps processes of launches that were given up before the launcher had named them, as SIGCHLD has watchdogd do.
+    /// Reaps processes of launches that were canceled before the launcher named them; SIGCHLD makes watchdogd do this.
     private func reapUnnamed() {
         for child in launched where child.hasExited && !system.launchingChildren.contains(child.pid) {
             _ = try? child.waitExit()
         }
     }
 
-    /// Turns the loop, and stands in for SIGCHLD, until something is so; throws when it does not come true.
+    /// Turns the loop, in place of SIGCHLD, until a condition holds; throws if it never does.
     func turn(_ what: @autoclosure () -> Comment, until condition: () -> Bool) throws {
         let end = Instant.now() + patience
         while !condition() {
@@ -72,10 +74,10 @@ final class HostBench {
         }
     }
 
-    /// Turns the loop until nothing is left of what was launched.
+    /// Turns the loop until every launched resource is gone.
     func expectNothingLeft(_ after: String) throws {
         host.childrenChanged()
-        // A cgroup is busy for a moment after its last process has ended, and a process ends only on a CPU.
+        // A cgroup stays busy for a moment after its last process has exited, and a process needs a CPU to exit.
         try turn("nothing is left after \(after), but \(system.leftovers)") {
             host.removeSpentCgroups()
             reapUnnamed()
@@ -85,7 +87,7 @@ final class HostBench {
     }
 }
 
-/// Starts a program as the product does, but with the patience of tests.
+/// Starts a program as the product does, but with the tests' patience.
 func spawn(_ request: SpawnRequest) throws(SpawnError) -> SpawnedProcess {
     var request = request
     request.launchLimit = patience
@@ -93,7 +95,7 @@ func spawn(_ request: SpawnRequest) throws(SpawnError) -> SpawnedProcess {
 }
 
 extension AppSpec {
-    /// The spec of an app whose real process may be slow: no allowance of it ends before the patience of tests.
+    /// A spec for an app whose real process may be slow: its allowances exceed the tests' patience.
     static func patient(_ name: String, readiness: Readiness = .none) -> AppSpec {
         var spec = AppSpec(
             name: name, allowances: Allowances(launch: patience, update: patience, terminate: patience),
@@ -104,7 +106,7 @@ extension AppSpec {
 }
 
 extension Pidfd {
-    /// Ends a child of a test, and reaps it.
+    /// Kills a test's child, and reaps it.
     func killAndReap() {
         try? send(SIGKILL)
         if eventually({ hasExited }) { _ = try? waitExit() }

@@ -17,7 +17,7 @@ struct JSONLogLineTests {
         try JSONDecoder().decode([String: String].self, from: Data(line.bytes))
     }
 
-    @Test("A message is one line, with its time in UTC")
+    @Test("A message is one line with its time in UTC")
     func plain() {
         let line = JSONLogLine(.warning, "it \"hung\"\n\u{1b}[1m", app: "web", [("event", nil)], at: time)
         #expect(
@@ -25,7 +25,7 @@ struct JSONLogLineTests {
                 + #""message":"it \"hung\"\n\u001b[1m"}"# + "\n")
     }
 
-    @Test("An entry of the journal has its facts as members, and its message without what they say")
+    @Test("A journal entry has its facts as members, and a message that does not repeat them")
     func entry() throws {
         var entry = JournalEntry("web[7] killed\n  verdict\n  /r.ips", priority: .error, identifier: "watchdogd")
         for (name, value) in [("KIND", "killed"), ("PID", "7"), ("APP", "web"), ("VERDICT", "verdict")] {
@@ -38,7 +38,7 @@ struct JSONLogLineTests {
     }
 
     @Test(
-        "No line is longer than a pipe takes in one piece, and each is JSON",
+        "No line exceeds an atomic write to a pipe, and each is valid JSON",
         arguments: ["x", "\u{1}", "\u{1f415}", "\\"])
     func bounds(character: String) throws {
         let long = String(repeating: character, count: 20_000)
@@ -49,7 +49,7 @@ struct JSONLogLineTests {
         #expect(message.hasPrefix(character) && message.hasSuffix("..."))
     }
 
-    @Test("A report is cut between lines, or between the characters of a long one, and nothing is lost")
+    @Test("A report is split between lines, or between the characters of a long one, without loss")
     func parts() {
         let text = "one\ntwo\n" + String(repeating: "\u{1f415}", count: 10) + "\nend"
         let parts = text.parts(bytes: 10)

@@ -9,14 +9,14 @@ import WatchdogPolicy
 
 @testable import WatchdogSupervisor
 
-/// `WATCHDOGD_UPDATE_GOLDENS=1` writes the files of this version anew; those of former versions stay as they are.
-@Suite("What is kept of an app")
+/// `WATCHDOGD_UPDATE_GOLDENS=1` rewrites the files of this version; those of earlier versions stay unchanged.
+@Suite("The saved state of an app")
 struct KeptAppTests {
     private static let start = Instant(nanoseconds: 1_000_000_000_000)
     private static let first = LaunchID("356753AC-2172-45DC-977A-11F2328980D0")
     private static let second = LaunchID("11111111-2222-4333-8444-555555555555")
 
-    /// An app in each stage, as the machine itself gets there.
+    /// An app in each stage, reached by the machine itself.
     private static let stages: [String: AppMachine] = {
         var settings = RestartSettings()
         (settings.policy, settings.consequence, settings.limit) = (.always, .stop, .count(1))
@@ -67,7 +67,7 @@ struct KeptAppTests {
         StateFixture.file("app-v\(version)-\(stage).state")
     }
 
-    @Test("is read from the files that this version has written", arguments: stages.keys.sorted())
+    @Test("is read from the files that this version wrote", arguments: stages.keys.sorted())
     func resumesFromFixture(stage: String) throws {
         let file = Self.fixture(KeptApp.format, stage)
         let kept = try Self.kept(stage)
@@ -112,7 +112,7 @@ struct KeptAppTests {
         #expect(machine.restartsByCause == [.exit: 1])
     }
 
-    @Test("is kept apart for each daemon: the machine's, root's own, and those on other sockets")
+    @Test("has a separate place for each daemon: the machine's, root's own, and those on other sockets")
     func places() {
         func name(_ path: String, isRootsOwn: Bool) -> String {
             Survival.name(controlPath: path, standardPath: "/standard", isRootsOwn: isRootsOwn)
@@ -123,7 +123,7 @@ struct KeptAppTests {
         #expect(name("/other", isRootsOwn: false) != name("/another", isRootsOwn: false))
     }
 
-    @Test("is not guessed at when a newer version has written it, and that is reported")
+    @Test("from a newer version is not guessed, and is reported")
     func newerVersion() throws {
         let survival = try Survival(controlPath: "/nowhere/\(UUID())", standardPath: "", notifier: nil)
         defer { survival.directory.remove() }

@@ -27,7 +27,7 @@ struct LastFailureFileTests {
         }
     }
 
-    @Test("gains the path of a report that follows, with the time of the failure, unless another app has failed since")
+    @Test("gains the path of a later report and keeps the time of the failure, unless another app has failed since")
     func report() throws {
         try withTemporaryDirectory { directory in
             let path = "\(directory)/message"
@@ -48,7 +48,7 @@ struct LastFailureFileTests {
         }
     }
 
-    @Test("does not exist before an app has failed, or where it cannot be written")
+    @Test("does not exist before an app has failed, or if it cannot be written")
     func none() throws {
         try withTemporaryDirectory { directory in
             let file = try #require(LastFailureFile("\(directory)/message"))

@@ -14,7 +14,7 @@ import WatchdogVerdict
 
 @testable import WatchdogSupervisor
 
-@Suite("Names that come after the report", .reapsChildren)
+@Suite("Names that arrive after the report", .reapsChildren)
 struct LateNamesTests {
     private static func facts(_ process: Int32) -> IncidentFacts {
         let now = Instant.now()
@@ -25,7 +25,7 @@ struct LateNamesTests {
             evidence: HangEvidence(processorCount: 2))
     }
 
-    /// A process that waits until the test kills it, and its stacks.
+    /// A process that waits until the test kills it, with its stacks.
     private static func withSnapshot(_ body: (Snapshot) throws -> Void) throws {
         let child = try spawn(SpawnRequest(executable: "/bin/sleep", arguments: ["sleep", "1000"]))
         defer {
@@ -36,7 +36,7 @@ struct LateNamesTests {
         try body(try Snapshot.take(of: child.pid, SnapshotOptions(stopTimeout: patience)))
     }
 
-    /// A program in the place of `watchdogd-symbolicate` that fails some times, and then names the main thread's frame.
+    /// A substitute for `watchdogd-symbolicate` that fails a few times, and then names the main thread's frame.
     private static func program(in directory: String, failures: Int, of snapshot: Snapshot) throws -> String {
         var named = CapturedProcess.withoutSymbols(from: snapshot, because: "named")
         let first = try #require(named.threads.first?.frames.first)
@@ -49,7 +49,7 @@ struct LateNamesTests {
         try Data(script.utf8).write(to: URL(filePath: "\(directory)/symbolicate"))
         chmod("\(directory)/symbolicate", 0o755)
         chmod("\(directory)/answer", 0o644)
-        // The program has a user of its own.
+        // The program runs as a different user.
         chmod(directory, 0o777)
         return "\(directory)/symbolicate"
     }
@@ -68,7 +68,7 @@ struct LateNamesTests {
                 let mailbox = try Mailbox<Host.Message>()
                 let store = ReportStore(directory: "\(directory)/reports")
                 try store.prepare()
-                // A program that runs out of time would be one more that fails.
+                // A program that runs out of time would be one more failure.
                 var limits = Symbolicator.Limits()
                 (limits.work, limits.budget) = (patience, patience)
                 let writer = ReportWriter(
@@ -102,7 +102,7 @@ struct LateNamesTests {
 
     private func frames(_ report: Report) -> [FrameInfo] { report.body.threads.first?.frames ?? [] }
 
-    @Test("a report without names has all addresses, and the names replace them once, with the file's mode and count")
+    @Test("a report without names has all addresses, and one update adds the names and keeps the file's mode and count")
     func later() throws {
         try write(failures: 2, delays: [.seconds(1_000_000), .zero]) { store, outcome, writer, wait, named in
             let path = try #require(outcome.path)
@@ -112,7 +112,7 @@ struct LateNamesTests {
             #expect(before.body.linux?.notes.contains(UnnamedReport.note) == true)
             #expect(before.body.linux?.buildIDs.contains { $0 != nil } == true)
             #expect(writer.awaitsNames)
-            // Another incident of the same fault is counted in it meanwhile.
+            // Another incident of the same fault is counted in the report meanwhile.
             var counted = before
             counted.countRepeat(at: .now())
             try store.replace(stored, with: counted)
@@ -121,7 +121,7 @@ struct LateNamesTests {
             try wait { !writer.awaitsNames }
             #expect(named().count == 1)
             let late = try #require(named().first)
-            // The second failure was the last try.
+            // The second failure was the last attempt.
             #expect(!late.isWhole)
             #expect(late.line(name: "App") == "App: not all names could be added to \(path)")
             let after = try store.read(try store.find(path))
@@ -133,7 +133,7 @@ struct LateNamesTests {
         }
     }
 
-    @Test("the second try finds the names, and nothing is tried after that")
+    @Test("the second attempt finds the names, and no further attempt follows")
     func second() throws {
         try write(failures: 1, delays: [.zero, .seconds(1_000_000)]) { store, outcome, writer, wait, named in
             let path = try #require(outcome.path)
@@ -149,7 +149,7 @@ struct LateNamesTests {
         }
     }
 
-    @Test("a report that somebody has changed meanwhile stays as it is")
+    @Test("a report that somebody has changed meanwhile stays unchanged")
     func changed() throws {
         try write(failures: 1, delays: [.seconds(1_000_000)]) { store, outcome, writer, wait, named in
             let stored = try store.find(try #require(outcome.path))
@@ -163,7 +163,7 @@ struct LateNamesTests {
         }
     }
 
-    @Test("a new daemon takes up the newest reports without names, and not those that nobody tries to name any more")
+    @Test("a new daemon resumes naming the newest reports, except those whose attempts are used up")
     func left() throws {
         try withTemporaryDirectory { directory in
             let store = ReportStore(directory: "\(directory)/reports")
@@ -188,7 +188,7 @@ struct LateNamesTests {
             let notes = after.body.linux?.notes ?? []
             #expect(!notes.contains(UnnamedReport.note))
             #expect(notes.contains { $0.hasPrefix("Names are still missing at ") })
-            // Somebody has named it meanwhile.
+            // Somebody has added the names meanwhile.
             #expect(job.report(replacing: after, at: now, isWhole: true) == nil)
             try store.replace(try store.find(newer), with: after)
             #expect(LeftReport.find(in: store, at: now).map(\.path) == [older])
@@ -197,7 +197,7 @@ struct LateNamesTests {
         }
     }
 
-    @Test("a report with all names is never written again")
+    @Test("a report with all names is never rewritten")
     func whole() throws {
         try write(failures: 0, delays: [.zero]) { _, outcome, writer, _, _ in
             #expect(outcome.path != nil && !writer.awaitsNames)

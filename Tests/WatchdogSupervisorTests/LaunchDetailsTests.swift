@@ -29,7 +29,7 @@ struct LaunchDetailsTests {
         LaunchDetails(trace, launchedAt: Self.launchedAt, ready: ready, until: Self.launchedAt + .seconds(20))
     }
 
-    @Test("has the phases up to the kill, and what was open then")
+    @Test("has the phases up to the kill, and the one that was open then")
     func killed() throws {
         let trace = trace([
             "FIRST_FRAME=1\n", mark("begin", 1, 200, "photos"), mark("begin", 2, 300, "photo 1"),
@@ -45,19 +45,19 @@ struct LaunchDetailsTests {
         #expect(details.tasks.map(\.isOpen) == [true])
     }
 
-    @Test("a ready launch is reported only with marks", arguments: [true, false])
+    @Test("of a ready app is reported only with marks", arguments: [true, false])
     func ready(isMarked: Bool) {
         let details = launch(trace(isMarked ? ["USEFUL=1\n"] : []), ready: .seconds(1))
         #expect((details != nil) == isMarked)
         #expect(details?.phases.last?.isOpen != true)
     }
 
-    @Test("a launch that another watchdogd began is not reported")
+    @Test("is not reported if another watchdogd began it")
     func inherited() {
         #expect(launch(LaunchTrace()) == nil)
     }
 
-    @Test("secrets in names are redacted")
+    @Test("has redacted names")
     func redacted() {
         let trace = trace([mark("begin", 1, 100, "get --password=hunter2"), "BEGIN_LAUNCH_TASK=TOKEN=hunter2\n"])
         let text = launch(trace)?.lines.joined() ?? ""
@@ -65,7 +65,7 @@ struct LaunchDetailsTests {
         #expect(!text.contains("hunter2"))
     }
 
-    @Test("of too many marks, those stay that were open and those that took longest", arguments: [128, 129])
+    @Test("keeps the open and the longest marks if there are too many", arguments: [128, 129])
     func limit(count: Int) throws {
         var lines = [mark("begin", 0, 1, "open")]
         for id in 1..<count {

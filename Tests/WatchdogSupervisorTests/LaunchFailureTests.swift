@@ -10,9 +10,9 @@ import WatchdogReportStore
 
 @testable import WatchdogSupervisor
 
-@Suite("A launch of which a system call fails", .serialized, .reapsChildren)
+@Suite("A launch with a failing system call", .serialized, .reapsChildren)
 struct LaunchFailureTests {
-    /// What became of a launch.
+    /// The result of a launch.
     private enum Fate: Equatable {
         case refused
         case failed
@@ -32,7 +32,7 @@ struct LaunchFailureTests {
             credentials: nil, probe: nil, livenessTarget: nil, store: ReportStore(directory: "/nowhere"))
     }
 
-    /// Launches, ends what has been launched, and gives everything back.
+    /// Launches, stops everything that was launched, and releases all resources.
     private func launch() throws -> Fate {
         var outcome: Outcome?
         let shell: LaunchShell
@@ -64,7 +64,7 @@ struct LaunchFailureTests {
     }
 
     @Test(
-        "leaves nothing behind, whichever call it is, and is reported as failed",
+        "leaves nothing behind, whichever call fails, and is reported as failed",
         arguments: [ENOSPC, EMFILE, ENOMEM, EAGAIN], [false, true])
     func anyCall(errno: Int32, isLasting: Bool) throws {
         var failing = 0
@@ -74,7 +74,7 @@ struct LaunchFailureTests {
             system.script(failing: errno) { isLasting ? $0 >= failing : $0 == failing }
             let fate = try launch()
             try bench.expectNothingLeft("call \(failing) of \(system.calls)")
-            // Without a cgroup of its own an app is found through /proc instead.
+            // Without its own cgroup, an app is found through /proc instead.
             if case .ran(let missing) = fate { #expect([[], ["create the cgroup"]].contains(missing)) }
             guard let failure = system.failures.first else { break }
             fates[failure] = fate
@@ -89,7 +89,7 @@ struct LaunchFailureTests {
         return LaunchCommands(host, Shared(wrappedValue: launch), below: nil, evidence) { _ in onEvent() }
     }
 
-    @Test("leaves no process of a command behind, whichever call it is", arguments: [EMFILE, ENOMEM])
+    @Test("leaves no process of a command behind, whichever call fails", arguments: [EMFILE, ENOMEM])
     func anyCallOfACommand(errno: Int32) throws {
         var failing = 0
         while true {
@@ -122,7 +122,7 @@ struct LaunchFailureTests {
         #expect(failing > 4)
     }
 
-    @Test("a command's group is signaled before its leader is reaped, and never after")
+    @Test("signals a command's group before its leader is reaped, and never afterwards")
     func groupOfACommand() throws {
         let commands = commands(configuration) {}
         for text in ["exit 3", "sleep 60 & exit 3"] {
@@ -137,7 +137,7 @@ struct LaunchFailureTests {
         try bench.expectNothingLeft("commands that have ended")
     }
 
-    @Test("a capture delays other ends until it is over, a stuck one at most for its budget")
+    @Test("a capture delays other exits until it ends, and a stuck one for at most its budget")
     func stuckCapture() throws {
         for budget in [patience, .milliseconds(20)] {
             system.script(failing: ENOMEM) { _ in false }

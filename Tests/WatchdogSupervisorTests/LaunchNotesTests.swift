@@ -8,9 +8,9 @@ import WatchdogWire
 
 @testable import WatchdogSupervisor
 
-@Suite("What the history keeps of a launch, on virtual time")
+@Suite("The history of a launch, on virtual time")
 struct LaunchNotesTests {
-    /// Keeps a launch as the history does, without a disk.
+    /// Records a launch as the history does, without a disk.
     private final class Keeper {
         private(set) var record: KeptLaunch?
         /// How often a record was written, and how often one was completed.
@@ -73,13 +73,13 @@ struct LaunchNotesTests {
         kernel.say(text)
     }
 
-    /// The app exits, and nothing of it is left a moment later.
+    /// The app exits, and all its processes are gone a moment later.
     private func exit(_ code: Int32) {
         kernel.supervisor?.handle(.exited(.exited(code: code)))
         kernel.run(for: .seconds(1))
     }
 
-    @Test("the first frame and the use are kept, however late they come", arguments: [1, 3_600])
+    @Test("the first frame and first use are recorded, however late they are", arguments: [1, 3_600])
     func late(seconds: Int64) {
         let (keeper, _) = launch()
         say("READY=1\n", after: .seconds(1))
@@ -95,7 +95,7 @@ struct LaunchNotesTests {
         #expect(keeper.completed == 2)
     }
 
-    @Test("an app that reports on the notify socket is no exception")
+    @Test("an app that reports on the notify socket is recorded too")
     func notified() {
         let (keeper, _) = launch("STATUS=loading\n")
         kernel.run(for: .seconds(1))
@@ -106,7 +106,7 @@ struct LaunchNotesTests {
         #expect(keeper.record?.moments[.useful] == .seconds(2))
     }
 
-    @Test("what comes with READY=1 is in the record at once")
+    @Test("marks that come with READY=1 are recorded immediately")
     func together() {
         let (keeper, _) = launch()
         say("READY=1\nFIRST_FRAME=1\nUSEFUL=1\n", after: .seconds(1))
@@ -114,7 +114,7 @@ struct LaunchNotesTests {
         #expect(keeper.written == 1)
     }
 
-    @Test("launch tasks are kept, and when the last one ended")
+    @Test("launch tasks are recorded, with the end of the last one")
     func tasks() {
         let (keeper, _) = launch()
         kernel.say("BEGIN_LAUNCH_TASK=rows\n")
@@ -132,7 +132,7 @@ struct LaunchNotesTests {
         #expect(keeper.completed == 1)
     }
 
-    @Test("tasks that ended before the launch end it no earlier than ready")
+    @Test("tasks that ended before the launch do not end it before ready")
     func earlyTasks() {
         let (keeper, _) = launch("HELLO=1\nBEGIN_LAUNCH_TASK=rows\nEND_LAUNCH_TASK=rows\n")
         say("READY=1\n", after: .seconds(1))
@@ -140,7 +140,7 @@ struct LaunchNotesTests {
         #expect(keeper.record?.tasks == [.init(name: "rows", begin: .zero, end: .zero)])
     }
 
-    @Test("of a process that ends with an open task, the task is kept, and no end of it")
+    @Test("a process that exits with an open task is recorded with the task, but without its end")
     func openTask() {
         let (keeper, _) = launch("HELLO=1\nBEGIN_LAUNCH_TASK=rows\nBEGIN_LAUNCH_TASK=plots\n")
         say("READY=1\n", after: .seconds(1))
@@ -152,7 +152,7 @@ struct LaunchNotesTests {
         #expect(keeper.notes.end() == nil)
     }
 
-    @Test("of a launch that never was ready, what it reached is kept")
+    @Test("a launch that never became ready is recorded as far as it got")
     func neverReady() {
         let (keeper, _) = launch()
         say("FIRST_FRAME=1\n", after: .seconds(1))
@@ -162,7 +162,7 @@ struct LaunchNotesTests {
     }
 
     @Test(
-        "what an app does after it was asked to do something else is not part of its launch",
+        "marks after a later request do not belong to the launch",
         arguments: [LifecycleRequest.background, .suspend])
     func moved(request: LifecycleRequest) {
         let (keeper, supervisor) = launch()
@@ -174,7 +174,7 @@ struct LaunchNotesTests {
         #expect(keeper.record?.moments[.firstFrame] == nil && keeper.record?.moments[.useful] == nil)
     }
 
-    @Test("nothing of the end is taken for the launch")
+    @Test("marks during termination do not belong to the launch")
     func terminating() {
         let (keeper, supervisor) = launch()
         say("READY=1\n", after: .seconds(1))
@@ -183,7 +183,7 @@ struct LaunchNotesTests {
         #expect(keeper.record?.moments[.useful] == nil)
     }
 
-    @Test("a launch of the previous watchdogd is completed too, but not with tasks of which only a part is known")
+    @Test("a launch of the previous watchdogd is completed too, but without tasks that are only partly known")
     func inherited() throws {
         var trace = LaunchTrace()
         let launchedAt = Instant(nanoseconds: 5_000_000_000)

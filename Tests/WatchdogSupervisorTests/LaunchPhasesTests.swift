@@ -25,7 +25,7 @@ struct LaunchPhasesTests {
         return bytes(kind) + bytes(flags) + bytes(UInt16(8 + payload.count + trailer.count)) + payload + trailer
     }
 
-    /// Executed 1 ms before the launch was known, on a CPU until 10 ms, blocked until 50 ms.
+    /// Executed 1 ms before the launch was recorded, on a CPU until 10 ms, blocked until 50 ms.
     private func log(lost: Bool = false) -> StartupLog {
         let name = [UInt8](repeating: 0, count: 24)
         var records = record(3, 1 << 13, name, at(-1)) + record(14, 1 << 13, [], at(10)) + record(14, 0, [], at(50))
@@ -47,7 +47,7 @@ struct LaunchPhasesTests {
         LaunchPhases(trace, launchedAt: Self.launchedAt, until: at(end), isReady: isReady).phases
     }
 
-    @Test("have no gaps, and say what the first thread did in each")
+    @Test("have no gaps, and state what the first thread did in each")
     func accounts() {
         let phases = phases(trace(log()), until: 100, isReady: true)
         #expect(phases.map(\.name) == ["exec", "hello", "ready"])
@@ -58,7 +58,7 @@ struct LaunchPhasesTests {
         #expect(phases.map(\.isOpen) == [false, false, false])
     }
 
-    @Test("what was recorded after the end does not count", arguments: [49, 51] as [Int64])
+    @Test("do not count records from after the end", arguments: [49, 51] as [Int64])
     func excess(end: Int64) throws {
         var trace = LaunchTrace()
         trace.noteRequest(at: at(-3))
@@ -70,7 +70,7 @@ struct LaunchPhasesTests {
         #expect(last.nanoseconds == (end + 1) * 1_000_000)
     }
 
-    @Test("have durations once they have ended, and none if another watchdogd began the launch")
+    @Test("have durations once they have ended, but not if another watchdogd began the launch")
     func durations() {
         let trace = trace(log())
         let launchedAt = Self.launchedAt
@@ -86,7 +86,7 @@ struct LaunchPhasesTests {
         #expect(resumed.durations(launchedAt: launchedAt, ready: .milliseconds(100), until: at(500)) == [:])
     }
 
-    @Test("are known to whoever hears that the app is ready")
+    @Test("are complete when the ready notice is published")
     func notice() {
         let effects = ScriptedEffects()
         var spec = AppSpec(name: "App")
@@ -108,14 +108,14 @@ struct LaunchPhasesTests {
         #expect(heard.map(\.phases) == [[.exec, .ready]])
     }
 
-    @Test("no times are claimed where records were lost")
+    @Test("claim no times if records were lost")
     func lost() {
         let phases = phases(trace(log(lost: true)), until: 100)
         #expect(phases.map(\.name) == ["exec", "hello", "ready"])
         #expect(phases.allSatisfy { $0.runningNanoseconds == nil && $0.blockedNanoseconds == nil })
     }
 
-    @Test("a report says why nothing was recorded, and only then", arguments: [nil, "perf events are refused"])
+    @Test("state why nothing was recorded, and only then", arguments: [nil, "perf events are refused"])
     func refusal(reason: String?) {
         var trace = LaunchTrace()
         trace.noteRequest(at: at(-3))

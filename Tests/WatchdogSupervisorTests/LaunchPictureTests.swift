@@ -41,19 +41,19 @@ struct LaunchPictureTests {
         ]
     }
 
-    @Test("has the main lane first, what is beside it below, and ends with goal, advice and limit")
+    @Test("has the main lane first and the parallel work below it, and ends with goal, advice and limit")
     func golden() {
         #expect(picture(slow).text == Self.unicode)
     }
 
-    @Test("is plain ASCII where nothing else is read")
+    @Test("is plain ASCII if the terminal requires it")
     func ascii() {
         let text = picture(slow, isUnicode: false).text
         #expect(text == Self.ascii)
         #expect(text.allSatisfy { $0.isASCII })
     }
 
-    @Test("fits 80 columns, whatever the app says", arguments: [true, false])
+    @Test("fits 80 columns, whatever the app's text", arguments: [true, false])
     func width(isUnicode: Bool) {
         let name = String(repeating: "x", count: 64)
         var lines = (0..<100).map { mark("begin", $0, Int64($0) * 1_000_000, "main", name) }
@@ -67,14 +67,14 @@ struct LaunchPictureTests {
         #expect(picture.text.contains("77 marks are missing"))
     }
 
-    @Test("of an app that marks nothing says so")
+    @Test("of an app without marks states that")
     func nothing() {
         let text = picture([], ready: .zero).text
         #expect(text.contains("the app has marked nothing"))
         #expect(text.contains("goal   400 ms  ready took 0 % of it, met"))
     }
 
-    @Test("of a killed launch ends with the kill, and what was still running has an arrow")
+    @Test("of a killed launch ends with the kill, and open phases have an arrow")
     func killed() {
         let picture = LaunchPicture(
             name: "QuickPick", launchedAt: Self.launchedAt, .killed, after: .seconds(20), limit: .seconds(20),
@@ -86,7 +86,7 @@ struct LaunchPictureTests {
         #expect(picture.text == Self.killedText)
     }
 
-    @Test("shows use and tasks, which may end after the launch")
+    @Test("shows first use and tasks, which may end after the launch")
     func extended() {
         var trace = LaunchTrace()
         trace.note(ClientMessage(decoding: "BEGIN_LAUNCH_TASK=rows".utf8), at: Self.launchedAt + .milliseconds(500))
@@ -102,7 +102,7 @@ struct LaunchPictureTests {
         #expect(text.contains("0                                       2.10 s"))
     }
 
-    @Test("has whole names for the phases of the start, and a narrower chart for it", arguments: [true, false])
+    @Test("has full names for the phases of the start, and a narrower chart for it", arguments: [true, false])
     func start(isUnicode: Bool) {
         var picture = picture(slow, isUnicode: isUnicode)
         picture.bars.append(

@@ -6,7 +6,7 @@ import WatchdogPolicy
 
 @testable import WatchdogSupervisor
 
-@Suite("Signs of life that are not saved")
+@Suite("Unsaved signs of life")
 struct LaunchPulseTests {
     private static let start = Instant(nanoseconds: 1_000_000_000)
     private static let allowance = Duration.seconds(10)
@@ -21,14 +21,14 @@ struct LaunchPulseTests {
         return pulse
     }
 
-    @Test("one within half the allowance after the saved one says no more, a later one does")
+    @Test("a sign of life within half the allowance after the saved one is not saved; a later one is")
     func slack() {
         let half = Self.allowance / 2
         #expect(pulse(after: half - .nanoseconds(1)).says(noMoreThan: pulse()))
         #expect(!pulse(after: half).says(noMoreThan: pulse()))
     }
 
-    @Test("counts are not worth saving, everything else is")
+    @Test("counts alone are not saved; every other change is")
     func rest() {
         var later = pulse(after: .seconds(1))
         later.signsOfLife = 9
@@ -46,7 +46,7 @@ struct LaunchPulseTests {
         #expect(!pulse(after: .seconds(1), lastPing: Self.start).says(noMoreThan: pulse(lastPing: Self.start)))
     }
 
-    @Test("the next watchdogd gives an app as much as may not have been saved, and nothing when all was")
+    @Test("the next watchdogd extends an app's time by what may not have been saved, and by nothing if all was")
     func late() {
         let start = Self.start
         #expect(pulse().asLate(by: start + .seconds(60)).machine?.startedAt == start + .seconds(5))
@@ -59,7 +59,7 @@ struct LaunchPulseTests {
         #expect(pinged.asLate(by: start + .seconds(60)) == pinged)
     }
 
-    @Test("whether it is approximate is saved with it", arguments: [true, false])
+    @Test("the pulse is saved with its approximate flag", arguments: [true, false])
     func bytes(isApproximate: Bool) {
         var saved = pulse()
         saved.isApproximate = isApproximate

@@ -30,7 +30,7 @@ struct LaunchSocketTests {
         return sockets
     }
 
-    /// The address of the notify socket of a launch whose process says that it was `address`.
+    /// The address of a resumed launch's notify socket, if its process claims `address`.
     private func resumedAddress(_ address: String, _ launch: LaunchConfiguration) throws -> String {
         let sockets = try LaunchSockets(
             bench.host, resuming: launch, InheritedDescriptors(), notifyAddress: address, senders: { nil },
@@ -40,7 +40,7 @@ struct LaunchSocketTests {
         return sockets.notifyAddress
     }
 
-    @Test("A resumed launch keeps the address of its socket, but replaces no file that its process calls so")
+    @Test("A resumed launch keeps its socket's address, but replaces no file that its process names as such")
     func resumedAddress() throws {
         let launch = configuration()
         let folder = bench.host.runtimeDirectory.path
@@ -59,7 +59,7 @@ struct LaunchSocketTests {
         #expect(access(other, F_OK) == 0)
     }
 
-    /// Sends a datagram to a path, as a program does; false if there is no room.
+    /// Sends a datagram to a path, as a program does; false if the queue is full.
     private func send(_ text: String, to path: String) -> Bool {
         let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         defer { close(descriptor) }
@@ -78,7 +78,7 @@ struct LaunchSocketTests {
     }
 
     @Test(
-        "Messages of an app that is not ready are read at once, however closely they follow each other; a flood is read, too"
+        "Messages of an app that is not ready are read immediately at any rate, and a flood is read too"
     )
     func promptMessages() throws {
         var heard = 0
@@ -100,7 +100,7 @@ struct LaunchSocketTests {
         try bench.turn("all is read") { heard == 20 + flood }
     }
 
-    @Test("What an app says before its process is known waits, and is read at once when it is known")
+    @Test("Messages that precede the process are queued, and read as soon as the process is known")
     func earlyMessages() throws {
         var heard = 0
         var isKnown = false
@@ -120,7 +120,7 @@ struct LaunchSocketTests {
         #expect(heard == 1)
     }
 
-    @Test("An app that closes its end of the channel costs one descriptor, and one that holds it two")
+    @Test("An app that closes its end of the channel costs one descriptor; one that keeps it costs two")
     func closedChannel() throws {
         let sockets = try sockets()
         defer { sockets.stop() }

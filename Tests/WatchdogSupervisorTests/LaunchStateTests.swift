@@ -36,7 +36,7 @@ struct LaunchStateTests {
         return machine
     }
 
-    @Test("is the same after it was written and read")
+    @Test("survives encoding and decoding")
     func roundTrip() throws {
         let original = state(running())
         let copy = try LaunchState.decode(try original.encoded())
@@ -53,12 +53,12 @@ struct LaunchStateTests {
         #expect({ if case .listening(.tcp(.any, port: 80))? = configuration.probe { true } else { false } }())
     }
 
-    @Test("of an ordinary app is small")
+    @Test("is small for an ordinary app")
     func size() throws {
         #expect(try state(running()).encoded().count < 8_192)
     }
 
-    @Test("a pulse is the same after it was written and read")
+    @Test("a pulse survives encoding and decoding")
     func pulse() throws {
         var pulse = LaunchPulse()
         #expect(LaunchPulse(pulse.bytes) == pulse)
@@ -78,14 +78,14 @@ struct LaunchStateTests {
         #expect(LaunchPulse(pulse.bytes) == pulse)
     }
 
-    @Test("bytes that are no pulse are none")
+    @Test("invalid bytes do not decode to a pulse")
     func hostilePulse() {
         #expect(LaunchPulse([]) == nil)
         #expect(LaunchPulse([UInt8](repeating: 0xff, count: LaunchPulse.byteCount)) == nil)
         #expect(LaunchPulse([UInt8](repeating: 0, count: LaunchPulse.byteCount + 1)) == nil)
     }
 
-    @Test("is written as a whole when it changes, and as a pulse when only a ping was answered")
+    @Test("is saved in full when it changes, and as a pulse if only a ping was answered")
     func keeping() throws {
         try withTemporaryDirectory { directory in
             let path = "\(directory)/a.launch"
@@ -128,7 +128,7 @@ struct LaunchStateTests {
         return pulse
     }
 
-    @Test("an environment that has no room is left out")
+    @Test("omits an environment that does not fit")
     func tooLong() throws {
         let path = "/tmp/watchdogd-state-\(UInt64.random(in: 0 ... .max)).launch"
         defer { unlink(path) }

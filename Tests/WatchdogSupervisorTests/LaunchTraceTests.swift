@@ -7,7 +7,7 @@ import WatchdogWire
 
 @testable import WatchdogSupervisor
 
-@Suite("What an app marks in its launch")
+@Suite("The marks of an app in its launch")
 struct LaunchTraceTests {
     private static let launchedAt = Instant(nanoseconds: 1_000_000_000_000)
 
@@ -24,7 +24,7 @@ struct LaunchTraceTests {
         }
     }
 
-    @Test("the first frame and the first use count once each, at their first mention")
+    @Test("the first frame and the first use count once each, at their first mark")
     mutating func once() {
         say("FIRST_FRAME=1\n", at: 10)
         say("USEFUL=1\n", at: 20)
@@ -34,7 +34,7 @@ struct LaunchTraceTests {
         #expect(marks() == [])
     }
 
-    @Test("the extended launch ends with its last task, and no earlier than ready")
+    @Test("the extended launch ends with its last task, and not before ready")
     mutating func tasks() {
         say("BEGIN_LAUNCH_TASK=rows\nBEGIN_LAUNCH_TASK=plots\n", at: 10)
         say("END_LAUNCH_TASK=rows\n", at: 50)
@@ -46,14 +46,14 @@ struct LaunchTraceTests {
         #expect(trace.lost == 0)
     }
 
-    @Test("tasks that end before the launch wait for it")
+    @Test("tasks that end before the launch do not end it")
     mutating func waitsForReady() {
         say("BEGIN_LAUNCH_TASK=rows\nEND_LAUNCH_TASK=rows\n", at: 10)
         #expect(marks() == [])
         #expect(marks(ready: 100) == ["extended 100.0"])
     }
 
-    @Test("after the launch a task begins only while another is open", arguments: [true, false])
+    @Test("after the launch, a task may begin only while another is open", arguments: [true, false])
     mutating func late(isOneOpen: Bool) {
         if isOneOpen { say("BEGIN_LAUNCH_TASK=rows\n", at: 10) }
         say("BEGIN_LAUNCH_TASK=late\n", at: 200, isReady: true)
@@ -61,7 +61,7 @@ struct LaunchTraceTests {
         #expect(trace.lost == (isOneOpen ? 0 : 1))
     }
 
-    @Test("sixteen tasks are measured, not one more; no name counts twice", arguments: [16, 17])
+    @Test("at most sixteen tasks are measured, and no name counts twice", arguments: [16, 17])
     mutating func limit(count: Int) {
         for number in 1...count { say("BEGIN_LAUNCH_TASK=\(number)\n", at: 10) }
         #expect(trace.tasks.count == 16)

@@ -6,11 +6,11 @@ import WatchdogPolicy
 
 @testable import WatchdogSupervisor
 
-@Suite("The lifecycle on the wire, on virtual time")
+@Suite("The lifecycle protocol on virtual time")
 struct LifecycleTests {
     private let kernel = ScriptedEffects()
 
-    /// Answers pings, states and events at once, and ends its tasks when they expire.
+    /// Answers pings, states and events immediately, and ends its tasks when they expire.
     private func launch(endsTasks: Bool = true, hello: String = "HELLO=1\nLIFECYCLE=1\n") -> Supervisor {
         kernel.onSend = { [kernel] text in
             let fields = Dictionary(
@@ -37,7 +37,7 @@ struct LifecycleTests {
         kernel.calls.compactMap { if case .send(let text) = $0 { text } else { nil } }
     }
 
-    @Test("an app saves in the background, is suspended, comes back, and ends")
+    @Test("an app saves in the background, is suspended, returns, and exits")
     func wholeLife() {
         let supervisor = launch()
         kernel.run(for: .seconds(5))
@@ -61,7 +61,7 @@ struct LifecycleTests {
         #expect(kernel.outcome == nil)
     }
 
-    @Test("a task that is left open is a kill under its own code")
+    @Test("a task left open is a kill with its own code")
     func leakedTask() {
         let supervisor = launch(endsTasks: false)
         kernel.say("BEGIN_TASK=1 save\n")
@@ -74,7 +74,7 @@ struct LifecycleTests {
         #expect(incident.code.hexadecimal == "0x2182bad2")
     }
 
-    @Test("beginnings of one datagram count before its state, and its ends after that")
+    @Test("within a datagram, beginnings of tasks count before its state, and ends after it")
     func order() {
         let supervisor = launch()
         kernel.onSend = { _ in }
@@ -85,7 +85,7 @@ struct LifecycleTests {
         #expect(supervisor.machine.lifecycleRecord.taskCount == 1)
     }
 
-    @Test("a flood loses no end of a task")
+    @Test("a flood does not lose the end of a task")
     func flood() {
         let supervisor = launch()
         for id in 1...3_000 { kernel.say("BEGIN_TASK=\(id) t\nSTATUS=\(id)\n"); kernel.say("END_TASK=\(id)\n") }
@@ -94,7 +94,7 @@ struct LifecycleTests {
         #expect(kernel.outcome == nil)
     }
 
-    @Test("an app that does not say that it takes part is sent no state")
+    @Test("an app that does not declare the lifecycle is sent no state")
     func outsider() {
         let supervisor = launch(hello: "HELLO=1\n")
         supervisor.request(.background)
@@ -104,7 +104,7 @@ struct LifecycleTests {
         #expect(supervisor.machine.lifecycleState == .suspended)
     }
 
-    @Test("a suspended app is ended without SIGTERM")
+    @Test("a suspended app is killed without SIGTERM")
     func endOfSuspended() {
         let supervisor = launch()
         supervisor.request(.suspend)
@@ -115,7 +115,7 @@ struct LifecycleTests {
         #expect(kernel.outcome?.cause == .killedOnRequest)
     }
 
-    @Test("signposts are paired by category, name and number, and bounded")
+    @Test("signposts are matched by category, name and number, and are bounded")
     func trace() {
         let supervisor = launch()
         kernel.say("SIGNPOST=begin 1 1000 main net\tload\nSIGNPOST=begin 2 2000 other net\tload\n")

@@ -6,9 +6,9 @@ import WatchdogConfiguration
 
 @testable import WatchdogSupervisor
 
-@Suite("Warnings of this machine")
+@Suite("Warnings about this machine")
 struct MachineWarningTests {
-    @Test("A file or folder of root's configuration that others may write to is reported", .enabled(if: geteuid() == 0))
+    @Test("A file or folder of root's configuration that others can write is reported", .enabled(if: geteuid() == 0))
     func writers() throws {
         try withTemporaryDirectory { directory in
             let file = "\(directory)/one.app"

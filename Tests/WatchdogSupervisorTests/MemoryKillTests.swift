@@ -5,13 +5,13 @@ import WatchdogBase
 
 @testable import WatchdogSupervisor
 
-@Suite("Kills for lack of memory")
+@Suite("Kills by the OOM killer")
 struct MemoryKillTests {
     private func at(_ seconds: Int64, _ nanoseconds: Int64 = 0) -> Instant {
         Instant(nanoseconds: seconds * 1_000_000_000 + nanoseconds)
     }
 
-    @Test("What was counted since the launch was recent for half a minute, and is not known then")
+    @Test("Memory kills counted since the launch are recent for half a minute, and unknown afterwards")
     func launch() {
         var notes = MemoryKillNotes()
         #expect(notes.recent(of: 1, at: at(0)) == nil)
@@ -22,7 +22,7 @@ struct MemoryKillTests {
         #expect(notes.recent(of: 3, at: at(30, 1)) == nil)
     }
 
-    @Test("A note is taken every five seconds")
+    @Test("The counter is sampled every five seconds")
     func interval() {
         var notes = MemoryKillNotes()
         #expect(notes.isDue(at: at(0)))
@@ -33,7 +33,7 @@ struct MemoryKillTests {
         #expect(notes.recent(of: 7, at: at(5)) == 7, "too early, and so not taken")
     }
 
-    @Test("Where nothing counts, it is asked for no more often than elsewhere", arguments: [true, false])
+    @Test("A missing counter is not read more often than an existing one", arguments: [true, false])
     func uncounted(isLaunched: Bool) {
         var notes = MemoryKillNotes()
         if isLaunched { notes.launched(nil, at: at(0)) } else { notes.note(nil, at: at(0)) }
@@ -42,7 +42,7 @@ struct MemoryKillTests {
         #expect(notes.recent(of: 1, at: at(5)) == nil)
     }
 
-    @Test("A note between the kill and the end does not hide the kill; one from before it does not make it another's")
+    @Test("A sample between the kill and the exit does not hide the kill; one before it does not misattribute it")
     func between() {
         var notes = MemoryKillNotes()
         notes.launched(0, at: at(0))
@@ -54,7 +54,7 @@ struct MemoryKillTests {
         #expect(notes.recent(of: 2, at: at(111)) == 0)
     }
 
-    @Test("After a succession only a note of some seconds tells anything")
+    @Test("After a takeover, only a sample of the last seconds counts")
     func resumed() {
         var notes = MemoryKillNotes()
         notes.note(3, at: at(0))

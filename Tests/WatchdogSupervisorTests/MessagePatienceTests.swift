@@ -6,7 +6,7 @@ import WatchdogWire
 
 @testable import WatchdogSupervisor
 
-@Suite("Whether messages may wait for each other")
+@Suite("Whether messages may be batched")
 struct MessagePatienceTests {
     private static let start = Instant(nanoseconds: 1_000_000_000_000)
     private static let step = Duration.nanoseconds(1)
@@ -18,20 +18,20 @@ struct MessagePatienceTests {
         return patience.canWait(at: instant)
     }
 
-    @Test("a new app's messages do not wait, however long it takes to become ready")
+    @Test("a new app's messages are read immediately, however long it takes to become ready")
     mutating func launching() {
         for second in 0..<100 { #expect(!routine(at: Self.start + .seconds(second))) }
         patience.expect(true, at: Self.start + .seconds(100))
         #expect(!routine(at: Self.start + .seconds(1_000)))
     }
 
-    @Test("after something was expected, messages may wait when the quiet time has passed, and not just before")
+    @Test("after an expected message, messages may wait once the quiet time has passed, and not before")
     mutating func quiet() {
         patience.expect(false, at: Self.start)
         let quiet = Self.start + MessagePatience.quiet
         #expect(!routine(at: quiet - Self.step))
         #expect(routine(at: quiet))
-        // A transition, however short.
+        // A transition of any length.
         patience.expect(true, at: quiet + .seconds(1))
         #expect(!patience.canWait(at: quiet + .seconds(1)))
         patience.expect(false, at: quiet + .seconds(2))
@@ -41,7 +41,9 @@ struct MessagePatienceTests {
         #expect(routine(at: again))
     }
 
-    @Test("after a word that somebody may wait for, the next messages do not wait until the quiet time has passed")
+    @Test(
+        "after a message that somebody may wait for, later messages are read immediately until the quiet time has passed"
+    )
     mutating func word() {
         patience.expect(false, at: Self.start)
         let word = Self.start + MessagePatience.quiet
@@ -52,7 +54,7 @@ struct MessagePatienceTests {
         #expect(routine(at: word + MessagePatience.quiet))
     }
 
-    @Test("one message more than a burst is a flood, which may wait whatever it says, for its time and no longer")
+    @Test("one message more than a burst is a flood, which may wait for its whole duration, whatever it contains")
     mutating func flood() {
         for _ in 0..<MessagePatience.burst { patience.read(isRoutine: false, at: Self.start) }
         #expect(!patience.canWait(at: Self.start))
@@ -61,7 +63,7 @@ struct MessagePatienceTests {
         let end = Self.start + MessagePatience.flood
         #expect(patience.canWait(at: end - Self.step))
         #expect(!patience.canWait(at: end))
-        // Part of the burst is there again.
+        // Part of the burst is available again.
         for _ in 0..<MessagePatience.perSecond {
             patience.read(isRoutine: false, at: end)
             #expect(!patience.canWait(at: end))
@@ -70,7 +72,7 @@ struct MessagePatienceTests {
         #expect(patience.canWait(at: end))
     }
 
-    @Test("messages at the rate that is no flood never become one; a little faster, they do")
+    @Test("messages at the permitted rate never become a flood; a little faster, they do")
     mutating func rate() {
         let interval = Duration.seconds(1) / MessagePatience.perSecond
         var now = Self.start
@@ -89,7 +91,7 @@ struct MessagePatienceTests {
     }
 
     @Test(
-        "signs of life and texts are routine; whatever somebody may wait for is not",
+        "signs of life and texts are routine; messages that somebody may wait for are not",
         arguments: [
             ("WATCHDOG=1", true), ("WATCHDOG=1\n", true), ("STATUS=Serving\nWATCHDOG=1", true), ("STATUS=", true),
             ("X_OTHER=1", true), ("garbage", true), ("", true),

@@ -12,7 +12,7 @@ struct MessageWidthTests {
         "  /var/log/watchdogd/reports/a-name-that-is-longer-than-the-terminal-is-wide.ips",
     ]
 
-    @Test("Lines are broken at spaces, the first behind the prefix; a path stays whole")
+    @Test("Lines are wrapped at spaces, the first one after the prefix, and a path is never split")
     func narrow() {
         let text = StandardError.fit(lines, behind: 11, columns: 50)
         #expect(
@@ -25,7 +25,7 @@ struct MessageWidthTests {
                 """)
     }
 
-    @Test("Without a terminal, or on a wide one, they stay as they are", arguments: [nil, 200] as [Int?])
+    @Test("Lines stay unchanged without a terminal, or on a wide one", arguments: [nil, 200] as [Int?])
     func wide(columns: Int?) {
         #expect(StandardError.fit(lines, behind: 11, columns: columns) == lines.joined(separator: "\n"))
     }

@@ -12,7 +12,7 @@ import WatchdogPolicy
 struct MetricsTests {
     private let kernel = ScriptedEffects()
 
-    @Test("each answered ping is measured once, with its time")
+    @Test("each answered ping is measured once, with its latency")
     func pings() {
         var meter = AppMeter()
         kernel.answerPings(after: .milliseconds(5))
@@ -27,7 +27,7 @@ struct MetricsTests {
         #expect(meter.pings.sum == .milliseconds(5) * meter.pings.count)
     }
 
-    @Test("a problem of the file is said once, another one and the end of it too")
+    @Test("a problem with the file is reported once, and so are a different one and its end")
     func problems() {
         var note = MetricsFile.ProblemNote()
         #expect(note.sentence(for: nil, "/f") == nil)
@@ -38,7 +38,7 @@ struct MetricsTests {
         #expect(note.sentence(for: nil, "/f") == nil)
     }
 
-    @Test("a run is launching before its process exists, and then in the state of its machine")
+    @Test("a run is launching before its process exists, and then has the state of its machine")
     func stateOfRun() {
         let supervisor = kernel.supervise(AppSpec(name: "App"))
         #expect(AppState(ofRun: supervisor.machine) == .launching)

@@ -5,7 +5,7 @@ import WatchdogBase
 
 @testable import WatchdogSupervisor
 
-@Suite("When missing names are tried again")
+@Suite("The schedule for retrying missing names")
 struct NamingTriesTests {
     private typealias Tries = NamingTries<String>
 
@@ -27,7 +27,7 @@ struct NamingTriesTests {
         return try #require(entry)
     }
 
-    @Test("not before the delay has passed, and the last time after the last delay")
+    @Test("retries only after the delay, and for the last time after the last delay")
     func delay() throws {
         var tries = tries()
         #expect(tries.due == start + delays[0])
@@ -46,7 +46,7 @@ struct NamingTriesTests {
         #expect(tries.count == 0 && tries.due == nil)
     }
 
-    @Test("the one that is due first has its turn first")
+    @Test("retries in order of due times")
     func order() throws {
         var tries = tries()
         let room = tries.reserve(.init())
@@ -56,7 +56,7 @@ struct NamingTriesTests {
         #expect(names == ["0", "later"])
     }
 
-    @Test("at the end of watchdogd every report has one more try, at once")
+    @Test("retries every report once more, immediately, when watchdogd exits")
     func hurry() throws {
         var tries = tries(2)
         let running = try take(&tries, at: start + delays[0])
@@ -73,7 +73,7 @@ struct NamingTriesTests {
         #expect(new.isLast)
     }
 
-    @Test("what waits is limited in number, bytes and descriptors, and room comes back")
+    @Test("limits waiting reports in number, bytes and descriptors, and frees that room again")
     func limits() throws {
         var tries = Tries(delays: delays, limit: .init(bytes: 100, descriptors: 10))
         let admissions = [

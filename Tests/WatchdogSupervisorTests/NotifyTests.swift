@@ -26,7 +26,7 @@ struct NotifyTests {
         #expect(supervisor.account.mainProcess == 100)
     }
 
-    @Test("a program that spoke and never became ready is killed for process-launch")
+    @Test("a program that sent a message and never became ready is killed for process-launch")
     func neverReady() {
         _ = launch()
         kernel.notify("STATUS=loading\n")
@@ -35,7 +35,7 @@ struct NotifyTests {
     }
 
     @Test(
-        "messages must be read at once, except those of an app that is ready and of which only signs of life are expected"
+        "messages must be read immediately unless the app is ready and only signs of life are expected"
     )
     func expectation() {
         let supervisor = launch()
@@ -54,7 +54,7 @@ struct NotifyTests {
     }
 
     @Test(
-        "messages must be read at once when the app ends or is being judged",
+        "messages must be read immediately when the app exits or is being judged",
         arguments: ["STOPPING=1\n", "WATCHDOG=trigger\n"])
     func expectation(message: String) {
         _ = launch()
@@ -64,7 +64,7 @@ struct NotifyTests {
         #expect(kernel.isExpecting)
     }
 
-    @Test("a foreign MAINPID is refused")
+    @Test("a foreign MAINPID is rejected")
     func foreignMainProcess() {
         let supervisor = launch()
         kernel.notify("MAINPID=1\n")
@@ -82,14 +82,14 @@ struct NotifyTests {
         #expect(kernel.calls.contains(.capture(.sceneUpdate, at: .milliseconds(3_999))))
     }
 
-    @Test("a message that waited for others counts from when it was sent", arguments: [0, 1, 60, 100, 5_000])
+    @Test("a message that waited behind others counts from its sending time", arguments: [0, 1, 60, 100, 5_000])
     func age(milliseconds: Int64) {
         _ = launch()
         kernel.notify("READY=1\nWATCHDOG_USEC=2000000\n")
         kernel.run(for: .seconds(1))
         let age = Duration.milliseconds(milliseconds)
         kernel.supervisor?.handle(.notifyMessage(Array("WATCHDOG=1".utf8), age: age))
-        // The wall clock may have been set: no age above 100 ms is believed.
+        // The wall clock may have been set, so no age above 100 ms is trusted.
         let deadline = Duration.seconds(3) - min(age, .milliseconds(100))
         kernel.run(for: deadline - .seconds(1) - .nanoseconds(1))
         #expect(kernel.calls == [.spawn])
@@ -97,7 +97,7 @@ struct NotifyTests {
         #expect(kernel.calls.contains(.capture(.sceneUpdate, at: deadline)))
     }
 
-    @Test("no message is older than what was handled before it")
+    @Test("no message counts as older than the one handled before it")
     func order() {
         _ = launch()
         kernel.notify("READY=1\nWATCHDOG_USEC=2000000\n")
@@ -108,7 +108,7 @@ struct NotifyTests {
         #expect(kernel.calls.contains(.capture(.sceneUpdate, at: .seconds(3))))
     }
 
-    @Test("a ready program that never pushed is not killed for it")
+    @Test("a ready program that never pushed is not killed for missing pushes")
     func noPushes() {
         _ = launch()
         kernel.notify("READY=1\n")
@@ -116,7 +116,7 @@ struct NotifyTests {
         #expect(kernel.calls == [.spawn])
     }
 
-    @Test("WATCHDOG=trigger is an incident at once")
+    @Test("WATCHDOG=trigger is an immediate incident")
     func trigger() {
         _ = launch()
         kernel.notify("READY=1\n")
@@ -126,7 +126,7 @@ struct NotifyTests {
         #expect(kernel.calls.contains(.capture(.sceneUpdate, at: .seconds(1))))
     }
 
-    @Test("an extension counts only with a status or progress that changes")
+    @Test("an extension counts only with a new status or new progress")
     func extensions() {
         _ = launch()
         for second in stride(from: 5, through: 60, by: 5) {
@@ -135,12 +135,12 @@ struct NotifyTests {
             }
         }
         kernel.run(for: .seconds(120))
-        // The last that showed progress came at 30 s and asked for 20 s more.
+        // The last extension with progress was at 30 s and requested 20 s more.
         #expect(kernel.calls.contains(.capture(.processLaunch, at: .seconds(50))))
         #expect(kernel.notices.contains(.extensionRefused(.noProgress)))
     }
 
-    @Test("a flood loses its statuses and keeps its signs of life")
+    @Test("a flood loses its statuses but keeps its signs of life")
     func flood() {
         let supervisor = launch()
         kernel.notify("READY=1\n")
@@ -151,7 +151,7 @@ struct NotifyTests {
         #expect(kernel.calls == [.spawn])
     }
 
-    @Test("garbage is counted and changes nothing")
+    @Test("garbage is counted and otherwise ignored")
     func garbage() {
         let supervisor = launch()
         kernel.supervisor?.handle(.notifyMessage([0xff, 0x00, 0x3d, 0x0a] + Array(repeating: 0x41, count: 8_000)))

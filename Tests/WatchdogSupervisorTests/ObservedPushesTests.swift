@@ -7,7 +7,7 @@ import WatchdogLinux
 
 @testable import WatchdogSupervisor
 
-@Suite("WATCHDOG=1 as systemd sees it")
+@Suite("WATCHDOG=1 as systemd reports it")
 struct ObservedPushesTests {
     private func unit(watchdog: UInt64, push: UInt64) -> ServiceUnit {
         ServiceUnit(
@@ -22,7 +22,7 @@ struct ObservedPushesTests {
         #expect(ObservedPushes.poll(unit(watchdog: watchdog, push: 5)) == .seconds(1))
     }
 
-    @Test("The first look sets the allowance, later ones tell a new push from an old one")
+    @Test("The first reading sets the allowance; later ones distinguish new pushes from old ones")
     func pushed() {
         var pushes = ObservedPushes()
         let allowance = ObservedPushes.allowance(within: .seconds(10), poll: .milliseconds(500))
@@ -51,7 +51,7 @@ struct ObservedPushesTests {
         #expect(latest >= interval / 2)
     }
 
-    @Test("A property that overflows is none")
+    @Test("A property that overflows is ignored")
     func hugeProperties() {
         let unit = unit(watchdog: .max / 1_000 + 1, push: .max)
         #expect(unit.watchdogInterval == nil)

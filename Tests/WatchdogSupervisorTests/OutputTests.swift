@@ -10,9 +10,9 @@ import WatchdogLinux
 
 @testable import WatchdogSupervisor
 
-@Suite("Where output goes", .reapsChildren)
+@Suite("Destinations of output", .reapsChildren)
 struct OutputTests {
-    /// Runs a shell script with its output as planned.
+    /// Runs a shell script with the planned output.
     private func run(_ script: String, _ plan: OutputPlan) throws {
         let streams = try StandardStreams(opening: plan, identifier: "app")
         var request = SpawnRequest(executable: "/bin/sh", arguments: ["sh", "-c", script])
@@ -29,7 +29,7 @@ struct OutputTests {
 
     private func put(_ text: String, _ path: String) throws { try Data(text.utf8).write(to: URL(filePath: path)) }
 
-    @Test("append, truncate and file keep, empty and write over what is there")
+    @Test("append keeps, truncate empties, and file overwrites existing content")
     func files() throws {
         try withTemporaryDirectory { directory in
             let path = "\(directory)/log"
@@ -45,7 +45,7 @@ struct OutputTests {
         }
     }
 
-    @Test("a new file has the rights that the mask leaves, and the descriptor blocks")
+    @Test("a new file has the permissions that the mask allows, and its descriptor blocks")
     func rights() throws {
         try withTemporaryDirectory { directory in
             let path = "\(directory)/log"
@@ -59,7 +59,7 @@ struct OutputTests {
         }
     }
 
-    @Test("what cannot be opened is reported in one line, and never waited for")
+    @Test("a file that cannot be opened is reported in one line, and never waited for")
     func errors() throws {
         try withTemporaryDirectory { directory in
             func message(_ path: String) -> String? {
@@ -80,7 +80,7 @@ struct OutputTests {
         }
     }
 
-    @Test("a link is followed only where nobody else can change it")
+    @Test("a link is followed only if nobody else can change it")
     func links() throws {
         try withTemporaryDirectory { directory in
             let target = "\(directory)/target"
@@ -109,7 +109,7 @@ struct OutputTests {
         }
     }
 
-    @Test("what was printed to a file can be read again")
+    @Test("output to a file can be read back")
     func logOfFile() throws {
         try withTemporaryDirectory { directory in
             let path = "\(directory)/log"
@@ -122,7 +122,7 @@ struct OutputTests {
             }
             try run("echo now", OutputPlan(output: .append(path: path), error: .inherit))
             #expect(LogSource.file(file).tail().map(\.text) == ["now"])
-            // Written over from its beginning, the lines before are not told from the new ones.
+            // A file that is overwritten from its beginning mixes old and new lines.
             let over = try StandardStreams(
                 opening: OutputPlan(output: .file(path: path), error: .inherit), identifier: "app")
             if case .file = over.log { Issue.record("a file that is written over has no log") }
@@ -132,7 +132,7 @@ struct OutputTests {
         }
     }
 
-    @Test("without a journald, output that was to go there goes to standard error, and it is known why")
+    @Test("without journald, output for the journal goes to standard error, and the reason is recorded")
     func withoutJournal() throws {
         try withTemporaryDirectory { directory in
             let outputs = try StandardStreams(

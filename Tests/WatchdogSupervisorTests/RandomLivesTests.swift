@@ -8,7 +8,7 @@ import WatchdogPolicy
 
 @testable import WatchdogSupervisor
 
-/// One app with a randomly chosen fault, and what must become of it.
+/// One app with a random fault, and its expected fate.
 private struct Life {
     enum Fate: Equatable {
         case lives
@@ -31,7 +31,7 @@ private struct Life {
     }
 
     var fate: Fate {
-        // No allowance can be exhausted within the first ten seconds.
+        // No allowance can run out within the first ten seconds.
         if exitsAt != nil { return .exits(7) }
         if launch > .seconds(20) || (hangsAt.map { $0 <= launch } ?? false) { return .dies(.sceneCreate) }
         return hangsAt == nil ? .lives : .dies(.sceneUpdate)
@@ -54,7 +54,7 @@ private struct Life {
 struct RandomLivesTests {
     private static let livesPerShard = StormScale.part(of: 150)
 
-    @Test("each ends as its fault demands, and never otherwise", arguments: 0..<8)
+    @Test("each ends as its fault requires, and never otherwise", arguments: 0..<8)
     func fates(shard: Int) {
         for index in 0..<Self.livesPerShard {
             let seed = UInt64(shard * 1_000 + index)

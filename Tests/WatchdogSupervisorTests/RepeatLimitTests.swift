@@ -8,13 +8,13 @@ import WatchdogReport
 
 @testable import WatchdogSupervisor
 
-@Suite("The limit of reports with one signature")
+@Suite("The limit on reports with one signature")
 struct RepeatLimitTests {
     private let start = Instant(nanoseconds: 1_000)
     private let signature = Signature(of: Samples.report())
     private let other = Signature(of: Samples.goldens[1].report)
 
-    /// A limit that one fault has reached at `start`.
+    /// A limit that one fault reaches at `start`.
     private func reached() -> RepeatLimit {
         var limit = RepeatLimit()
         for number in 1...RepeatLimit.count {
@@ -25,14 +25,14 @@ struct RepeatLimitTests {
     }
 
     @Test(
-        "the first five have reports; later ones are counted in the newest of these, and those of other faults are not")
+        "the first five incidents of a fault get reports; the newest report counts the later ones of the same fault")
     func count() {
         var limit = reached()
         #expect(limit.report(counting: signature, at: start) == "/5")
         #expect(limit.report(counting: other, at: start) == nil)
     }
 
-    @Test("after a day there are reports again, and a nanosecond earlier there are not")
+    @Test("after a day, reports are written again, and not a nanosecond earlier")
     func period() {
         var limit = reached()
         #expect(limit.report(counting: signature, at: start + RepeatLimit.period - .nanoseconds(1)) == "/5")
@@ -41,7 +41,7 @@ struct RepeatLimitTests {
         #expect(limit.report(counting: signature, at: start + RepeatLimit.period) == nil)
     }
 
-    @Test("a limited number of faults is remembered, those that occurred last")
+    @Test("a limited number of faults is remembered, the most recent ones")
     func memory() {
         func signature(_ number: Int) -> Signature {
             var report = Samples.report()

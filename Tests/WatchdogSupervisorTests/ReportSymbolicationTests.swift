@@ -7,7 +7,8 @@ import Testing
 @Suite("Names for a report")
 struct ReportSymbolicationTests {
     @Test(
-        "Packages' debug files are looked at unless folders are named, and before any server", arguments: [false, true])
+        "Debug files of packages are searched before any server, unless folders are configured",
+        arguments: [false, true])
     func directories(usesDebuginfod: Bool) {
         let none = ReportSymbolication(directories: [], usesDebuginfod: usesDebuginfod)
         #expect(none.directories == ["/usr/lib/debug"])

@@ -8,22 +8,22 @@ import WatchdogReport
 
 @testable import WatchdogSupervisor
 
-/// Launches as this version saves them, kept as files: whoever changes the format notices, and what was saved before the
-/// change has to be resumed all the same.
+/// Launches as this version saves them, kept as files, so that a change of the format is noticed and older state can
+/// still be resumed.
 ///
-/// `WATCHDOGD_UPDATE_GOLDENS=1` writes the files anew.
+/// `WATCHDOGD_UPDATE_GOLDENS=1` rewrites the files.
 @Suite("Saved launches")
 struct SavedStateTests {
     struct Life: Sendable, CustomTestStringConvertible {
         let name: String
         let spec: AppSpec
-        /// Seconds after the launch, and what happens then.
+        /// Events by seconds after the launch.
         let events: [(Double, ProcessEvent)]
         /// When the supervisor returns, in seconds after the launch.
         let returns: Double
-        /// What the machine does then.
+        /// The machine's effects at that time.
         let effects: [String]
-        /// When it needs attention next, in milliseconds after the launch; nil when it never does.
+        /// The next deadline in milliseconds after the launch; nil if there is none.
         let next: Int64?
 
         var testDescription: String { name }
@@ -161,7 +161,7 @@ struct SavedStateTests {
         #expect(try Array(Data(contentsOf: file)) == bytes, "the format has changed: raise LaunchState.format")
     }
 
-    @Test("are resumed where they were", arguments: lives)
+    @Test("are resumed where they stopped", arguments: lives)
     func resumed(_ life: Life) throws {
         let state = try LaunchState.decode(Array(Data(contentsOf: StateFixture.launch(life.name))))
         let original = Self.machine(life)

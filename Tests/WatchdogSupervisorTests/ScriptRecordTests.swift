@@ -6,13 +6,13 @@ import WatchdogConfiguration
 
 @testable import WatchdogSupervisor
 
-@Suite("What came of the steps of a script")
+@Suite("The results of a script's steps")
 struct ScriptRecordTests {
     private static let text = "# Saves.\nlaunch\nwait ready within 5s\n\nbackground  # and back\nexpect alive\n"
 
     private func at(_ milliseconds: Int64) -> Instant { Instant(nanoseconds: milliseconds * 1_000_000) }
 
-    /// The record of a script that begins at 100 ms, and whose steps are done at these times.
+    /// The record of a script that begins at 100 ms, with these completion times.
     private func record(done times: Int64...) throws -> ScriptRecord {
         let file = ConfigurationFile(path: "save.wds", contents: Array(Self.text.utf8))
         var record = ScriptRecord(of: try LifecycleScript(parsing: file), at: at(100))
@@ -20,7 +20,7 @@ struct ScriptRecordTests {
         return record
     }
 
-    @Test("each step is a test with its line, its command as written and its time")
+    @Test("each step is a test with its line, its original command and its duration")
     func passed() throws {
         let record = try record(done: 101, 501, 501, 1_501)
         #expect(record.index == 4 && record.failure == nil)
@@ -33,7 +33,7 @@ struct ScriptRecordTests {
             ])
     }
 
-    @Test("the step at which a script stops has failed, with the script's message; those after it are skipped")
+    @Test("the step that stops a script has failed with the script's message; later steps are skipped")
     func failed() throws {
         var record = try record(done: 101)
         record.fail(1, because: "app is launching, after 5 s", at: at(5_101))
@@ -49,7 +49,7 @@ struct ScriptRecordTests {
             ])
     }
 
-    @Test("a step that is refused after it was done has failed, and the one that had begun is skipped")
+    @Test("a step that is rejected after its completion has failed, and the step in progress is skipped")
     func refused() throws {
         var record = try record(done: 101, 501, 502)
         record.fail(2, because: "background was refused: why", at: at(702))
@@ -59,7 +59,7 @@ struct ScriptRecordTests {
         #expect(cases[3] == .init("line 6: expect alive", .skipped("the script stopped at line 5")))
     }
 
-    @Test("the steps stand behind the expectations of a run, and take the place of its exit code")
+    @Test("the steps follow the expectations of a run, and replace its exit code")
     func suite() throws {
         func suite(_ results: [RunExpectations.Result], _ record: ScriptRecord) -> TestSuite {
             TestSuite(

@@ -5,7 +5,7 @@ import WatchdogPolicy
 
 @testable import WatchdogSupervisor
 
-/// The effects of a launch on virtual time: the test is the app, and decides what is seen of it.
+/// The effects of a launch on virtual time; the test plays the app.
 final class ScriptedEffects: LaunchEffects {
     enum Call: Equatable {
         case spawn
@@ -34,22 +34,22 @@ final class ScriptedEffects: LaunchEffects {
     var evidence = Evidence(state: "S")
     var canSpawn = true
     var processes: Set<Int32> = [100]
-    /// What the app does with a datagram on its channel.
+    /// The app's reaction to a datagram on its channel.
     var onSend: (String) -> Void = { _ in }
     var onSignal: (Int32) -> Void = { _ in }
     var onProbe: () -> Void = {}
-    /// What the app makes of a liveness probe.
+    /// The app's reaction to a liveness probe.
     var onLivenessProbe: (Int) -> Void = { _ in }
     private(set) var livenessProbesCancelled = 0
     /// Whether SIGKILL ends the app.
     var isKillable = true
     private(set) var mainLoopThread: Int32?
-    /// What is locked when the app is frozen.
+    /// The files locked when the app is frozen.
     var locks: [LockedFile] = []
     var use: ResourceUse?
-    /// Whether messages of the app have to be read at once.
+    /// Whether the app's messages must be read immediately.
     private(set) var isExpecting = true
-    /// What the kernel recorded of the start.
+    /// The kernel's record of the start.
     var startup = StartupReading()
 
     let start: Instant
@@ -76,8 +76,7 @@ final class ScriptedEffects: LaunchEffects {
         agenda.append((now + delay, order, action))
     }
 
-    /// Lets time pass: what is on the agenda for an instant happens before the deadline of that instant, as the loop's
-    /// priorities have it.
+    /// Advances time: entries of an instant happen before its deadline, like the loop's priorities.
     func run(for duration: Duration) {
         let end = now + duration
         while outcome == nil {
@@ -176,10 +175,10 @@ final class ScriptedEffects: LaunchEffects {
 }
 
 extension ScriptedEffects {
-    /// The app's side of the channel.
+    /// Sends from the app's side of the channel.
     func say(_ text: String) { supervisor?.handle(.channelMessage(Array(text.utf8))) }
 
-    /// The app's side of the notify socket.
+    /// Sends from the app's side of the notify socket.
     func notify(_ text: String) { supervisor?.handle(.notifyMessage(Array(text.utf8))) }
 
     /// Answers each ping after `delay`.

@@ -11,7 +11,7 @@ import WatchdogWire
 
 @testable import WatchdogSupervisor
 
-@Suite("Whose messages count", .serialized, .reapsChildren)
+@Suite("Which senders' messages count", .serialized, .reapsChildren)
 struct SenderTests {
     private let bench: HostBench
     private var system: FailingSystem { bench.system }
@@ -38,7 +38,7 @@ struct SenderTests {
             store: ReportStore(directory: "/nowhere"))
     }
 
-    /// Starts a process of this or another user that is none of the app's, and waits until it has sent its messages.
+    /// Starts a process of this or another user outside the app, and waits until it has sent its messages.
     private func stranger(_ script: String, _ address: String, user: UInt32? = nil) throws -> Pidfd {
         let pipe = try OwnedDescriptor.pipe()
         var request = SpawnRequest(
@@ -60,7 +60,7 @@ struct SenderTests {
 
     /// - Parameter isInCgroup: whether the app has a cgroup, if this machine can give it one.
     @Test(
-        "A process of the same user can neither have the app killed nor speak for it, whether it lives or is gone",
+        "A stranger with the same user can neither have the app killed nor report for it, even after it has exited",
         arguments: [true, false])
     func strangers(isInCgroup: Bool) throws {
         if !isInCgroup {
@@ -95,7 +95,7 @@ struct SenderTests {
             #"for t in ["WATCHDOG=trigger", "STOPPING=1", "READY=1\nSTATUS=stranger", f"MAINPID={os.getpid()}"]:"#
                 + " notify(t)\nos.write(1, b'x'); signal.pause()", shell.sockets.notifyAddress)
         defer { alive.killAndReap() }
-        // Reaped before its messages are read.
+        // The process is reaped before its messages are read.
         let gone = try stranger(
             #"for t in ["WATCHDOG=trigger", "STOPPING=1"]: notify(t)"# + "\nos.write(1, b'x')",
             shell.sockets.notifyAddress)
@@ -116,9 +116,10 @@ struct SenderTests {
         shell.stop()
     }
 
-    // Of the same kind: gosu, su-exec, setpriv, sudo, a master that drops its rights, workers with users of their own.
+    // The same applies to gosu, su-exec, setpriv, sudo, a master that drops its privileges, and workers with users of
+    // their own.
     @Test(
-        "A program that has changed its user is heard, and strangers of either user are refused, which is said once",
+        "Messages of a program that changed its user count; strangers of either user are rejected, with one notice",
         .enabled(if: geteuid() == 0, "needs root"), arguments: [true, false])
     func changedUser(isInCgroup: Bool) throws {
         if !isInCgroup {
@@ -171,7 +172,7 @@ struct SenderTests {
         shell.stop()
     }
 
-    @Test("A process that has the ID of a sender, but is not the sender, does not lend it its standing")
+    @Test("A process that reuses a sender's ID does not inherit its standing")
     func reusedID() throws {
         let spawned = try spawn(SpawnRequest(executable: "/bin/sleep", arguments: ["sleep", "600"]))
         defer { spawned.process.killAndReap() }
@@ -199,14 +200,14 @@ struct SenderTests {
         #expect(standing(of: spawned.pid) == .unknown)
     }
 
-    /// A message of a process, as the kernel describes it.
+    /// A process's message, as the kernel describes it.
     private func message(of process: Pidfd, age: Duration = .zero, isIdentified: Bool = true) -> SocketMessage {
         SocketMessage(
             bytes: [], senderProcess: process.pid, senderUser: 0, senderGroup: 0, age: age,
             sender: isIdentified ? process : nil)
     }
 
-    @Test("The second message of a living process is known, and a process with the ID of an ended one is looked up")
+    @Test("A living process is looked up only for its first message; a process that reuses an ID is looked up again")
     func knownSender() throws {
         var lookUps = 0
         var answer = SenderStanding.member
@@ -219,11 +220,11 @@ struct SenderTests {
         #expect(!judge.knows(senderOf: message(of: worker)))
         #expect(judge.standing(ofSender: message(of: worker, age: .seconds(1))) == .member)
         #expect(lookUps == 1)
-        // Nothing asks the kernel for the sender of a message if that is known.
+        // The kernel is not queried for a known sender.
         #expect(judge.knows(senderOf: message(of: worker, isIdentified: false)))
         #expect(judge.standing(ofSender: message(of: worker, isIdentified: false)) == .member)
         #expect(lookUps == 1)
-        // It was sent by whoever had the ID before.
+        // The previous holder of the ID sent it.
         #expect(!judge.knows(senderOf: message(of: worker, age: patience * 10, isIdentified: false)))
 
         try worker.send(SIGKILL)
@@ -236,7 +237,7 @@ struct SenderTests {
         #expect(lookUps == 2)
     }
 
-    @Test("A stranger, and a sender that the kernel does not name, are looked up each time")
+    @Test("A stranger, or a sender that the kernel does not name, is looked up for each message")
     func unknownSender() throws {
         var lookUps = 0
         var answer = SenderStanding.stranger
@@ -253,7 +254,7 @@ struct SenderTests {
         #expect(lookUps == 4)
     }
 
-    @Test("The main process is never looked up, and a message from before its launch is not its own")
+    @Test("The main process is never looked up, and a message from before its launch is not attributed to it")
     func mainSender() throws {
         let known = KnownSenders()
         var lookUps = 0

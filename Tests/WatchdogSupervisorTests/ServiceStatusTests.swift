@@ -7,7 +7,7 @@ import WatchdogLinux
 
 @testable import WatchdogSupervisor
 
-@Suite("What a service manager learns about the daemon")
+@Suite("The status that the daemon sends to a service manager")
 struct ServiceStatusTests {
     private final class Manager {
         var line = "start"
@@ -21,7 +21,7 @@ struct ServiceStatusTests {
     private let loop: EventLoop
     private let manager = Manager()
     private let status: ServiceStatus
-    /// Before the first line was said.
+    /// The time before the first message.
     private let begun: Instant
 
     init() throws {
@@ -49,7 +49,7 @@ struct ServiceStatusTests {
         }
     }
 
-    @Test("Of many changes, only the latest is sent, no sooner than the interval after the previous message")
+    @Test("Only the latest of many changes is sent, no sooner than the interval after the previous message")
     func limited() throws {
         for number in 0..<1_000 {
             manager.line = "\(number)"
@@ -65,7 +65,7 @@ struct ServiceStatusTests {
         #expect(manager.told[1].at >= begun + Self.interval + Self.interval)
     }
 
-    @Test("A change that is undone in between is not told, and looking is limited as well")
+    @Test("A change that is undone in the meantime is not sent, and the state is read no more often")
     func unchanged() throws {
         status.changed()
         try turn { manager.looks == 1 }
@@ -76,7 +76,7 @@ struct ServiceStatusTests {
         #expect(manager.told.isEmpty)
     }
 
-    @Test("What the service manager did not take is said again")
+    @Test("A message that the service manager did not accept is sent again")
     func repeated() throws {
         manager.isListening = false
         manager.line = "late"

@@ -5,9 +5,9 @@ import WatchdogLinux
 
 @testable import WatchdogSupervisor
 
-@Suite("What a machine withholds")
+@Suite("Restrictions of a machine")
 struct ShortcomingsTests {
-    @Test("is said in one line if reports have no stacks because of it, and only then")
+    @Test("are reported in one line if they prevent stacks in reports, and only then")
     func words() {
         #expect(Shortcomings().words == nil)
         for (scope, mayTrace, isNamed) in [
@@ -21,22 +21,22 @@ struct ShortcomingsTests {
         }
     }
 
-    @Test("is said in one line if nothing is in a cgroup, with the reason and what follows")
+    @Test("are reported in one line, with reason and consequence, if there are no cgroups")
     func cgroups() {
         let words = Shortcomings.withoutCgroups(because: "no cgroup2 file system is mounted")
         #expect(words.hasPrefix("no cgroup: no cgroup2 file system is mounted; "))
         #expect(words.hasSuffix("may escape a kill") && !words.contains("\n"))
     }
 
-    @Test("is what this machine's files say")
+    @Test("match this machine's files")
     func here() {
         func text(_ path: String) -> String {
             Procfs.read(path).map { String(decoding: $0, as: UTF8.self) } ?? ""
         }
-        // There is no such file without Yama.
+        // The file does not exist without Yama.
         let scope = Int(text("/proc/sys/kernel/yama/ptrace_scope").filter(\.isNumber)) ?? 0
         #expect(Shortcomings.here.ptraceScope == scope)
-        // The right number 19, as capsh(1) shows it.
+        // Capability 19, as capsh(1) shows it.
         let line = text("/proc/self/status").split(separator: "\n").first { $0.hasPrefix("CapEff:") }?.split(
             separator: "\t"
         ).last

@@ -4,7 +4,7 @@ import Testing
 
 @testable import WatchdogSupervisor
 
-@Suite("State in bytes")
+@Suite("Encoded state")
 struct StateCodingTests {
     private enum Choice: Codable, Hashable {
         case nothing
@@ -37,7 +37,7 @@ struct StateCodingTests {
         var last = 42
     }
 
-    @Test("Everything that is kept comes back")
+    @Test("All saved values are restored")
     func roundTrip() throws {
         let value = Everything()
         #expect(try StateDecoder.decode(Everything.self, from: StateEncoder.encode(value)) == value)
@@ -57,13 +57,13 @@ struct StateCodingTests {
         var kept: Int
     }
 
-    @Test("Fields may be added, left out and moved")
+    @Test("Fields may be added, omitted and reordered")
     func fields() throws {
         let newer = try StateDecoder.decode(Newer.self, from: StateEncoder.encode(Older()))
         #expect(newer.kept == 1 && newer.alsoKept == "text" && newer.added == nil)
     }
 
-    @Test("A field that is missing, or of another kind, is refused")
+    @Test("A missing field, or one of another type, is rejected")
     func missing() throws {
         struct Other: Codable { var kept: String }
         struct Bare: Codable { var value: Int }
@@ -73,7 +73,7 @@ struct StateCodingTests {
         #expect(throws: (any Error).self) { try StateDecoder.decode(Int.self, from: []) }
     }
 
-    @Test("Bytes that were cut off are refused, whatever their number")
+    @Test("Truncated bytes are rejected at every length")
     func truncated() throws {
         var value = Everything()
         value.text = ["short"]
@@ -85,7 +85,7 @@ struct StateCodingTests {
         }
     }
 
-    @Test("Bytes that were changed are refused or give another value, and are never read beyond their end")
+    @Test("Corrupted bytes are rejected or decode to another value, and are never read beyond their end")
     func changed() throws {
         var value = Everything()
         value.text = ["short"]

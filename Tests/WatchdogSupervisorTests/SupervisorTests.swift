@@ -24,7 +24,7 @@ struct SupervisorTests {
         return supervisor
     }
 
-    @Test("an app that answers its pings lives for as long as it likes")
+    @Test("an app that answers its pings is never killed")
     func healthy() {
         kernel.answerPings()
         let supervisor = launchReady()
@@ -35,7 +35,7 @@ struct SupervisorTests {
         #expect(supervisor.machine.hangs.count == 0)
     }
 
-    @Test("an app that stops answering is captured at its deadline, killed, verified, reported, in this order")
+    @Test("an app that stops answering is captured at its deadline, killed, verified and reported, in this order")
     func hung() {
         _ = launchReady()
         kernel.run(for: .seconds(30))
@@ -51,7 +51,7 @@ struct SupervisorTests {
         #expect(incident.allowance == .seconds(10))
     }
 
-    @Test("an answer just under the allowance saves the app, and is recorded as a hang")
+    @Test("an answer just within the allowance spares the app, and is recorded as a hang")
     func slowAnswer() {
         kernel.answerPings(after: .milliseconds(9_999))
         let supervisor = launchReady()
@@ -61,7 +61,7 @@ struct SupervisorTests {
         #expect(supervisor.machine.hangs.maximum == .milliseconds(9_999))
     }
 
-    @Test("an answer that arrives in the instant of the deadline is read first")
+    @Test("an answer at the instant of the deadline is read first")
     func signOfLifeWinsTheTie() {
         kernel.answerPings(after: .seconds(10))
         _ = launchReady()
@@ -69,7 +69,7 @@ struct SupervisorTests {
         #expect(kernel.calls == [.spawn])
     }
 
-    @Test("the main loop is followed to the thread that answers, and back to the first")
+    @Test("the main loop is followed to the thread that answers, and back to the first one")
     func mainLoopThread() {
         var thread = "THREAD=117\n"
         kernel.onSend = { [kernel] text in
@@ -83,7 +83,7 @@ struct SupervisorTests {
         #expect(kernel.mainLoopThread == nil)
     }
 
-    @Test("an answer just over the allowance comes too late")
+    @Test("an answer just over the allowance is too late")
     func lateAnswer() {
         kernel.answerPings(after: .seconds(10) + .nanoseconds(1))
         _ = launchReady()
@@ -91,7 +91,7 @@ struct SupervisorTests {
         #expect(kernel.calls.contains(.capture(.sceneUpdate, at: .seconds(10))))
     }
 
-    @Test("a launch without READY=1 is killed as scene-create once the app has said hello")
+    @Test("a launch without READY=1 is killed as scene-create once the app has sent hello")
     func slowLaunch() {
         _ = launch()
         kernel.after(.milliseconds(380)) { [kernel] in kernel.say("HELLO=1\n") }
@@ -104,7 +104,7 @@ struct SupervisorTests {
         #expect(incident.allowance == .milliseconds(19_620))
     }
 
-    @Test("a program that never speaks is taken as launched")
+    @Test("a program that never sends a message is assumed to be ready")
     func silent() {
         let supervisor = launch()
         kernel.run(for: .seconds(600))
@@ -121,7 +121,7 @@ struct SupervisorTests {
         #expect(supervisor.spawnFailure is ScriptedEffects.SpawnFailure)
     }
 
-    @Test("SIGTERM reaches the app before the message that could make it drop its handler, and SIGCONT last")
+    @Test("SIGTERM is sent before the message that could make the app remove its handler, and SIGCONT last")
     func terminate() {
         kernel.answerPings()
         let supervisor = launchReady()
@@ -147,7 +147,7 @@ struct SupervisorTests {
         #expect(kernel.calls.contains(.capture(.processExit, at: .seconds(5))))
     }
 
-    @Test("a second SIGTERM kills at once and is no watchdog incident")
+    @Test("a second SIGTERM kills immediately and is not an incident")
     func secondTerm() {
         let supervisor = launchReady()
         supervisor.signalReceived(SIGTERM)
@@ -165,7 +165,7 @@ struct SupervisorTests {
         #expect(kernel.calls == [.spawn, .signal(signal)])
     }
 
-    @Test("a tree that survives SIGKILL is reported as such and not waited for")
+    @Test("a tree that survives SIGKILL is reported as unkillable and not awaited")
     func unkillable() {
         kernel.isKillable = false
         _ = launchReady()
@@ -175,7 +175,7 @@ struct SupervisorTests {
         #expect(kernel.outcome?.isDeathVerified == false)
     }
 
-    @Test("a suspension of the machine starts the allowance anew")
+    @Test("a suspension of the machine restarts the allowance")
     func suspension() {
         _ = launchReady()
         kernel.run(for: .milliseconds(9_500))
@@ -187,7 +187,7 @@ struct SupervisorTests {
         #expect(kernel.calls.contains { if case .capture = $0 { true } else { false } })
     }
 
-    @Test("report-only enforcement lets the app go on, and pings it again when it answers")
+    @Test("in report mode the app keeps running, and is pinged again once it answers")
     func reportOnly() {
         var nonce = ""
         kernel.onSend = { text in nonce = String(text.dropFirst(5).prefix { $0.isNumber }) }
@@ -205,7 +205,7 @@ struct SupervisorTests {
         #expect(kernel.calls.count == 3)
     }
 
-    @Test("no app knows the nonces of another's pings")
+    @Test("the nonces of two apps differ")
     func nonces() {
         let firsts = (0..<2).map { _ in
             let kernel = ScriptedEffects()
@@ -219,7 +219,7 @@ struct SupervisorTests {
         #expect(firsts[0] != firsts[1])
     }
 
-    @Test("a probed readiness is asked again and again, one probe at a time")
+    @Test("a readiness probe is repeated until it succeeds, one at a time")
     func probes() {
         var probes = 0
         kernel.onProbe = { [kernel] in
@@ -233,13 +233,13 @@ struct SupervisorTests {
         #expect(kernel.notices.contains(.ready(.probe, after: .milliseconds(65))))
     }
 
-    @Test("liveness probes go to the kernel, their ends to the machine; one that takes too long is taken back")
+    @Test("liveness probes start and end through the shell, and a late one is canceled")
     func livenessProbes() {
         var probes: [Int] = []
         kernel.onLivenessProbe = { [kernel] id in
             probes.append(id)
             guard id < 3 else { return }
-            // The first is over before its start is.
+            // The first probe ends before its start returns.
             if id == 1 { return kernel.supervisor?.handle(.machine(.livenessProbed(id: id, .answered))) ?? () }
             kernel.after(.milliseconds(5)) { kernel.supervisor?.handle(.machine(.livenessProbed(id: id, .answered))) }
         }

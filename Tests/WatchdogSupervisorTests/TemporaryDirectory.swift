@@ -4,7 +4,7 @@ import FoundationEssentials
 import Glibc
 import WatchdogLinux
 
-/// Calls a closure with a directory that is removed afterwards.
+/// Runs the body with a directory that is removed afterwards.
 func withTemporaryDirectory(_ body: (String) throws -> Void) throws {
     var template = Array("/tmp/watchdog-test-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { throw LinuxError("create a directory", Errno(rawValue: errno)) }

@@ -6,11 +6,11 @@ import WatchdogBase
 
 @testable import WatchdogSupervisor
 
-@Suite("Files of test results")
+@Suite("Test result files")
 struct TestResultFilesTests {
     private let suite = TestSuite(name: "run", cases: [TestSuite.Case("ready", .passed)], duration: .seconds(1))
 
-    @Test("If one file cannot be written, the error names its option and its path, and the other is written")
+    @Test("If one file cannot be written, the error names its option and path, and the other file is written")
     func oneFailure() throws {
         try withTemporaryDirectory { directory in
             let missing = "\(directory)/missing/results"
@@ -29,7 +29,7 @@ struct TestResultFilesTests {
         }
     }
 
-    @Test("If neither can be written, the error names both")
+    @Test("If neither file can be written, the error names both")
     func twoFailures() throws {
         let files = TestResultFiles(junit: "/nonexistent/junit", tap: "/nonexistent/tap")
         let error = try #require(throws: RunError.self) { try files.write(suite) }

@@ -9,7 +9,7 @@ import WatchdogLinux
 
 @Suite("The writer of a trace", .enabled(if: geteuid() == 0, "mounts a small disk"))
 struct TraceWriterTests {
-    /// Each is 100 bytes long.
+    /// Each line is 100 bytes long.
     private static func lines(_ numbers: Range<Int>) -> [UInt8] {
         numbers.flatMap { number in
             let text = "\(number)"
@@ -19,7 +19,7 @@ struct TraceWriterTests {
         }
     }
 
-    /// Calls the body with a folder on a disk of 8 KiB; not where a container forbids mounting.
+    /// Runs the body with a folder on a disk of 8 KiB, unless a container forbids mounting.
     private func withSmallDisk(_ body: (String) throws -> Void) throws {
         try withTemporaryDirectory { folder in
             guard mount("tmpfs", folder, "tmpfs", 0, "size=8k") == 0 else {
@@ -41,7 +41,7 @@ struct TraceWriterTests {
         return Array(bytes.prefix(max(0, count)))
     }
 
-    @Test("keeps what a full disk does not take, and writes it in order as soon as there is room")
+    @Test("keeps lines that do not fit a full disk, and writes them in order once there is room")
     func recovery() throws {
         try withSmallDisk { folder in
             let path = "\(folder)/trace"
@@ -58,7 +58,7 @@ struct TraceWriterTests {
         }
     }
 
-    @Test("leaves whole lines only if the disk stays full, and says why")
+    @Test("leaves only whole lines if the disk stays full, and reports why")
     func fullToTheEnd() throws {
         try withSmallDisk { folder in
             let path = "\(folder)/trace"
