@@ -7,7 +7,7 @@ import Testing
 
 @testable import WatchdogLinux
 
-@Suite("Files that exist completely or not at all")
+@Suite("Atomic file writes")
 struct AtomicFileTests {
     private func withFile(_ body: (_ folder: String, _ path: String) throws -> Void) throws {
         try withTemporaryDirectory { try body($0, "\($0)/state") }
@@ -24,7 +24,7 @@ struct AtomicFileTests {
         try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
     }
 
-    @Test("A file is replaced, with the requested mode, and nothing is left beside it")
+    @Test("A file is replaced with the requested mode, and no temporary file remains")
     func replaced() throws {
         try withFile { folder, path in
             try AtomicFile.write([1, 2, 3], to: path)
@@ -36,7 +36,7 @@ struct AtomicFileTests {
         }
     }
 
-    @Test("A file is created once; a second attempt leaves the first as it is, and nothing beside it")
+    @Test("A file is created once; a second attempt keeps the first file, and leaves no temporary file")
     func created() throws {
         try withFile { folder, path in
             try AtomicFile.create([1, 2], at: path)
@@ -48,14 +48,14 @@ struct AtomicFileTests {
     }
 
     @Test(
-        "Several files are written together, or none if there is no room for one",
+        "Several files are written together, or none if one of them does not fit",
         .enabled(if: geteuid() == 0, "mounts a disk"))
     func several() throws {
         try withFile { folder, path in
             guard mount("tmpfs", folder, "tmpfs", 0, "size=16k") == 0 else { return print("skipped: no tmpfs") }
             defer { umount2(folder, 2) }
             let page = [UInt8](repeating: 7, count: 4096)
-            // One page is taken, three are left, and the files together need four.
+            // One page is in use and three are free; the files together need four.
             try AtomicFile.write([1], to: path)
             let large = ["a", "state", "b", "c"].map { (name: $0, bytes: page) }
             for (isReplaced, files) in [(true, large), (false, large.filter { $0.name != "state" } + [("d", page)])] {
@@ -77,7 +77,7 @@ struct AtomicFileTests {
         }
     }
 
-    @Test("What a killed process of the same id has left does not stop a write")
+    @Test("A leftover of a killed process with the same id does not prevent a write")
     func leftover() throws {
         try withFile { folder, path in
             try write("half", to: "\(path).\(getpid()).tmp")
@@ -88,7 +88,7 @@ struct AtomicFileTests {
         }
     }
 
-    @Test("A write that fails leaves the file as it was")
+    @Test("A failed write leaves the file unchanged")
     func failed() throws {
         try withFile { folder, path in
             let name = "\(folder)/\(String(repeating: "n", count: 250))"
@@ -100,7 +100,7 @@ struct AtomicFileTests {
         }
     }
 
-    @Test("A link is followed only where nobody else can have made it")
+    @Test("A link is followed only if nobody else can have made it")
     func link() throws {
         try withFile { folder, path in
             try write("secret", to: "\(folder)/secret")
@@ -119,7 +119,7 @@ struct AtomicFileTests {
     }
 
     @Test(
-        "Root writes nothing where somebody else's link leads, however fast a folder becomes a link",
+        "Root never writes through another user's link, however fast a folder becomes a link",
         .enabled(if: geteuid() == 0, "needs another user"))
     func exchangedFolder() throws {
         try withTemporaryDirectory { folder in
@@ -157,7 +157,8 @@ struct AtomicFileTests {
         }
     }
 
-    @Test("Root is told which link it would have to follow", .enabled(if: geteuid() == 0, "needs another user"))
+    @Test(
+        "Root's error names the link that it would have to follow", .enabled(if: geteuid() == 0, "needs another user"))
     func foreignLink() throws {
         try withTemporaryDirectory { folder in
             #expect(mkdir("\(folder)/victim", 0o755) == 0 && mkdir("\(folder)/theirs", 0o755) == 0)
@@ -188,7 +189,7 @@ struct AtomicFileTests {
         }
     }
 
-    @Test("The reader of a FIFO does not notice the check; one that nobody reads from is an error, not a wait")
+    @Test("The check of a FIFO goes unnoticed by its reader; a FIFO without a reader is an error, not a wait")
     func fifoCheck() throws {
         try withFile { folder, path in
             #expect(mkfifo(path, 0o600) == 0)
@@ -197,7 +198,7 @@ struct AtomicFileTests {
             #expect(error?.description == "cannot open \(path), from which nobody reads: \(Errno.noSuchDevice)")
             let reader = try OwnedDescriptor(opening: path, flags: O_RDONLY | O_NONBLOCK)
             try AtomicFile.check(path)
-            // A writer that has come and gone would be shown as POLLHUP: poll(2).
+            // A writer that had opened and closed it would show as POLLHUP: poll(2).
             var entry = pollfd(fd: reader.number, events: Int16(POLLIN), revents: 0)
             #expect(poll(&entry, 1, 0) == 0)
             #expect(throws: LinuxError.self) { try AtomicFile.check(folder) }

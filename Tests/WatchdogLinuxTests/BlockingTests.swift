@@ -7,13 +7,13 @@ import WatchdogBase
 
 @testable import WatchdogLinux
 
-/// Counts what other threads do.
+/// A counter for events on other threads.
 private final class Tally: Sendable {
     private let count = Locked(0)
 
     func signal() { count.withLock { $0 += 1 } }
 
-    /// Waits for so many signals, and takes them.
+    /// Waits for this many signals, and consumes them.
     func wait(_ number: Int = 1) throws {
         let haveCome = eventually {
             count.withLock { count in
@@ -26,7 +26,7 @@ private final class Tally: Sendable {
     }
 }
 
-/// Holds calls until it is opened.
+/// Blocks calls until it is opened.
 private final class Gate: Sendable {
     private let semaphore = PosixSemaphore()
     private let entered = Tally()
@@ -44,7 +44,7 @@ private final class Gate: Sendable {
 struct BlockingTests {
     // MARK: - Threads
 
-    @Test("a stuck lane holds up no other, and accepts calls up to its bound")
+    @Test("a stuck lane does not block others, and accepts calls up to its bound")
     func lanes() throws {
         let threads = BlockingThreads(.init(threads: 8, threadsPerLane: 2, callsPerLane: 3))
         let gate = Gate()
@@ -57,14 +57,14 @@ struct BlockingTests {
         #expect(threads.hasRoom(in: 2))
         #expect(threads.run(in: 2) { done.signal() })
         try done.wait()
-        // What may not be refused waits instead.
+        // A call that may not be rejected waits instead.
         #expect(threads.run(in: 1, isRefusable: false) { done.signal() })
         #expect(threads.callCount >= 4)
         gate.open(2)
         try done.wait(2)
     }
 
-    @Test("stuck threads are bounded, and one that returns serves what waits")
+    @Test("the number of stuck threads is bounded, and one that returns serves waiting calls")
     func bound() throws {
         let threads = BlockingThreads(.init(threads: 2, threadsPerLane: 1, callsPerLane: 4))
         let gate = Gate()
@@ -78,8 +78,8 @@ struct BlockingTests {
         gate.open()
     }
 
-    /// Siblings: several users that do so, a user with one lane, and lanes that belong to nobody.
-    @Test("a user whose many apps are stuck leaves threads to others, and so do several such users")
+    /// Siblings: several users that do so, a user with one lane, and lanes without an owner.
+    @Test("a user with many stuck apps leaves threads to others, and so do several such users")
     func owners() throws {
         let threads = BlockingThreads(.init(threads: 64, threadsPerLane: 2, callsPerLane: 16))
         let gate = Gate()
@@ -87,7 +87,7 @@ struct BlockingTests {
         var stuck = 0
         for (number, most) in [32, 16, 8, 4].enumerated() {
             let owner = "user \(number)"
-            // 32 apps, two calls each.
+            // 32 apps with two calls each.
             for call in 0..<64 {
                 threads.run(in: 1_000 * number + call / 2, of: owner) { gate.pass() }
             }
@@ -99,7 +99,7 @@ struct BlockingTests {
             try done.wait()
         }
         #expect(stuck == 60)
-        // Those that wait run when others return.
+        // Waiting calls run when others return.
         gate.open(4 * 64)
         try gate.awaitEntry(4 * 64 - stuck)
         #expect(eventually { threads.callCount == 0 })
@@ -122,7 +122,6 @@ struct BlockingTests {
 
     // MARK: - Work with a deadline
 
-    /// Serves events until the condition holds.
     private func turn(_ loop: EventLoop, until condition: () -> Bool) throws {
         let end = Instant.now() + patience
         while !condition() {
@@ -131,7 +130,7 @@ struct BlockingTests {
         }
     }
 
-    @Test("a call that ends in time gives its result")
+    @Test("a call that returns in time delivers its result")
     func inTime() throws {
         let loop = try EventLoop()
         let work = try BlockingWork(on: loop)
@@ -146,7 +145,7 @@ struct BlockingTests {
         #expect(result == 42)
     }
 
-    @Test("a call that exceeds its deadline has no result, also when it returns later")
+    @Test("a call that exceeds its deadline has no result, even when it returns later")
     func late() throws {
         let loop = try EventLoop()
         let threads = BlockingThreads()
@@ -175,7 +174,7 @@ struct BlockingTests {
         #expect(ends == [nil, 2])
     }
 
-    @Test("a call that ended in time takes no later call's deadline with it")
+    @Test("a call that returned in time does not cancel a later call's deadline")
     func laterDeadline() throws {
         let loop = try EventLoop()
         let work = try BlockingWork(on: loop)
@@ -199,7 +198,7 @@ struct BlockingTests {
         gate.open()
     }
 
-    @Test("a lane whose calls are stuck refuses further ones at once, and a canceled call is not reported")
+    @Test("a lane of stuck calls rejects further ones immediately, and a canceled call is not reported")
     func refused() throws {
         let loop = try EventLoop()
         let work = try BlockingWork(
@@ -235,7 +234,7 @@ struct BlockingTests {
 
     private func at(_ seconds: Int) -> Instant { Instant(nanoseconds: Int64(seconds) * 1_000_000_000) }
 
-    @Test("the longest iteration is kept forever, and the longest recent one for half a minute to a minute")
+    @Test("the longest iteration is kept forever, and the longest recent one for 30 to 60 seconds")
     func turns() {
         var turns = LoopTurns()
         #expect(turns.longest == .zero && turns.longestRecently(at: at(0)) == .zero)

@@ -7,9 +7,9 @@ import WatchdogBase
 
 @testable import WatchdogLinux
 
-@Suite("What the kernel counts of many cgroups", .reapsChildren)
+@Suite("The kernel's counters of many cgroups", .reapsChildren)
 struct CgroupReaderTests {
-    @Test("Several cgroups of one directory, and one of another, each have their own time")
+    @Test("Several cgroups of one directory, and one of another, each have their own CPU time")
     func times() throws {
         try withCgroup { first, parent in
             let second = try parent.create(app: "second")
@@ -29,12 +29,13 @@ struct CgroupReaderTests {
             let outer = reader.total(of: try Cgroup(opening: String(first.path[..<slash])))
             let again = reader.total(of: first)
             #expect(try #require(outer) >= busy)
-            // The kernel charges a process's last instants when it leaves its CPU for good, maybe after its end is seen.
+            // The kernel charges a process's last instants when it leaves its CPU for good, possibly after its exit is
+            // visible.
             #expect(try #require(again) >= busy)
         }
     }
 
-    @Test("A cgroup that is gone has no time")
+    @Test("A removed cgroup has no time")
     func gone() throws {
         try withCgroup { _, parent in
             let cgroup = try parent.create(app: "gone")
@@ -47,7 +48,7 @@ struct CgroupReaderTests {
         }
     }
 
-    @Test("Numbers by name: whole names at the beginning of a line, and nothing of what is malformed")
+    @Test("Numbers are found by whole names at the beginning of a line, and malformed lines are ignored")
     func numbers() {
         let numbers = KeyedNumbers(
             Array("usage_usec 12\nuser_usec 7\nx\n\nuser 9\nbig 99999999999999999999\nlast 5".utf8))

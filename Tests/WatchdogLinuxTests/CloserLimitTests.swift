@@ -8,7 +8,7 @@ import WatchdogBase
 
 @testable import WatchdogLinux
 
-/// Files of FUSE whose flush is never answered, passed by several users, each through a socket that a closer keeps.
+/// FUSE files whose flush is never answered, sent by several users, each through a socket that a closer keeps.
 private final class Crowd {
     private static let script = """
         import os, socket, sys, time
@@ -23,7 +23,7 @@ private final class Crowd {
 
     let loop: EventLoop
     var closer: Closer?
-    /// The numbers of the sockets whose messages were removed, in order.
+    /// The indices of the sockets whose messages were removed, in order.
     private(set) var removed: [Int] = []
     private(set) var sockets: [OwnedDescriptor] = []
     private var ends: [OwnedDescriptor] = []
@@ -33,7 +33,7 @@ private final class Crowd {
     private let fileSystem: SilentFileSystem
     private let stranger: SpawnedProcess
 
-    /// The first of a thousand users, whom no other test has: what another one leaves counts for its users.
+    /// The first of a thousand user IDs that no other test uses, because a user's leftovers count against it.
     static func someUser() -> UInt32 { UInt32.random(in: 0 ... .max) / 1_000 * 1_000 }
 
     /// - Parameters:
@@ -53,7 +53,7 @@ private final class Crowd {
             sockets.append(OwnedDescriptor(taking: pair[0]))
             ends.append(OwnedDescriptor(taking: pair[1]))
         }
-        // This process must not have the file: its children would wait when they close what they inherited.
+        // This process must not have the file, or its children would block when they close inherited descriptors.
         let output = try OwnedDescriptor.pipe()
         var request = SpawnRequest(
             executable: "/usr/bin/python3",
@@ -72,7 +72,7 @@ private final class Crowd {
         tickets = zip(sockets, owners).compactMap { closer?.keep($0, for: $1) }
     }
 
-    /// Asks for the removal of a socket's next message, and waits for the answer.
+    /// Requests the removal of a socket's next message, and waits for the answer.
     func take(from index: Int) throws {
         closer?.take(tickets[index]) { [unowned self] in removed.append(index) }
         try turn { closer?.regain(tickets[index]) == true }
@@ -92,7 +92,7 @@ private final class Crowd {
             .count { WaitChannel.read($0, thread: $0) == "request_wait_answer" }
     }
 
-    /// Has another closer take the keeper over, as after the execution of another program.
+    /// Hands the keeper to another closer, as after the execution of another program.
     func succeed(keeping isKept: Bool) throws {
         let (_, numbers) = try #require(closer?.handedOver)
         let copies = numbers.map { fcntl($0, F_DUPFD_CLOEXEC, 3) }
@@ -105,10 +105,10 @@ private final class Crowd {
         try turn { closer?.isBusy == false }
     }
 
-    /// Ends the closer, and starts another one, as the next watchdogd does.
+    /// Ends the closer and starts another one, as the next watchdogd does.
     func restart() throws {
         let copies = try sockets.map { try OwnedDescriptor(duplicating: $0.number) }
-        // What the closer had is `/dev/null` from here on.
+        // From here on, the closer's descriptors are `/dev/null`.
         closer?.end()
         closer = nil
         var status: Int32 = 0
@@ -128,13 +128,13 @@ private final class Crowd {
         try turn { keeper().map { $0 != lost } ?? false }
     }
 
-    /// Whether nobody but the stranger has a socket anymore.
+    /// Whether the stranger is the only one that still has a socket.
     func isAbandoned(_ index: Int) -> Bool {
         var entry = pollfd(fd: ends[index].number, events: 0, revents: 0)
         return poll(&entry, 1, 0) == 1 && Int32(entry.revents) & Int32(POLLHUP) != 0
     }
 
-    /// Has the file system's server end, and with it all that waits.
+    /// Ends the file system's server, and thereby every process that waits for it.
     func answer() { fileSystem.end() }
 
     func end() throws {
@@ -149,9 +149,9 @@ private final class Crowd {
     }
 }
 
-@Suite("How many processes strangers can hold up", .reapsChildren)
+@Suite("The number of processes that strangers can block", .reapsChildren)
 struct CloserLimitTests {
-    @Test("are four of one user, whatever the sockets, and the next user has as many")
+    @Test("is four per user, whatever the number of sockets, and the next user has four more")
     func ofOneUser() throws {
         guard let crowd = try Crowd(owners: [1, 1, 2], messages: 3) else { return }
         for index in [0, 0, 1, 1] { try crowd.take(from: index) }
@@ -167,14 +167,14 @@ struct CloserLimitTests {
         try crowd.end()
     }
 
-    @Test("are 64 in all")
+    @Test("is 64 in total")
     func ofAll() throws {
         guard let crowd = try Crowd(owners: Array(1...17), messages: 4) else { return }
         for index in 0..<16 {
             for _ in 0..<4 { try crowd.take(from: index) }
         }
         try crowd.take(from: 16)
-        // What other tests have left counts, too.
+        // Leftovers of other tests count too.
         #expect((56...64).contains(crowd.removed.count), "the others are declined")
         let removed = crowd.removed.count
         #expect(eventually { crowd.stuck == removed })
@@ -183,7 +183,7 @@ struct CloserLimitTests {
         try crowd.end()
     }
 
-    @Test("are not more for another program that this process executes")
+    @Test("does not grow when this process executes another program")
     func afterSuccession() throws {
         guard let crowd = try Crowd(owners: [1, 2], messages: 6) else { return }
         for _ in 0..<4 { try crowd.take(from: 0) }
@@ -200,7 +200,7 @@ struct CloserLimitTests {
         try crowd.end()
     }
 
-    @Test("are not more for the next watchdogd, which finds those that are left")
+    @Test("does not grow with the next watchdogd, which finds the existing ones")
     func afterRestart() throws {
         guard let crowd = try Crowd(owners: [1, 2], messages: 6) else { return }
         for _ in 0..<4 { try crowd.take(from: 0) }
@@ -218,7 +218,7 @@ struct CloserLimitTests {
         try crowd.end()
     }
 
-    @Test("are not more for a keeper that replaces a lost one")
+    @Test("does not grow when a keeper replaces a lost one")
     func afterLoss() throws {
         guard let crowd = try Crowd(owners: [1, 2], messages: 6) else { return }
         for _ in 0..<3 { try crowd.take(from: 0) }
@@ -233,7 +233,7 @@ struct CloserLimitTests {
         try crowd.end()
     }
 
-    @Test("are counted without those of a watchdogd that runs, and without processes that only have their names")
+    @Test("excludes processes of another running watchdogd, and processes that only have the same names")
     func imitated() throws {
         let base = Crowd.someUser()
         guard let running = try Crowd(owners: [1], from: base, messages: 4) else { return }
@@ -279,7 +279,7 @@ struct CloserLimitTests {
         try running.end()
     }
 
-    @Test("are not needed for sockets that the next program does not keep: their copies go")
+    @Test("excludes sockets that the next program does not keep: their copies are closed")
     func leftOver() throws {
         guard let crowd = try Crowd(owners: [1, 2], messages: 1) else { return }
         #expect(!crowd.isAbandoned(0))
@@ -291,7 +291,7 @@ struct CloserLimitTests {
 
 @Suite("Messages behind one that is not removed", .reapsChildren)
 struct LookBehindTests {
-    @Test("are heard once each, at most so many, without their descriptors, and stay where they are")
+    @Test("are read once each, up to a limit, without their descriptors, and stay in the queue")
     func look() throws {
         let directory = try RuntimeDirectory.create()
         defer { directory.remove() }
@@ -323,7 +323,7 @@ struct LookBehindTests {
         #expect(behind(atMost: 10) == all)
     }
 
-    @Test("may be looked at once the removal of the first is over, however it ends")
+    @Test("may be read once the removal of the first is over, however it ended")
     func regain() throws {
         let loop = try EventLoop()
         var source: CloserSource? = try CloserSource.start()
@@ -348,7 +348,7 @@ struct LookBehindTests {
             return
         }
         #expect(message.bytes == [UInt8(ascii: "b")])
-        // A keeper that does not run may remove it at any time.
+        // A stopped keeper may remove it at any time.
         let keeper = try #require(Procfs.children(of: process).first)
         #expect(kill(keeper, SIGSTOP) == 0)
         try #require(eventually { ProcessStat.read(keeper)?.state == .stopped })

@@ -8,12 +8,12 @@ import WatchdogBase
 
 @testable import WatchdogLinux
 
-/// What belongs to the kind: a TCP socket that lingers, a file of FUSE whose flush is never answered, more descriptors than
-/// this process may have, a flood of them; at the receipt of a message, at the end of its socket, and at the end of the
-/// process that reads it.
-@Suite("What strangers pass is closed in processes that can be lost", .reapsChildren)
+/// Siblings: a lingering TCP socket, a FUSE file whose flush is never answered, more descriptors than this process may
+/// have, a flood of them; at the receipt of a message, at the end of its socket, and at the end of the process that
+/// reads it.
+@Suite("Descriptors from strangers are closed in expendable processes", .reapsChildren)
 struct CloserTests {
-    /// A closer, and a socket of a stranger that it keeps.
+    /// A closer, and a stranger's socket that it keeps.
     private final class Bed {
         let loop: EventLoop
         var closer: Closer?
@@ -42,7 +42,7 @@ struct CloserTests {
             }
         }
 
-        /// Handles the next message, and has it removed.
+        /// Handles the next message, and waits for its removal.
         func heed() throws -> String {
             var text = ""
             let descriptor = try #require(socket)
@@ -77,7 +77,7 @@ struct CloserTests {
         }
     }
 
-    /// A TCP connection whose close waits for longer than tests do, because the peer never takes what was sent.
+    /// A TCP connection whose close blocks for longer than any test, because the peer never reads.
     private func lingering() throws -> (socket: Int32, peer: OwnedDescriptor) {
         let listening = OwnedDescriptor(taking: socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0))
         var address = sockaddr_in()
@@ -105,7 +105,7 @@ struct CloserTests {
         return (connection, peer)
     }
 
-    @Test("a barrier is answered once its message was handled and removed, and what follows stays in order")
+    @Test("a barrier is answered once its message is handled and removed, and later messages stay in order")
     func barrier() throws {
         let bed = try Bed()
         var (read, write): (OwnedDescriptor, OwnedDescriptor?) = try OwnedDescriptor.pipe()
@@ -121,7 +121,7 @@ struct CloserTests {
         try bed.end()
     }
 
-    @Test("this process never gets a descriptor, whether the kernel tells senders as pidfds or not")
+    @Test("this process never receives a descriptor, whether or not the kernel identifies senders by pidfd")
     func nothingReceived() throws {
         let bed = try Bed()
         let pipe = try OwnedDescriptor.pipe()
@@ -146,7 +146,7 @@ struct CloserTests {
         try bed.end()
     }
 
-    @Test("a message whose descriptors never close holds up neither what follows nor another socket")
+    @Test("a message whose descriptors never close blocks neither later messages nor another socket")
     func lingeringSocket() throws {
         let bed = try Bed()
         let (connection, peer) = try lingering()
@@ -159,7 +159,7 @@ struct CloserTests {
         withExtendedLifetime(peer) {}
     }
 
-    @Test("a socket that is given up with such a message in it is closed by nobody here")
+    @Test("this process does not close a released socket that contains such a message")
     func endOfSocket() throws {
         let bed = try Bed()
         let (connection, peer) = try lingering()
@@ -167,18 +167,19 @@ struct CloserTests {
         close(connection)
         var buffer = [UInt8](repeating: 0, count: 1)
         try bed.release()
-        // The other end notices: the last copy is closed in the end.
+        // The other end notices that the last copy is finally closed.
         #expect(eventually { recv(bed.stranger.number, &buffer, 1, Int32(MSG_DONTWAIT)) == 0 || errno == ECONNRESET })
         try bed.end()
         withExtendedLifetime(peer) {}
     }
 
-    @Test("a file of FUSE whose flush is never answered holds up neither what follows nor the end")
+    @Test("a FUSE file whose flush is never answered blocks neither later messages nor the exit")
     func silentFile() throws {
         guard let fileSystem = try SilentFileSystem(withoutAnswerTo: "flush") else { return }
         defer { fileSystem.end() }
         let bed = try Bed()
-        // Another process: every child of one that has the file waits, too, when it closes what it inherited.
+        // In another process, because every child of one that has the file also blocks when it closes inherited
+        // descriptors.
         let script = """
             import os, socket, sys, time
             s = socket.socket(fileno=0)
@@ -207,7 +208,7 @@ struct CloserTests {
         try bed.end()
     }
 
-    @Test("a keeper that is lost is replaced, and the message is handled again")
+    @Test("a lost keeper is replaced, and the message is handled again")
     func lostKeeper() throws {
         let bed = try Bed()
         func keepers() -> [Int32] { Procfs.children(of: bed.process) }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import WatchdogLinux
 
-@Suite("Finding a command", .reapsChildren)
+@Suite("Looking up a command", .reapsChildren)
 struct ExecutableLookupTests {
     private func failure(
         _ command: String,
@@ -18,7 +18,7 @@ struct ExecutableLookupTests {
         }
     }
 
-    @Test("a name is looked up in the search path, in its order")
+    @Test("a name is searched in the directories of the search path, in order")
     func searchPath() throws {
         try withTemporaryDirectory { directory in
             for name in ["first", "second"] {
@@ -27,7 +27,7 @@ struct ExecutableLookupTests {
             }
             let path = "\(directory)/none:\(directory)/second:\(directory)/first"
             #expect(try resolveExecutable("tool", path: path) == "\(directory)/second/tool")
-            // What may not be executed does not end the search.
+            // A file that may not be executed does not end the search.
             chmod("\(directory)/second/tool", 0o644)
             #expect(try resolveExecutable("tool", path: path) == "\(directory)/first/tool")
             chmod("\(directory)/first/tool", 0o644)
@@ -38,7 +38,7 @@ struct ExecutableLookupTests {
         }
     }
 
-    @Test("an empty element and a relative path mean the directory in which the program will start")
+    @Test("an empty element and a relative path refer to the directory in which the program will start")
     func relative() throws {
         try withTemporaryDirectory { directory in
             try writeProgram("#!/bin/sh\necho found\n", to: "\(directory)/tool")
@@ -67,7 +67,7 @@ struct ExecutableLookupTests {
 
 @Suite("Environment")
 struct EnvironmentTests {
-    @Test("variables keep their order, later values win, and nil removes")
+    @Test("variables keep their order, later values win, and nil removes a variable")
     func order() {
         var environment: Environment = ["B": "1", "A": "2", "B": "3"]
         #expect(environment.entries == ["B=3", "A=2"])
@@ -79,7 +79,7 @@ struct EnvironmentTests {
         #expect(environment.entries == ["A=2", "C=", "B=4"])
     }
 
-    @Test("entries are taken byte for byte, and what has no name is left out")
+    @Test("entries are copied byte for byte, and an entry without a name is omitted")
     func entries() {
         let odd = ByteString(bytes: [0x58, 0x3d, 0xff, 0x3d])
         let environment = Environment(entries: ["A=b=c", "=x", "nothing", odd])

@@ -8,7 +8,7 @@ import WatchdogBase
 
 @testable import WatchdogLinux
 
-/// Where a server of these tests listens.
+/// The kind of address on which a test server listens.
 enum ProbedSocket: Sendable, CaseIterable {
     case v4
     case v6
@@ -59,7 +59,7 @@ private final class Server {
 
     func accept() throws -> OwnedDescriptor {
         let connection = OwnedDescriptor(taking: try check("accept") { Glibc.accept(listening.number, nil, nil) })
-        // A process that another test starts would keep the connection open.
+        // A process that another test starts would otherwise keep the connection open.
         _ = fcntl(connection.number, F_SETFD, FD_CLOEXEC)
         return connection
     }
@@ -68,7 +68,7 @@ private final class Server {
 @Suite("Probes by connection")
 struct ConnectionProbeTests {
     @Test(
-        "A server's descriptors are refused, and where the kernel cannot refuse them, they end the connection unreceived"
+        "A server's descriptors are rejected, or end the connection unreceived if the kernel cannot reject them"
     )
     func passedDescriptors() throws {
         let tcp = try Server(.v4)
@@ -80,7 +80,7 @@ struct ConnectionProbeTests {
         for isOld in [false, true] {
             let connection = try OutgoingConnection(to: SocketAddress.candidates(for: server.address)[0])
             if isOld {
-                // SO_PASSRIGHTS; refused itself by kernels that cannot refuse descriptors.
+                // SO_PASSRIGHTS fails on kernels that cannot reject descriptors.
                 var on: Int32 = 1
                 setsockopt(connection.descriptor.number, SOL_SOCKET, 83, &on, socklen_t(MemoryLayout<Int32>.size))
                 connection.refusesDescriptors = false
@@ -100,7 +100,7 @@ struct ConnectionProbeTests {
 
     private static let request = Array("GET / HTTP/1.1\r\n\r\n".utf8)
 
-    /// What a probe says, driven by a loop until then or until the time is over.
+    /// Runs a probe on a loop until it has a result or the limit is over.
     private func result(
         of address: NetworkAddress, _ exchange: ConnectionProbe.Exchange = .accept, within limit: Duration = patience,
         _ serve: () throws -> Void = {}
@@ -115,15 +115,17 @@ struct ConnectionProbeTests {
         return result
     }
 
-    @Test("A program that accepts lives; the kernel's own acceptance is not enough", arguments: ProbedSocket.allCases)
+    @Test(
+        "A program that accepts is alive; a connection accepted only by the kernel is not enough",
+        arguments: ProbedSocket.allCases)
     func acceptance(kind: ProbedSocket) throws {
         let server = try Server(kind)
         #expect(
             try result(of: server.address, within: .milliseconds(120)) {
-                // One that is canceled before it has come there never comes.
+                // A probe that is canceled before it is queued never connects.
                 try #require(waitReadable(server.listening))
             } == nil)
-        // The first connection is still in the queue: the second is served only after it.
+        // The first connection is still in the queue, so the second is served after it.
         _ = try server.accept()
         var accepted: OwnedDescriptor?
         #expect(try result(of: server.address) { accepted = try server.accept() } == .answered)
@@ -132,7 +134,7 @@ struct ConnectionProbeTests {
     }
 
     @Test(
-        "A program that accepts in time passes, and one that does not fails, whether or not it awaits data",
+        "A program that accepts in time passes, and one that does not fails, whether or not it defers acceptance",
         arguments: [ProbedSocket.v4, .v6], [false, true])
     func deferredAcceptance(kind: ProbedSocket, defers: Bool) throws {
         let server = try Server(kind, defersAcceptance: defers)
@@ -151,7 +153,7 @@ struct ConnectionProbeTests {
         let end = Instant.now() + patience
         var accepted: OwnedDescriptor?
         while result == nil, Instant.now() < end {
-            // One of those before may come late.
+            // An earlier connection may arrive late.
             while let next = try? server.accept() { accepted = next }
             _ = try loop.runOnce(limit: .milliseconds(10))
         }
@@ -161,7 +163,7 @@ struct ConnectionProbeTests {
         #expect(recv(try #require(accepted).number, &byte, 1, 0) == 0, "the program reads no byte")
     }
 
-    @Test("A program that closes what it accepts passes", arguments: [ProbedSocket.v4, .v6], [false, true])
+    @Test("A program that closes the accepted connection passes", arguments: [ProbedSocket.v4, .v6], [false, true])
     func closesAtOnce(kind: ProbedSocket, defers: Bool) throws {
         let server = try Server(kind, defersAcceptance: defers)
         _ = fcntl(server.listening.number, F_SETFL, O_NONBLOCK)
@@ -179,20 +181,20 @@ struct ConnectionProbeTests {
         probe.cancel()
     }
 
-    @Test("Nobody there is a refusal in words", arguments: ProbedSocket.allCases)
+    @Test("Without a listener, the probe reports a refused connection", arguments: ProbedSocket.allCases)
     func nobody(kind: ProbedSocket) throws {
-        // Bound all the while, so that nobody else listens there.
+        // The address stays bound, so that nobody else listens there.
         let server = try Server(kind, backlog: nil)
         #expect(try result(of: server.address) == .failed("Connection refused (ECONNREFUSED)"))
     }
 
-    @Test("A path without a socket is a refusal in words")
+    @Test("A path without a socket is reported as such")
     func noSuchPath() throws {
         let result = try result(of: .unix(path: "/nowhere/at/all"))
         #expect(result == .failed("No such file or directory (ENOENT)"))
     }
 
-    @Test("localhost is either family")
+    @Test("localhost means either address family")
     func loopback() throws {
         for kind in [ProbedSocket.v4, .v6] {
             let server = try Server(kind)
@@ -212,7 +214,7 @@ struct ConnectionProbeTests {
         }
     }
 
-    @Test("A full queue is waited for, without a failure and without blocking", arguments: ProbedSocket.allCases)
+    @Test("A full queue is awaited, without a failure and without blocking", arguments: ProbedSocket.allCases)
     func fullQueue(kind: ProbedSocket) throws {
         let server = try Server(kind, backlog: 0)
         var others: [OutgoingConnection] = []
@@ -226,7 +228,7 @@ struct ConnectionProbeTests {
         #expect(Instant.now() - began < patience)
     }
 
-    @Test("An answer over HTTP is judged", arguments: ProbedSocket.allCases)
+    @Test("An HTTP response is judged", arguments: ProbedSocket.allCases)
     func http(kind: ProbedSocket) throws {
         let server = try Server(kind)
         func ask(_ answer: String, body: String? = nil) throws -> ProbeResult? {
@@ -240,7 +242,7 @@ struct ConnectionProbeTests {
         #expect(try ask("HTTP/1.1 503 Busy\r\n\r\n") == .failed("HTTP status 503"))
     }
 
-    @Test("The request arrives, and silence is no result")
+    @Test("The request arrives, and silence is not a result")
     func silentServer() throws {
         let server = try Server(.v4)
         var connection: OwnedDescriptor?
@@ -266,7 +268,7 @@ struct ConnectionProbeTests {
         #expect(read(number, &buffer, buffer.count) == 0, "cancelled, it is closed")
     }
 
-    @Test("A server that sends without end does not hold the loop")
+    @Test("A server that sends endlessly does not block the loop")
     func endless() throws {
         let server = try Server(.v4)
         let exchange = ConnectionProbe.Exchange.http(

@@ -7,11 +7,11 @@ import WatchdogBase
 
 @testable import WatchdogLinux
 
-/// Runs the body with a cgroup of its own, or says why there is none.
+/// Runs the body with a new cgroup, or prints why there is none.
 func withCgroup(_ body: (Cgroup, CgroupParent) throws -> Void) throws {
     let parent: CgroupParent
     do {
-        // Of its own: removing one removes all empty cgroups in it.
+        // A separate one, because removing one removes all empty cgroups in it.
         parent = try CgroupParent.create(name: "test-\(getpid())-\(UInt32.random(in: 0 ... .max))")
     } catch {
         print("not tested: \(error)")
@@ -28,7 +28,7 @@ func withCgroup(_ body: (Cgroup, CgroupParent) throws -> Void) throws {
 
 @Suite("Containment in a cgroup", .serialized, .reapsChildren)
 struct CgroupTests {
-    /// A program that forks children into sessions of their own and waits forever.
+    /// A program that forks children into new sessions and waits forever.
     private func tree(in cgroup: Cgroup) throws -> SpawnedProcess {
         let script = """
             import os, signal
@@ -83,7 +83,7 @@ struct CgroupTests {
         }
     }
 
-    @Test("everything is killed without cgroup.kill too, each process by its pidfd")
+    @Test("without cgroup.kill, every process is killed too, each by its pidfd")
     func killWithoutDescriptor() throws {
         try withCgroup { cgroup, _ in
             let spawned = try tree(in: cgroup)
@@ -140,7 +140,7 @@ struct CgroupTests {
         }
     }
 
-    @Test("a cgroup that the app made below its own is seen, killed and removed as well")
+    @Test("a cgroup that the app made below its own is found, killed and removed too")
     func nested() throws {
         try withCgroup { cgroup, _ in
             let spawned = try tree(in: cgroup)
@@ -157,7 +157,7 @@ struct CgroupTests {
         }
     }
 
-    @Test("a populated cgroup is not reused for the next launch, an empty one is")
+    @Test("a populated cgroup is not reused for the next launch; an empty one is")
     func names() throws {
         try withCgroup { cgroup, parent in
             let spawned = try tree(in: cgroup)
@@ -171,7 +171,7 @@ struct CgroupTests {
         }
     }
 
-    @Test("a launch continues without a cgroup that refuses it, and reports that")
+    @Test("a launch continues without a cgroup that rejects it, and reports that")
     func refusal() throws {
         try withCgroup { cgroup, parent in
             let gone = try parent.create(app: "gone")
@@ -184,7 +184,7 @@ struct CgroupTests {
         }
     }
 
-    @Test("where clone3 is refused, the child moves to its cgroup before the program runs")
+    @Test("without clone3, the child moves to its cgroup before the program runs")
     func moves() throws {
         try withCgroup { cgroup, _ in
             var request = shell("sleep 1000 & exec sleep 1000")
@@ -200,10 +200,10 @@ struct CgroupTests {
         }
     }
 
-    @Test("what an ended supervisor left is removed, what a living one has is not")
+    @Test("cgroups of an ended supervisor are removed; those of a running one are not")
     func leftovers() throws {
         try withCgroup { _, parent in
-            // Not beside the parent: every watchdogd that starts there removes what is left.
+            // Not beside the parent, because every watchdogd that starts there removes leftovers.
             let own = CgroupParent(path: "\(parent.path)/watchdogd-999999998")
             let dead = "\(parent.path)/watchdogd-999999999"
             let alive = "\(parent.path)/watchdogd-1"
@@ -216,7 +216,7 @@ struct CgroupTests {
     }
 }
 
-@Suite("Where cgroups are")
+@Suite("The location of cgroups")
 struct CgroupMountTests {
     private let hybrid = """
         30 24 0:26 / /sys/fs/cgroup rw,relatime - tmpfs tmpfs rw,mode=755
@@ -236,7 +236,7 @@ struct CgroupMountTests {
         #expect(CgroupMount.parse(mountinfo: "nonsense - cgroup2\n\n1 2 3 - - cgroup2 x y z").isEmpty)
     }
 
-    @Test("a path maps to a directory of what is mounted, or to none")
+    @Test("a path maps to a directory of the mount, or to nothing")
     func mapping() throws {
         let whole = CgroupMount(directory: "/cg", root: "/", controllers: nil)
         #expect(whole.directory(of: "/") == "/cg")
@@ -248,7 +248,7 @@ struct CgroupMountTests {
         #expect(part.directory(of: "/docker/12") == nil)
     }
 
-    @Test("why there is none is said in words")
+    @Test("the reason for missing cgroups is stated")
     func reasons() {
         func reason(_ membership: String, _ mounts: [CgroupMount]) -> String? {
             #expect(throws: CgroupParent.Unavailable.self) {
@@ -261,7 +261,7 @@ struct CgroupMountTests {
         #expect(reason("0::/x", [mount]) == "cgroup /x is outside of what is mounted at /cg")
     }
 
-    @Test("any app name is one directory that is none of the kernel's files")
+    @Test("any app name is one directory, and never the name of a kernel file")
     func components() {
         #expect(CgroupParent.component("redis-1") == "redis-1")
         #expect(CgroupParent.component("../../etc") == "_.._.._etc")
@@ -271,7 +271,7 @@ struct CgroupMountTests {
         #expect(CgroupParent.component(String(repeating: "x", count: 999)).count == 200)
     }
 
-    @Test("a quota anywhere above counts, and none is nil")
+    @Test("a quota anywhere above counts; without one there is nil")
     func throttling() {
         #expect(CPUThrottling.chain(from: "/cg/a/b", to: "/cg") == ["/cg/a/b", "/cg/a", "/cg"])
         #expect(CPUThrottling.chain(from: "/cg", to: "/cg") == ["/cg"])
@@ -301,7 +301,7 @@ struct ProcessTreeTests {
         ProcessTree.members(of: all, session: session, known: known, orphansOf: 2) { marked.contains($0.id) }.map(\.id)
     }
 
-    @Test("descendants, the session, the known and the marked belong to an app; others and the supervisor do not")
+    @Test("descendants, the session, and known and marked processes belong to an app; others and the supervisor do not")
     func closure() throws {
         let all = try [
             stat(1, parent: 0, session: 1), stat(2, parent: 1, session: 1),
@@ -317,14 +317,14 @@ struct ProcessTreeTests {
         #expect(ids(all, known: [10: 1, 14: 1]) == [10, 11, 12, 13, 14, 15])
         #expect(ids(all, known: [10: 1, 14: 99]) == [10, 11, 12, 13])
         #expect(ids(all, session: nil, known: [:]).isEmpty)
-        // A supervisor in the session of what it supervises is not a member, nor what it supervises besides.
+        // A supervisor in the session of its app is not a member, nor are its other apps.
         #expect(ids(all, session: 1, known: [:]) == [1])
     }
 }
 
 @Suite("Limits of cgroups")
 struct CgroupLimitsTests {
-    /// Calls a closure with a directory that looks like a cgroup, as far as limits go.
+    /// Runs the body with a directory that has a cgroup's limit files.
     ///
     /// This machine may have no controllers.
     private func withDirectory(_ files: [String: String], _ body: (String) throws -> Void) throws {
@@ -338,7 +338,7 @@ struct CgroupLimitsTests {
         Procfs.read(path, limit: 4096).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    @Test("each goes to its controller's file, in the kernel's units")
+    @Test("each limit is written to its controller's file, in the kernel's units")
     func applied() throws {
         try withDirectory(["cgroup.events": "", "cpu.max": "", "memory.max": "", "pids.max": ""]) { path in
             let cgroup = try Cgroup(opening: path)
@@ -350,7 +350,7 @@ struct CgroupLimitsTests {
         }
     }
 
-    @Test("a controller that is not there is named")
+    @Test("a missing controller is named")
     func missing() throws {
         try withDirectory(["cgroup.events": "", "pids.max": ""]) { path in
             let refusals = try Cgroup(opening: path).apply(CgroupLimits(cpuQuota: .seconds(1), tasks: 5))
@@ -360,7 +360,7 @@ struct CgroupLimitsTests {
         }
     }
 
-    @Test("kills for lack of memory are counted")
+    @Test("kills by the OOM killer are counted")
     func memoryKills() throws {
         let events = "low 0\nhigh 0\nmax 7\noom 2\noom_kill 2\n"
         try withDirectory(["cgroup.events": "", "memory.events": events]) { path in

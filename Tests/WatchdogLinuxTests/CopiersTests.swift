@@ -8,7 +8,7 @@ import WatchdogBase
 
 @testable import WatchdogLinux
 
-/// Stands in for the process from which copiers are forked: hands each copier's socket to the test.
+/// A substitute for the process that forks copiers: it gives the test each copier's socket.
 private final class ScriptedCopiers: Sendable {
     let end: OwnedDescriptor
     private let own: OwnedDescriptor
@@ -20,7 +20,7 @@ private final class ScriptedCopiers: Sendable {
         own = OwnedDescriptor(taking: ends[1])
     }
 
-    /// The sockets of the copiers that were asked for since the last call.
+    /// The sockets of the copiers requested since the last call.
     func sockets() -> [OwnedDescriptor] {
         var sockets: [OwnedDescriptor] = []
         var numbers = [Int32](repeating: -1, count: WD_SOCKET_MOST_DESCRIPTORS)
@@ -33,7 +33,7 @@ private final class ScriptedCopiers: Sendable {
         return sockets
     }
 
-    /// Has threads of this process serve the copiers that were asked for.
+    /// Serves the requested copiers on threads of this process.
     func serve() throws {
         for socket in sockets() {
             try WorkerThread.start {
@@ -75,7 +75,7 @@ struct CopiersTests {
 
     // MARK: - Answers
 
-    @Test("copy ranges of memory, with process_vm_readv or from a file that they are passed")
+    @Test("copy ranges of memory, with process_vm_readv or from a passed file")
     func memory() throws {
         let copiers = copiers()
         try source.serve()
@@ -88,7 +88,7 @@ struct CopiersTests {
         #expect(copiers.lostCount == 0 && !copying.isCareful)
     }
 
-    @Test("copy arguments and environments as they are read from /proc")
+    @Test("copy arguments and environments from /proc")
     func strings() throws {
         let copiers = copiers()
         try source.serve()
@@ -99,7 +99,7 @@ struct CopiersTests {
         #expect(copying.environment(of: Int32.max) == nil)
     }
 
-    @Test("refuse what is too long, or has too many ranges")
+    @Test("reject a request that is too long or has too many ranges")
     func limits() throws {
         let copiers = copiers()
         try source.serve()
@@ -118,7 +118,7 @@ struct CopiersTests {
 
     // MARK: - No answers
 
-    @Test("that do not answer count against their tenant until they end, and are replaced")
+    @Test("that do not answer count against their tenant until they exit, and are replaced")
     func stuck() throws {
         let copiers = copiers(patience: .milliseconds(10))
         var stuck = source.sockets()
@@ -133,14 +133,14 @@ struct CopiersTests {
         #expect(
             copiers.refusal(of: Self.tenant)?.words("capture") == "2 earlier captures of this app have not returned")
         #expect(copiers.copying(for: Tenant(app: "other", user: 1)).isCareful)
-        // Another user's app with the same name is served by a copier that was there before.
+        // Another user's app with the same name is served by an existing copier.
         let other = copiers.copying(for: Self.otherUser)
         #expect(copiers.refusal(of: Self.otherUser) == nil && !other.isCareful)
         stuck.removeFirst(2)
         #expect(copiers.lostCount == 0 && copiers.refusal(of: Self.tenant) == nil, "they have ended")
     }
 
-    @Test("that die leave no answer and do not count; the next read has another one")
+    @Test("that die give no answer and do not count; the next read gets a new one")
     func dead() throws {
         let copiers = copiers()
         let copying = copiers.copying(for: Self.tenant)
@@ -149,7 +149,7 @@ struct CopiersTests {
             var request = wd_copy_request()
             var file: Int32 = -1
             _ = wd_copy_receive(socket.number, &request, &file)
-            // As when the kernel kills it.
+            // The kernel killing it has the same effect.
             shutdown(socket.number, Int32(SHUT_RDWR))
         }
         .detach()
@@ -159,7 +159,7 @@ struct CopiersTests {
         #expect(read(copying, [1]).bytes == [1])
     }
 
-    @Test("that died while nobody needed them are not asked")
+    @Test("that died while idle are not used")
     func deadSpare() throws {
         let copiers = copiers(patience: .milliseconds(10))
         #expect(source.sockets().count == 1)
@@ -167,7 +167,7 @@ struct CopiersTests {
         #expect(copiers.lostCount == 1, "a new one was asked, which nobody serves")
     }
 
-    @Test("are kept for the next capture, one at least, and no more than two")
+    @Test("are kept for the next capture, at least one and at most two")
     func spares() throws {
         let copiers = copiers()
         try source.serve()
@@ -184,7 +184,7 @@ struct CopiersTests {
         #expect(source.sockets().isEmpty, "one of those before serves it")
     }
 
-    @Test("cannot be had without a source that lives; the thread itself reads only where there never was one")
+    @Test("require a living source; the thread itself reads only if there never was one")
     func withoutSource() throws {
         var scripted: ScriptedCopiers? = try ScriptedCopiers()
         let copiers = Copiers(try #require(scripted).end)

@@ -7,7 +7,7 @@ import WatchdogBase
 
 @testable import WatchdogLinux
 
-@Suite("Where cores are")
+@Suite("The location of core dumps")
 struct CoreTests {
     private func place(
         _ pattern: String, addsProcess: Bool = false, directory: String = "/srv/app"
@@ -17,7 +17,7 @@ struct CoreTests {
     }
 
     @Test(
-        "A pattern names a folder and what the file's name looks like there",
+        "A pattern gives a folder and the form of the file's name",
         arguments: [
             ("core", "/srv/app", ["core"], ["core.4711", "cor", "xcore"]),
             ("core.%p", "/srv/app", ["core.4711"], ["core", "core.4712", "core.47110"]),
@@ -37,7 +37,7 @@ struct CoreTests {
         for name in others { #expect(!place.name.matches(name), "\(name)") }
     }
 
-    @Test("The process's number is added unless the pattern has it")
+    @Test("The process ID is appended unless the pattern contains it")
     func addedProcess() throws {
         #expect(try place("core", addsProcess: true)?.name.matches("core.4711") == true)
         #expect(try place("core", addsProcess: true)?.name.matches("core") == false)
@@ -45,7 +45,7 @@ struct CoreTests {
         #expect(try place("", addsProcess: true)?.name.matches(".4711") == true)
     }
 
-    @Test("A folder whose name is unknown afterwards is not searched")
+    @Test("A folder whose name cannot be reconstructed is not searched")
     func unknownFolder() throws {
         #expect(try place("/var/crash/%e/core") == nil)
     }
@@ -61,7 +61,7 @@ struct CoreTests {
         #expect(CorePattern("", addsProcess: false) == .nothing)
     }
 
-    @Test("Only a regular file counts that is young enough and belongs to the process; the youngest is the first")
+    @Test("Only a recent regular file of the process counts; the most recent one comes first")
     func search() throws {
         try withTemporaryDirectory { directory in
             let now = time(nil)
@@ -89,7 +89,7 @@ struct CoreTests {
             let first = try #require(found.first)
             #expect(first.remove())
             #expect(!first.remove(), "it is gone")
-            // Another file of that name stays.
+            // Another file with that name stays.
             try write("core.b.4711")
             #expect(!first.remove())
             #expect(access("\(directory)/core.b.4711", F_OK) == 0)
@@ -98,7 +98,7 @@ struct CoreTests {
         }
     }
 
-    @Test("A core is removed from the folder in which it was found, wherever that is now, and from no other")
+    @Test("A core is removed only from the folder in which it was found, even if that was moved")
     func replacedFolder() throws {
         try withTemporaryDirectory { directory in
             let paths = ["found", "moved", "other"].map { "\(directory)/\($0)" }
@@ -109,7 +109,7 @@ struct CoreTests {
                 process: 4711, user: geteuid(), launched: Int64(time(nil)) - 60, directories: [paths[0]])
             guard case .file(let name) = CorePattern("core", addsProcess: false) else { return }
             let found = try #require(search.candidates(name).first)
-            // The process's user lets the path lead to a folder with another name for the same file.
+            // The process's user redirects the path to a folder with another name for the same file.
             #expect(link("\(paths[0])/core", "\(paths[2])/core") == 0)
             #expect(rename(paths[0], paths[1]) == 0)
             #expect(symlink(paths[2], paths[0]) == 0)
@@ -119,7 +119,7 @@ struct CoreTests {
         }
     }
 
-    @Test("A journal that is not there has no entry, and is not waited for longer than asked")
+    @Test("A missing journal has no entry, and the wait for it is limited")
     func noJournal() throws {
         try withTemporaryDirectory { directory in
             let began = Instant.now()

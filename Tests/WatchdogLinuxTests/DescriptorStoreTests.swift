@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Descriptors that outlive their process", .reapsChildren)
 struct DescriptorStoreTests {
-    @Test("are distinguished by what they are")
+    @Test("are classified by what they refer to")
     func kinds() throws {
         try withTemporaryDirectory { directory in
             let (channel, app) = try Channel.pair()
@@ -31,7 +31,7 @@ struct DescriptorStoreTests {
         }
     }
 
-    @Test("a notify socket that is taken over is the one at its address, and no other")
+    @Test("an inherited notify socket must be the one at its address")
     func takenOver() throws {
         try withTemporaryDirectory { directory in
             let first = try NotifySocket(in: RuntimeDirectory(path: directory), name: "notify")
@@ -47,7 +47,7 @@ struct DescriptorStoreTests {
         }
     }
 
-    @Test("a notify socket that is lost is bound again at its address", arguments: [false, true])
+    @Test("a lost notify socket is bound again at its address", arguments: [false, true])
     func boundAgain(isOfEarlierVersion: Bool) throws {
         try withTemporaryDirectory { directory in
             var first: NotifySocket? =
@@ -67,7 +67,7 @@ struct DescriptorStoreTests {
     }
 
     @Test(
-        "only names that the service manager keeps are used for them",
+        "only names that the service manager accepts are used",
         arguments: [
             ("356753AC-2172-45DC-977A-11F2328980D0", true), ("", false), ("a:b", false), ("a b", false), ("ü", false),
             ("a\n", false), (String(repeating: "a", count: 255), true), (String(repeating: "a", count: 256), false),
@@ -76,7 +76,7 @@ struct DescriptorStoreTests {
         #expect(ServiceManager.isStoreName(name) == isFine)
     }
 
-    @Test("a lasting directory is the same one for the next process, and only a safe one")
+    @Test("a lasting directory is the same for the next process, and must be safe")
     func lasting() throws {
         try withTemporaryDirectory { directory in
             let environment: Environment = ["XDG_RUNTIME_DIR": directory, "TMPDIR": directory]

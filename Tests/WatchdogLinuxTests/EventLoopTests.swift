@@ -9,7 +9,6 @@ import WatchdogBase
 
 @Suite("Event loop")
 struct EventLoopTests {
-    /// Serves events until the condition holds.
     private func turn(_ loop: EventLoop, until condition: () -> Bool) throws {
         let end = Instant.now() + patience
         while !condition() {
@@ -26,7 +25,7 @@ struct EventLoopTests {
         call.cancel()
     }
 
-    @Test("a readable descriptor is served until it is read, then at its end")
+    @Test("a readable descriptor is served until it is drained, then at its end")
     func readable() throws {
         let loop = try EventLoop()
         var ends = [try OwnedDescriptor.pipe()].flatMap { [$0.read, $0.write] }
@@ -47,7 +46,7 @@ struct EventLoopTests {
         #expect(try loop.runOnce(limit: .zero) == false)
     }
 
-    @Test("a writable descriptor is served only while that is requested")
+    @Test("a writable descriptor is served only on request")
     func writable() throws {
         let loop = try EventLoop()
         let pipe = try OwnedDescriptor.pipe()
@@ -64,7 +63,7 @@ struct EventLoopTests {
         withExtendedLifetime(pipe) {}
     }
 
-    @Test("in one wake-up, everything readable is served before an idle timer, and exits before everything")
+    @Test("in one wake-up, every readable descriptor is served before an idle timer, and exits come before everything")
     func order() throws {
         let loop = try EventLoop()
         let pipes = try (0..<3).map { _ in try OwnedDescriptor.pipe() }
@@ -91,7 +90,7 @@ struct EventLoopTests {
         withExtendedLifetime((sources, pipes)) {}
     }
 
-    @Test("a timer never fires early, tells how late it is, and fires once")
+    @Test("a timer never fires early, reports its lateness, and fires once")
     func timer() throws {
         let loop = try EventLoop()
         var firings: [Timer.Firing] = []
@@ -113,7 +112,7 @@ struct EventLoopTests {
         #expect(try loop.runOnce(limit: .zero) == false)
     }
 
-    @Test("a timer can be moved, disarmed, and armed by its own handler")
+    @Test("a timer can be moved, disarmed, and rearmed by its own handler")
     func rearming() throws {
         let loop = try EventLoop()
         var count = 0
@@ -130,7 +129,7 @@ struct EventLoopTests {
         #expect(count == 3)
     }
 
-    @Test("instants are armed to the next microsecond, never before")
+    @Test("instants are rounded up to the next microsecond")
     func rounding() {
         #expect(Instant(nanoseconds: 1).microsecondsRoundedUp == 1)
         #expect(Instant(nanoseconds: 1000).microsecondsRoundedUp == 1)
@@ -144,7 +143,7 @@ struct EventLoopTests {
         let loop = try EventLoop()
         var arrivals: [SignalSource.Arrival] = []
         let sources = try loop.onSignal([SIGUSR1, SIGWINCH]) { arrivals.append($0) }
-        // To this thread: the others of the test process do not block the signal.
+        // To this thread, because the others of the test process do not block the signal.
         pthread_kill(pthread_self(), SIGUSR1)
         pthread_kill(pthread_self(), SIGWINCH)
         try turn(loop) { arrivals.count == 2 }
@@ -153,7 +152,7 @@ struct EventLoopTests {
         withExtendedLifetime(sources) {}
     }
 
-    @Test("messages of other threads arrive all and in order")
+    @Test("all messages of other threads arrive in order")
     func mailbox() throws {
         let loop = try EventLoop()
         let mailbox = try Mailbox<(thread: Int, number: Int)>()
@@ -167,7 +166,7 @@ struct EventLoopTests {
         withExtendedLifetime(source) {}
     }
 
-    @Test("a mailbox loses nothing while nobody takes messages out, and keeps their order")
+    @Test("a mailbox that nobody drains loses nothing and keeps the order")
     func longMailbox() throws {
         let loop = try EventLoop()
         let mailbox = try Mailbox<Int>()
@@ -182,7 +181,7 @@ struct EventLoopTests {
         withExtendedLifetime(source) {}
     }
 
-    @Test("a call after events comes once per wake-up with events")
+    @Test("an after-events call runs once per wake-up with events")
     func afterEvents() throws {
         let loop = try EventLoop()
         var order: [String] = []
@@ -195,12 +194,12 @@ struct EventLoopTests {
         withExtendedLifetime((after, first, second)) {}
     }
 
-    @Test("one flooded descriptor is held back by its rate limit, and a deadline gets its turn")
+    @Test("a flooded descriptor is limited to its rate, and a deadline gets its turn")
     func rateLimit() throws {
         let loop = try EventLoop()
         let pipe = try OwnedDescriptor.pipe()
         write(pipe.write.number, [1], 1)
-        // Never read: always ready.
+        // Never read, so always ready.
         var served = 0
         let source = try loop.onReadable(pipe.read) { served += 1 }
         try source.limitRate(interval: .seconds(3_600), burst: 10)
@@ -212,7 +211,7 @@ struct EventLoopTests {
         withExtendedLifetime((source, pipe)) {}
     }
 
-    @Test("a source that nobody holds is gone")
+    @Test("a source without references is removed")
     func release() throws {
         let loop = try EventLoop()
         let pipe = try OwnedDescriptor.pipe()
@@ -222,7 +221,7 @@ struct EventLoopTests {
         withExtendedLifetime(pipe) {}
     }
 
-    @Test("watching what cannot be watched is an error that says so")
+    @Test("watching a descriptor that cannot be watched is a clear error")
     func error() throws {
         let loop = try EventLoop()
         let file = try OwnedDescriptor(opening: "/proc/self/exe", flags: O_RDONLY)

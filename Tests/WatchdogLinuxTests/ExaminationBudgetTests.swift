@@ -12,7 +12,7 @@ struct ExaminationBudgetTests {
     private static let instant = Duration.nanoseconds(1)
     private static let app = Tenant(app: "a", user: 1)
 
-    @Test("an app has used it up with the second loss, and not with the first")
+    @Test("an app uses it up with the second loss, not with the first")
     func app() {
         var budget = ExaminationBudget()
         _ = budget.begin(for: Self.app, at: Self.start)
@@ -23,7 +23,7 @@ struct ExaminationBudgetTests {
         #expect(budget.refusal(of: Tenant(app: "a", user: 2), at: Self.start) == nil)
     }
 
-    @Test("a user has used it up with the fourth loss, and not with the third, and no other user has")
+    @Test("a user uses it up with the fourth loss, not with the third, and other users are unaffected")
     func user() {
         var budget = ExaminationBudget()
         for app in ["a", "b", "c"] { _ = budget.begin(for: Tenant(app: app, user: 1), at: Self.start) }
@@ -34,7 +34,7 @@ struct ExaminationBudgetTests {
         #expect(budget.refusal(of: Tenant(app: "e", user: 2), at: Self.start) == nil)
     }
 
-    @Test("an examination comes back when the recovery has passed, and not before")
+    @Test("an examination is restored when the recovery time has passed, and not before")
     func recovery() {
         var budget = ExaminationBudget()
         _ = budget.begin(for: Self.app, at: Self.start)
@@ -43,12 +43,12 @@ struct ExaminationBudgetTests {
         #expect(budget.refusal(of: Self.app, at: Self.start + .seconds(3))?.until == due)
         #expect(budget.refusal(of: Self.app, at: due - Self.instant)?.until == due)
         #expect(budget.refusal(of: Self.app, at: due) == nil)
-        // One only: the next loss uses it up again, until the second one has recovered.
+        // Only one is restored: the next loss uses it up again, until the second one has recovered.
         _ = budget.begin(for: Self.app, at: due)
         #expect(budget.refusal(of: Self.app, at: due)?.until == due + .seconds(3))
     }
 
-    @Test("examiners that do not die count in total however old they are, until they die")
+    @Test("examiners that do not die count in total until they die, however old they are")
     func lasting() {
         var budget = ExaminationBudget()
         var now = Self.start
@@ -64,7 +64,7 @@ struct ExaminationBudgetTests {
         #expect(budget.refusal(of: Self.app, at: now) == nil)
     }
 
-    @Test("what one app or user may lose is less than what there is for all")
+    @Test("the shares of one app and one user are smaller than the total")
     func shares() {
         for limits in [ExaminationBudget.recent, ExaminationBudget.lasting] {
             #expect(limits.app < limits.user && limits.user * 4 < limits.all)

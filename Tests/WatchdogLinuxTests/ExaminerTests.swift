@@ -8,7 +8,7 @@ import WatchdogBase
 
 @testable import WatchdogLinux
 
-/// Stands in for the process from which examiners are forked: hands each examiner's socket to the test.
+/// A substitute for the process that forks examiners: it gives the test each examiner's socket.
 private final class ScriptedSource {
     let end: OwnedDescriptor
     private let own: OwnedDescriptor
@@ -20,7 +20,7 @@ private final class ScriptedSource {
         own = OwnedDescriptor(taking: ends[1])
     }
 
-    /// The sockets of the examiners that were asked for since the last call.
+    /// The sockets of the examiners requested since the last call.
     func examiners() -> [ScriptedExaminer] {
         var examiners: [ScriptedExaminer] = []
         var numbers = [Int32](repeating: -1, count: WD_SOCKET_MOST_DESCRIPTORS)
@@ -38,7 +38,7 @@ private final class ScriptedExaminer {
 
     init(_ socket: OwnedDescriptor) { self.socket = socket }
 
-    /// The next request, without its limit; nil when there is none.
+    /// The next request, without its limit; nil if there is none.
     func request() -> ExaminerFields? {
         var buffer = [UInt8](repeating: 0, count: 4_096)
         let length = recv(socket.number, &buffer, buffer.count, Int32(MSG_DONTWAIT))
@@ -54,7 +54,7 @@ private final class ScriptedExaminer {
         #expect(send(socket.number, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count)
     }
 
-    /// Examines as a real one does, but in this process.
+    /// Examines like a real one, but in this process.
     func serve() -> Bool {
         guard let request = request() else { return false }
         answer(ExaminationAnswer.make(to: request))
@@ -72,7 +72,7 @@ struct ExaminerTests {
         source = try ScriptedSource()
     }
 
-    /// The one app of a user.
+    /// A user's only app.
     private static func tenant(_ user: UInt32) -> Tenant { Tenant(app: "app", user: user) }
 
     private func turn(until condition: () -> Bool) throws {
@@ -90,13 +90,13 @@ struct ExaminerTests {
 
     // MARK: - Answers
 
-    @Test("a chain of waits survives the way from the examiner")
+    @Test("a chain of waits survives encoding by the examiner")
     func waits() throws {
         let subject = try WaitSubject("deadlock")
         _ = try #require(subject.chain { $0.cycleStart != nil })
         let examination = Examination.waits(of: try process(subject.pid), thread: subject.pid)
         var given: BlockedThread?
-        // An examiner leaves out what does not fit into its CPU time, of which a machine's other guests may take some.
+        // An examiner omits what exceeds its CPU time, some of which the machine's other guests may use.
         _ = eventually {
             given = examination.answer(in: ExaminationAnswer.make(to: examination.request))
             return given?.chain?.cycleStart != nil
@@ -120,7 +120,7 @@ struct ExaminerTests {
             try? spawned.process.send(SIGKILL)
             _ = try? waitForExit(spawned.process)
         }
-        // Its environment is there some moments after its memory, and after its arguments.
+        // Its environment appears shortly after its memory and its arguments.
         try #require(eventually { ProcessFacts.environment(spawned.pid)?.entries.isEmpty == false })
         let subject = try process(spawned.pid)
         for (name, value) in [("COLOR", "blue"), ("SHAPE", nil)] {
@@ -141,7 +141,7 @@ struct ExaminerTests {
         }
     }
 
-    @Test("a process that reuses the ID gets no answer")
+    @Test("a process that reuses the ID is not examined")
     func reusedID() throws {
         let subject = try process()
         let other = ExaminedProcess(id: subject.id, startTime: subject.startTime + 1, cgroup: nil)
@@ -149,7 +149,7 @@ struct ExaminerTests {
         #expect(examination.answer(in: ExaminationAnswer.make(to: examination.request)) == nil)
     }
 
-    @Test("a malformed message is neither an answer nor a request, whatever was cut off")
+    @Test("a malformed or truncated message is neither an answer nor a request")
     func malformed() throws {
         let subject = try WaitSubject("normal")
         _ = try #require(subject.chain { $0.waits.count == 2 })
@@ -185,7 +185,7 @@ struct ExaminerTests {
         #expect(answers.last == "b")
     }
 
-    @Test("an examiner that is late is abandoned and replaced, and its late answer is dropped")
+    @Test("a late examiner is abandoned and replaced, and its late answer is dropped")
     func late() throws {
         let examiner = try Examiner(source.end, on: loop)
         let stuck = try #require(source.examiners().first)
@@ -208,7 +208,7 @@ struct ExaminerTests {
         #expect(answers.count == 2)
     }
 
-    @Test("an examiner that dies leaves no answer, and is replaced at once")
+    @Test("an examiner that dies gives no answer, and is replaced immediately")
     func dead() throws {
         let examiner = try Examiner(source.end, on: loop)
         var examiners = source.examiners()
@@ -225,7 +225,7 @@ struct ExaminerTests {
         #expect(answers[1] != nil && examiner.refusal(of: Self.tenant(1)) == nil)
     }
 
-    @Test("an app that makes examiners unkillable is not examined anymore, which is told once; others are")
+    @Test("an app that makes examiners unkillable is no longer examined, which is reported once; others are")
     func unkillable() throws {
         let examiner = try Examiner(source.end, on: loop)
         var told: [(Examiner.Refusal, Tenant?)] = []
@@ -260,7 +260,7 @@ struct ExaminerTests {
         #expect(examiner.refusal(of: Self.tenant(1)) == nil, "they have died")
     }
 
-    @Test("one user's apps take only a part of the examiners")
+    @Test("one user's apps use only a share of the examiners")
     func parts() throws {
         var limits = Examiner.Limits()
         limits.busyPerUser = 2
@@ -282,7 +282,7 @@ struct ExaminerTests {
         }
     }
 
-    @Test("when their source has ended, questions end at once, and that is told once")
+    @Test("when their source has exited, requests end immediately, which is reported once")
     func withoutSource() throws {
         var scripted: ScriptedSource? = try ScriptedSource()
         let end = try #require(scripted?.end)
@@ -300,7 +300,7 @@ struct ExaminerTests {
         #expect(examiner.refusal(of: Self.tenant(1)) == .withoutSource)
     }
 
-    @Test("a source that has ended is started again, whose examiners answer; both are told once, however often it ends")
+    @Test("a source that exited is restarted, and its examiners answer; exit and restart are each reported once")
     func restartedSource() throws {
         var scripted: ScriptedSource? = try ScriptedSource()
         let examiner = try Examiner(try #require(scripted?.end), on: loop)
@@ -310,7 +310,7 @@ struct ExaminerTests {
         var starts = 0
         examiner.startSource = { end in
             starts += 1
-            // The first attempt fails, and the next source ends at once.
+            // The first attempt fails, and the next source exits immediately.
             scripted = starts == 1 ? nil : try? ScriptedSource()
             end(scripted?.end)
             if starts == 2 { scripted = nil }
@@ -328,11 +328,11 @@ struct ExaminerTests {
     }
 }
 
-@Suite("When a source of examiners is started again")
+@Suite("The restart of a source of examiners")
 struct SourceRestartTests {
     private let start = Instant(nanoseconds: 1_000_000_000_000)
 
-    @Test("is later each time, up to a minute, if it does not last")
+    @Test("is delayed longer each time, up to a minute, if the source does not last")
     func pauses() {
         var restarts = SourceRestarts(startedAt: start)
         var pauses: [Duration] = []
@@ -341,7 +341,7 @@ struct SourceRestartTests {
         #expect(pauses.suffix(3) == [.milliseconds(51_200), .seconds(60), .seconds(60)])
     }
 
-    @Test("is soon again once one has run for a minute, and not just under", arguments: [0, -1])
+    @Test("is fast again after the source has run for a minute, and not just before", arguments: [0, -1])
     func lasting(offset: Int64) {
         var restarts = SourceRestarts(startedAt: start)
         let first = restarts.ended(at: start)

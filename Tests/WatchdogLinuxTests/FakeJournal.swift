@@ -5,12 +5,12 @@ import Glibc
 
 @testable import WatchdogLinux
 
-/// journald's sockets in a directory of a test, without a journald that reads them.
+/// journald's sockets in a test's directory, without a journald that reads them.
 final class FakeJournal {
     let address: JournalAddress
-    /// Entries arrive here.
+    /// Receives entries.
     let entries: OwnedDescriptor
-    /// Streams connect here.
+    /// Accepts streams.
     let streams: OwnedDescriptor
 
     /// - Parameter backlog: how many streams may wait to be accepted.
@@ -24,18 +24,18 @@ final class FakeJournal {
         _ = try check("set the backlog") { listen(self.streams.number, backlog) }
     }
 
-    /// Another test may be starting a process just now, which has a copy of these sockets until its execve(2).
+    /// Another test may be starting a process that has a copy of these sockets until its execve(2).
     deinit {
         for socket in [entries, streams] { shutdown(socket.number, Int32(SHUT_RDWR)) }
     }
 
-    /// The next entry as text; nil when none comes.
+    /// The next entry as text; nil if none arrives.
     func entry() -> String? {
         guard waitReadable(entries) else { return nil }
         return waitingEntry()
     }
 
-    /// The next entry that is there already.
+    /// The next entry if it has already arrived.
     func waitingEntry() -> String? {
         var buffer = [UInt8](repeating: 0, count: 64 << 10)
         let count = recv(entries.number, &buffer, buffer.count, Int32(MSG_DONTWAIT))
@@ -54,7 +54,6 @@ final class FakeJournal {
         return OwnedDescriptor(taking: numbers[0])
     }
 
-    /// The next stream.
     func stream() throws -> OwnedDescriptor? {
         guard waitReadable(streams) else { return nil }
         return OwnedDescriptor(taking: try check("accept a stream") { wd_stream_accept(streams.number) })

@@ -10,7 +10,7 @@ import WatchdogBase
 extension SpawnRequest {
     private static let usualLimit = SpawnRequest(executable: "/", arguments: []).launchLimit
 
-    /// The request, with the limit of tests unless it has one of its own.
+    /// The request with the tests' limit, unless it has its own.
     var patient: SpawnRequest {
         guard launchLimit == Self.usualLimit else { return self }
         var request = self
@@ -19,10 +19,10 @@ extension SpawnRequest {
     }
 }
 
-/// Starts a program as the product does, but with the patience of tests.
+/// Starts a program as the product does, but with the tests' patience.
 func spawn(_ request: SpawnRequest) throws(SpawnError) -> SpawnedProcess { try WatchdogLinux.spawn(request.patient) }
 
-/// Waits until a descriptor is readable; false when patience is at its end.
+/// Waits until a descriptor is readable; false after the tests' patience.
 func waitReadable(_ descriptor: OwnedDescriptor) -> Bool {
     var entry = pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0)
     while true {
@@ -31,7 +31,7 @@ func waitReadable(_ descriptor: OwnedDescriptor) -> Bool {
     }
 }
 
-/// Waits until a process has ended and reaps it.
+/// Waits until a process has exited, and reaps it.
 func waitForExit(_ process: Pidfd) throws -> ProcessExit? {
     guard waitReadable(process.descriptor) else { return nil }
     return try process.waitExit()
@@ -49,7 +49,7 @@ func readToEnd(_ descriptor: OwnedDescriptor) -> String {
     return String(decoding: bytes, as: UTF8.self)
 }
 
-/// Runs a program with its standard output in a pipe, and returns what it printed and how it ended.
+/// Runs a program with its standard output in a pipe, and returns its output and its status.
 func run(_ request: SpawnRequest) throws -> (output: String, status: ExitStatus?) {
     let output = try capturingOutput { output throws(SpawnError) in
         var request = request
@@ -60,7 +60,7 @@ func run(_ request: SpawnRequest) throws -> (output: String, status: ExitStatus?
     return (output.text, try waitForExit(output.spawned.process)?.status)
 }
 
-/// Gives the closure the write end of a pipe, closes it, and reads what the process that was started wrote.
+/// Passes the body the write end of a pipe, closes it, and reads the output of the started process.
 func capturingOutput(
     _ start: (OwnedDescriptor) throws(SpawnError) -> SpawnedProcess
 ) throws -> (text: String, spawned: SpawnedProcess) {
@@ -69,26 +69,26 @@ func capturingOutput(
     return (readToEnd(ends[0]), spawned)
 }
 
-/// A shell script to be run.
+/// A request to run a shell script.
 func shell(_ script: String, _ arguments: String...) -> SpawnRequest {
     SpawnRequest(executable: "/bin/sh", arguments: ["sh", "-c", script, "sh"] + arguments)
 }
 
-/// Creates a directory; whoever asks for it removes it.
+/// Creates a directory that the caller must remove.
 func makeTemporaryDirectory() throws -> String {
     var template = Array("/tmp/watchdog-test-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { throw LinuxError("create a directory", .current) }
     return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
 }
 
-/// Calls a closure with a directory that is removed afterwards.
+/// Runs the body with a directory that is removed afterwards.
 func withTemporaryDirectory<Result>(_ body: (String) throws -> Result) throws -> Result {
     let path = try makeTemporaryDirectory()
     defer { try? FileManager.default.removeItem(atPath: path) }
     return try body(path)
 }
 
-/// Calls a closure with a directory on a disk of 16 KiB; returns nil where a container forbids mounting.
+/// Runs the body with a directory on a disk of 16 KiB; returns nil if a container forbids mounting.
 func withSmallDisk<Result>(_ body: (String) throws -> Result) throws -> Result? {
     try withTemporaryDirectory { folder in
         guard mount("tmpfs", folder, "tmpfs", 0, "size=16k") == 0 else {
@@ -100,7 +100,6 @@ func withSmallDisk<Result>(_ body: (String) throws -> Result) throws -> Result? 
     }
 }
 
-/// Creates a file.
 func write(_ text: String, to path: String, mode: mode_t = 0o644) throws {
     let file = try OwnedDescriptor(opening: path, flags: O_WRONLY | O_CREAT | O_TRUNC, mode: mode)
     let bytes = Array(text.utf8)
@@ -108,22 +107,22 @@ func write(_ text: String, to path: String, mode: mode_t = 0o644) throws {
     chmod(path, mode)
 }
 
-/// Creates a file that can be executed.
+/// Creates an executable file.
 ///
-/// A process that another test starts has a copy of this process's descriptors until its execve(2), and nothing that is
-/// open for writing can be executed: ETXTBSY. Another process therefore writes the file.
+/// A process that another test starts has a copy of this process's descriptors until its execve(2), and a file that is
+/// open for writing cannot be executed: ETXTBSY. Another process therefore writes the file.
 func writeProgram(_ text: String, to path: String) throws {
     try write(text, to: "\(path).text")
     let end = try run(shell(#"cp "$1.text" "$1" && chmod 755 "$1" && rm "$1.text""#, path)).status
     guard end == .exited(code: 0) else { throw LinuxError("write \(path)", .invalidArgument) }
 }
 
-/// Ignores the signal that announces to the holder of a lease that somebody opens the file: fcntl(2).
+/// Ignores the signal that notifies the holder of a lease when somebody opens the file: fcntl(2).
 ///
-/// For good: the disposition is the whole process's, and tests with leases run beside each other.
+/// Permanently, because the disposition applies to the whole process, and tests with leases run in parallel.
 func ignoreLeaseBreaks() { signal(SIGIO, SIG_IGN) }
 
-/// Runs a closure on a thread of its own, as the cooperative pool may have none to spare.
+/// Runs the body on its own thread, because the cooperative pool may have none to spare.
 func startThread(_ body: @escaping @Sendable () -> Void) {
     final class Box: Sendable {
         let body: @Sendable () -> Void
@@ -141,7 +140,7 @@ func startThread(_ body: @escaping @Sendable () -> Void) {
     pthread_detach(thread)
 }
 
-/// The number of descriptors of this process that refer to the same as one.
+/// The number of this process's descriptors that refer to the same file as this one.
 func descriptorCopies(of number: Int32) -> Int {
     guard let target = SymbolicLink.target("/proc/self/fd/\(number)"), let directory = opendir("/proc/self/fd") else {
         return 0
@@ -156,7 +155,7 @@ func descriptorCopies(of number: Int32) -> Int {
 }
 
 extension Pidfd {
-    /// Ends a child of a test, and reaps it.
+    /// Kills a test's child, and reaps it.
     func killAndReap() {
         try? send(SIGKILL)
         if eventually({ hasExited }) { _ = try? waitExit() }

@@ -20,7 +20,7 @@ struct FullDiskTests {
         }
     }
 
-    @Test("leaves a file that would be replaced as it was, and nothing beside it")
+    @Test("keeps a file that would be replaced, without a temporary file beside it")
     func replacing() throws {
         _ = try withSmallDisk { folder in
             let path = "\(folder)/file"
@@ -35,7 +35,7 @@ struct FullDiskTests {
         }
     }
 
-    @Test("leaves the checkpoint that a state file has, and it takes the next one that fits")
+    @Test("keeps the checkpoint in a state file, which accepts the next one that fits")
     func state() throws {
         _ = try withSmallDisk { folder in
             let path = "\(folder)/state"

@@ -3,22 +3,22 @@
 import Testing
 import WatchdogBase
 
-/// What a server sent before it closed the connection, and how probes judge it.
+/// A server's complete output, and how probes judge it.
 struct HTTPAnswerRow: CustomTestStringConvertible, Sendable {
     enum Curl {
-        /// curl(1) judges as the probe does.
+        /// curl(1) judges like the probe.
         case agrees
-        /// It refuses what does not concern a probe, and is not as patient with what is odd.
+        /// curl rejects details that do not matter to a probe, and is less tolerant of odd input.
         case isStricter
-        /// It accepts what has no meaning.
+        /// curl accepts meaningless input.
         case isLaxer
     }
 
     let testDescription: String
     let bytes: [UInt8]
-    /// By status only: nil for success.
+    /// The failure by status only; nil for success.
     let byStatus: String?
-    /// With a body that must contain "healthy": nil for success.
+    /// The failure with a body that must contain "healthy"; nil for success.
     let byBody: String?
     let curl: Curl
 

@@ -6,9 +6,9 @@ import WatchdogBase
 
 @testable import WatchdogLinux
 
-@Suite("The answer to an HTTP probe")
+@Suite("The response to an HTTP probe")
 struct HTTPAnswerTests {
-    /// The judgement of an answer that comes in parts and then ends.
+    /// Judges a response that arrives in parts and then ends.
     private func judge(
         _ parts: [[UInt8]], body: String? = nil, statuses: [ClosedRange<Int>] = [200...399]
     ) -> ProbeResult {
@@ -32,18 +32,18 @@ struct HTTPAnswerTests {
 
     private static let wrongBody = ProbeResult.failed("the body of the HTTP answer does not contain what it must")
 
-    @Test("is judged by its status, or by its body, as the table says", arguments: HTTPAnswerRow.all)
+    @Test("is judged by its status or by its body, as the table specifies", arguments: HTTPAnswerRow.all)
     func table(row: HTTPAnswerRow) {
         #expect(judge(row.bytes) == row.byStatus.map { .failed($0) } ?? .answered)
         #expect(judge(row.bytes, body: "healthy") == row.byBody.map { .failed($0) } ?? .answered)
     }
 
-    @Test("is judged in the same way wherever it is cut", arguments: HTTPAnswerRow.all)
+    @Test("is judged alike, wherever it is split", arguments: HTTPAnswerRow.all)
     func cuts(row: HTTPAnswerRow) {
         var generator = SeededGenerator(seed: testSeed)
         for body in [nil, "healthy"] {
             let whole = judge(row.bytes, body: body)
-            // Each place of a short answer, and some of a long one.
+            // Every position of a short response, and some of a long one.
             let all = row.bytes.count <= 300 ? Array(0...row.bytes.count) : []
             let places = all + (0..<8).map { _ in generator.below(row.bytes.count + 1) }
             for place in places {
@@ -62,7 +62,7 @@ struct HTTPAnswerTests {
         }
     }
 
-    @Test("is decided at the status line without a body, and at the text with one: nothing more is waited for")
+    @Test("is decided at the status line without a body, or at the text with one, without waiting for more")
     func early() {
         func decides(_ text: String, body: String? = nil, _ result: ProbeResult = .answered) {
             var answer = HTTPAnswer(expecting: .init(statuses: [200...399], body: body))
@@ -78,14 +78,14 @@ struct HTTPAnswerTests {
         decides("HTTP/1.1 200 OK\r\nConnection: keep-alive\r\n\r\nhealthy", body: "healthy")
         decides("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\nhealthy", body: "healthy")
         decides("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n99\r\nhealthy", body: "healthy")
-        // A connection that is kept open does not matter either when the text is missing.
+        // With the text missing, a connection that stays open makes no difference either.
         decides("HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\nwealthy", body: "healthy", Self.wrongBody)
         decides("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", body: "healthy", Self.wrongBody)
         decides("HTTP/1.1 204 No\r\n\r\n", body: "healthy", Self.wrongBody)
         decides("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", body: "healthy", Self.wrongBody)
     }
 
-    @Test("has one of the statuses that were asked for")
+    @Test("must have one of the accepted statuses")
     func statuses() {
         #expect(judge("HTTP/1.1 204 No Content\n\n", statuses: [100...100, 204...206]) == .answered)
         #expect(judge("HTTP/1.1 101 Switching\r\n", statuses: [101...101]) == .answered)
@@ -101,7 +101,7 @@ struct HTTPAnswerTests {
         #expect(judge("HTTP/1.1 200 OK\r\n\r\nababab", body: "abb") == Self.wrongBody)
     }
 
-    @Test("A server that sends without end is cut off, at exactly the limits")
+    @Test("A server that sends endlessly is cut off exactly at the limits")
     func limits() {
         let head = "HTTP/1.1 200 OK\r\n"
         let room = HTTPReader.framingLimit - head.utf8.count - "A: \r\n\r\n".utf8.count
@@ -128,7 +128,7 @@ struct HTTPAnswerTests {
         #expect(judge(endless, body: "yes") == late)
     }
 
-    @Test("Bytes of every kind, in every cut, are judged without a trap", arguments: 0..<20 as Range<UInt64>)
+    @Test("Random bytes, split anywhere, are judged without a trap", arguments: 0..<20 as Range<UInt64>)
     func noise(number: UInt64) {
         let pieces = [
             "HTTP/1.1 200 OK\r\n", "HTTP/1.1 100 C\r\n", "\r\n", "Content-Length: 3\r\n",

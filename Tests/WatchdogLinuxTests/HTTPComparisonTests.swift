@@ -8,14 +8,14 @@ import WatchdogBase
 
 @testable import WatchdogLinux
 
-@Suite("Answers to HTTP probes and curl", .reapsChildren)
+@Suite("HTTP probes compared with curl", .reapsChildren)
 struct HTTPComparisonTests {
     private static let program = "/usr/bin/curl"
 
-    @Test("judge alike, but for what the table says", .enabled(if: access(program, X_OK) == 0, "needs curl"))
+    @Test("judge alike, except where the table differs", .enabled(if: access(program, X_OK) == 0, "needs curl"))
     func curl() throws {
         let listener = OwnedDescriptor(taking: socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0))
-        // Listening binds it to a free port of all addresses: listen(2), ip(7).
+        // Listening binds it to a free port on all addresses: listen(2), ip(7).
         try #require(listen(listener.number, 8) == 0)
         var address = sockaddr_in()
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
@@ -26,7 +26,7 @@ struct HTTPComparisonTests {
         let request = SpawnRequest(
             executable: Self.program,
             arguments: [
-                // Whatever the user's settings and proxies are.
+                // Independent of the user's settings and proxies.
                 "curl", "--disable", "--noproxy", "*", "--silent", "--max-time", "\(patience.components.seconds)",
                 "--output", "-", "--write-out", "\n%{http_code}",
                 "http://127.0.0.1:\(UInt16(bigEndian: address.sin_port))/",

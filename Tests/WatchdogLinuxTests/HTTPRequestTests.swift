@@ -4,12 +4,12 @@ import Testing
 
 @testable import WatchdogLinux
 
-@Suite("Requests to a server of one text")
+@Suite("Requests to a text server")
 struct HTTPRequestTests {
     private func read(_ text: String, limit: Int = 200) -> HTTPRequest { HTTPRequest(Array(text.utf8), limit: limit) }
 
     @Test(
-        "a request is read once its head is complete",
+        "a request is parsed once its head is complete",
         arguments: [
             ("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n", HTTPRequest.get(path: "/metrics")),
             ("GET /metrics?a=b HTTP/1.0\r\n\r\n", .get(path: "/metrics")),
@@ -36,7 +36,7 @@ struct HTTPRequestTests {
         #expect(read(text) == wanted)
     }
 
-    @Test("a head of the limit's length may still end; one without an end is refused there")
+    @Test("a head as long as the limit may still end; one without an end is rejected there")
     func limit() {
         let head = "GET / HTTP/1.1\r\nA: bb\r\n\r\n"
         #expect(read(head, limit: head.utf8.count) == .get(path: "/"))
@@ -44,7 +44,7 @@ struct HTTPRequestTests {
         #expect(read(String(repeating: "a", count: 200)) == .refused(.headTooLarge))
     }
 
-    @Test("each status has a head that says how long the body is and that the connection is closed")
+    @Test("each status has a head with the length of the body and the end of the connection")
     func heads() {
         for status in HTTPStatus.allCases {
             let head = String(decoding: status.head(contentType: "text/plain", length: 12), as: UTF8.self)

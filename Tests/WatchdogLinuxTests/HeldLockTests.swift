@@ -7,9 +7,9 @@ import WatchdogBase
 
 @testable import WatchdogLinux
 
-@Suite("File locks that a process holds", .reapsChildren)
+@Suite("The file locks of a process", .reapsChildren)
 struct HeldLockTests {
-    /// A program that takes a lock, says so, and waits.
+    /// A program that takes a lock, reports that, and waits.
     private func holding(_ script: String, _ arguments: String...) throws -> (SpawnedProcess, OwnedDescriptor) {
         let pipe = try OwnedDescriptor.pipe()
         var request = SpawnRequest(
@@ -36,7 +36,7 @@ struct HeldLockTests {
     }
 
     @Test(
-        "are found and told apart, whatever call took them",
+        "are found and distinguished, whatever call took them",
         arguments: [
             ("f = open(sys.argv[1], 'w'); fcntl.flock(f, fcntl.LOCK_EX)", LockedFile.Kind.flock, true),
             ("f = open(sys.argv[1], 'w'); fcntl.flock(f, fcntl.LOCK_SH)", .flock, false),
@@ -55,7 +55,7 @@ struct HeldLockTests {
         }
     }
 
-    @Test("of a child that inherited it from a parent that has ended, a lock is found too")
+    @Test("include one that a child inherited from an exited parent")
     func inherited() throws {
         try withTemporaryDirectory { directory in
             let script = """
@@ -79,7 +79,7 @@ struct HeldLockTests {
     }
 
     @Test(
-        "of SQLite are named with their database: in a transaction, not because a log is open",
+        "in SQLite are named with their database, during a transaction but not because a log is open",
         arguments: [
             ("delete", "BEGIN IMMEDIATE", true), ("wal", "BEGIN IMMEDIATE", true), ("wal", "SELECT 1", false),
             ("delete", "SELECT 1", false),
@@ -99,7 +99,7 @@ struct HeldLockTests {
         }
     }
 
-    @Test("of others are none of it")
+    @Test("exclude the locks of other processes")
     func others() throws {
         try withTemporaryDirectory { directory in
             let (process, pipe) = try holding(
@@ -114,7 +114,7 @@ struct HeldLockTests {
         }
     }
 
-    @Test("may be those that a list of locks has no room for")
+    @Test("may be among those that a truncated list of locks omits")
     func longTable() throws {
         try withTemporaryDirectory { directory in
             let path = "\(directory)/locks"
@@ -137,9 +137,9 @@ struct HeldLockTests {
     }
 }
 
-@Suite("Suspending what is contained", .reapsChildren)
+@Suite("Suspending a contained app", .reapsChildren)
 struct SuspensionTests {
-    @Test("stopped processes of a tree count as suspended, and run on")
+    @Test("stopped processes of a tree count as suspended, and can be resumed")
     func tree() throws {
         let spawned = try spawn(SpawnRequest(executable: "/bin/sleep", arguments: ["sleep", "1000"]))
         let containment = Containment.processTree(ProcessTree(root: spawned.pid, startTime: spawned.startTime ?? 0))
@@ -170,7 +170,7 @@ struct SuspensionTests {
             #expect(eventually { containment.cpuTime ?? .zero > .milliseconds(20) })
             try containment.suspend()
             #expect(eventually { containment.isSuspended })
-            // A thread says that it is frozen a moment before it leaves its CPU.
+            // A thread appears frozen a moment before it leaves its CPU.
             #expect(
                 eventually {
                     let before = containment.cpuTime

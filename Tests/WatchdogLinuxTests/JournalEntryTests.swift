@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Entries for the journal")
 struct JournalEntryTests {
-    @Test("an entry is NAME=value lines in the order of its fields")
+    @Test("an entry has NAME=value lines in the order of its fields")
     func lines() {
         var entry = JournalEntry("App ready", priority: .info, identifier: "watchdogd")
         entry.add("WATCHDOGD_PID", "42")
@@ -18,7 +18,7 @@ struct JournalEntryTests {
         #expect(entry["WATCHDOGD_REPORT"] == nil)
     }
 
-    @Test("a value with a newline has its length before it, in eight bytes, the lowest first")
+    @Test("a value with a newline is preceded by its length, in eight bytes, little-endian")
     func newlines() {
         let text = String(repeating: "x", count: 298) + "\ny"
         let entry = JournalEntry(text, priority: .error, identifier: "w")
@@ -28,14 +28,14 @@ struct JournalEntryTests {
         #expect(entry.bytes == expected)
     }
 
-    @Test("no value can become another field")
+    @Test("a value cannot inject another field")
     func injection() {
         let entry = JournalEntry("harmless\nPRIORITY=0", priority: .info, identifier: "watchdogd")
         let head = Array("MESSAGE\n".utf8) + [19, 0, 0, 0, 0, 0, 0, 0]
         #expect(Array(entry.bytes.prefix(head.count)) == head)
     }
 
-    @Test("a long value is cut, and not within a character", arguments: 0..<4)
+    @Test("a long value is truncated, but not within a character", arguments: 0..<4)
     func cut(offset: Int) throws {
         let text = String(repeating: "a", count: JournalEntry.valueLimit - offset) + "😀😀"
         let entry = JournalEntry(text, priority: .info, identifier: "w")
@@ -44,7 +44,7 @@ struct JournalEntryTests {
         #expect(value.allSatisfy { $0 == UInt8(ascii: "a") })
     }
 
-    @Test("an attachment comes last, has no limit, and is not a field; without it the entry says why")
+    @Test("an attachment comes last, without a limit, and is not a field; an entry without it states why")
     func attachment() {
         var entry = JournalEntry("m", priority: .info, identifier: "w")
         let file = [UInt8](repeating: 0x0a, count: JournalEntry.valueLimit + 1)
@@ -58,7 +58,7 @@ struct JournalEntryTests {
         #expect(rest?.withoutAttachment(because: "again") == nil)
     }
 
-    @Test("a stream begins with seven lines, none of which a name can break")
+    @Test("a stream begins with seven lines, which no name can break")
     func header() {
         let header = JournalStream.header(identifier: "my\napp", priority: .notice, hasLevelPrefix: true)
         #expect(String(decoding: header, as: UTF8.self) == "myapp\n\n5\n1\n0\n0\n0\n")
@@ -67,7 +67,7 @@ struct JournalEntryTests {
         #expect(long.count == 255 + "\n\n6\n0\n0\n0\n0\n".utf8.count)
     }
 
-    @Test("the fields that journald itself adds decide which entries are a launch's")
+    @Test("journald's own fields decide which entries belong to a launch")
     func match() {
         let both = JournalMatch(cgroup: "/system.slice/a/b", processes: [7, 8], since: .now())
         #expect(both.fields == ["_SYSTEMD_CGROUP=/system.slice/a/b", "_PID=7", "_PID=8"])

@@ -7,7 +7,7 @@ import WatchdogBase
 
 @testable import WatchdogLinux
 
-@Suite("Talking to journald", .reapsChildren)
+@Suite("Sending to journald", .reapsChildren)
 struct JournalTests {
     private func entry(_ text: String) -> JournalEntry {
         JournalEntry(text, priority: .info, identifier: "test")
@@ -21,7 +21,7 @@ struct JournalTests {
 
     // MARK: - Streams
 
-    @Test("a program prints to its stream, and continues when it alone holds it")
+    @Test("a program prints to its stream, and can continue as its only holder")
     func streams() throws {
         try withTemporaryDirectory { directory in
             let journal = try FakeJournal(in: directory)
@@ -37,7 +37,7 @@ struct JournalTests {
         }
     }
 
-    @Test("a stream blocks as standard output does, closes on exec, and is known by its JOURNAL_STREAM")
+    @Test("a stream blocks like standard output, closes on exec, and matches JOURNAL_STREAM")
     func streamFlags() throws {
         try withTemporaryDirectory { directory in
             let journal = try FakeJournal(in: directory)
@@ -52,7 +52,7 @@ struct JournalTests {
         }
     }
 
-    @Test("a full queue of connections is reported at once")
+    @Test("a full queue of connections is reported immediately")
     func fullBacklog() throws {
         try withTemporaryDirectory { directory in
             let journal = try FakeJournal(in: directory, backlog: 1)
@@ -65,13 +65,13 @@ struct JournalTests {
                 error?.description
                     == "cannot connect to the journal at \(directory)/stdout: Resource temporarily unavailable (EAGAIN)"
             )
-            // Accepting one makes room for one.
+            // Accepting one connection makes room for another.
             _ = try #require(try journal.stream())
             #expect(throws: Never.self) { try JournalStream.open(identifier: "app", address: journal.address) }
         }
     }
 
-    @Test("a missing journald, and one that has exited, are reported at once")
+    @Test("a missing or exited journald is reported immediately")
     func absent() throws {
         try withTemporaryDirectory { directory in
             let address = JournalAddress(directory: directory)
@@ -85,7 +85,7 @@ struct JournalTests {
         }
     }
 
-    @Test("a path that no socket can have is reported")
+    @Test("a path that is too long for a socket is reported")
     func longPath() {
         let address = JournalAddress(directory: "/" + String(repeating: "x", count: 120))
         let error = #expect(throws: LinuxError.self) { try JournalStream.open(identifier: "a", address: address) }
@@ -108,7 +108,7 @@ struct JournalTests {
         }
     }
 
-    @Test("a journald that does not read costs entries and no time, and one entry tells how many")
+    @Test("a journald that does not read loses entries without delay, and one entry reports their number")
     func stoppedReader() throws {
         try withTemporaryDirectory { directory in
             let journal = try FakeJournal(in: directory)
@@ -129,7 +129,7 @@ struct JournalTests {
             thread.shutDown(within: patience)
             while let text = journal.waitingEntry() { received.append(text) }
             #expect(received.last?.hasPrefix("MESSAGE=again\n") == true)
-            // What was not lost is in order.
+            // The entries that were not lost are in order.
             let numbers = received.compactMap { Int($0.prefix { $0 != "\n" }.dropFirst("MESSAGE=".count)) }
             #expect(numbers.count == posted - 100 && numbers == numbers.sorted())
             #expect(received.count == numbers.count + 2)
@@ -143,7 +143,7 @@ struct JournalTests {
         return entry
     }
 
-    @Test("what waits is limited in bytes: an attachment that exceeds the limit is left out, and the entry says so")
+    @Test("queued bytes are limited: an attachment that exceeds the limit is omitted, and the entry states that")
     func limitedBytes() throws {
         try withTemporaryDirectory { directory in
             let journal = try FakeJournal(in: directory)
@@ -152,7 +152,7 @@ struct JournalTests {
             while case .sent = socket.send([UInt8(ascii: "\n")]) { filling += 1 }
             let limit = 2 * entry("a", attaching: 1_000).size
             let thread = try JournalThread(journal.address, capacity: 100, byteCapacity: limit) { _ in entry("lost") }
-            // The thread holds this one while it waits, so that it no longer counts.
+            // The thread holds this entry while it waits, so it no longer counts.
             thread.post(entry("held"))
             #expect(eventually { thread.waitingBytes == 0 })
             for name in ["a", "b"] { #expect(thread.post(entry(name, attaching: 1_000))) }
@@ -177,11 +177,11 @@ struct JournalTests {
         }
     }
 
-    @Test("an entry that is too large for a datagram arrives in a sealed file")
+    @Test("an entry that is too large for a datagram is sent in a sealed file")
     func largeEntry() throws {
         try withTemporaryDirectory { directory in
             let journal = try FakeJournal(in: directory)
-            // More than any socket's buffer: socket(7) doubles what is configured.
+            // More than any socket's buffer: socket(7) doubles the configured size.
             let most = try #require(Procfs.text("/proc/sys/net/core/wmem_max").flatMap { Int($0.dropLast()) })
             let entry = entry("large", attaching: 2 * most + (1 << 20))
             let capacity = 2 * entry.bytes.count
@@ -197,7 +197,7 @@ struct JournalTests {
         }
     }
 
-    @Test("a thread that cannot send ends in time")
+    @Test("a thread that cannot send exits in time")
     func shutDownWhileFull() throws {
         try withTemporaryDirectory { directory in
             let journal = try FakeJournal(in: directory)
@@ -210,13 +210,13 @@ struct JournalTests {
             #expect(Instant.now() - start >= .milliseconds(50))
             #expect(Instant.now() - start < patience)
             #expect(!thread.post(entry("late")))
-            // Nobody waits for a thread that gets no CPU.
+            // The thread may not have had a CPU yet.
             #expect(eventually { thread.droppedCount == 2 })
             withExtendedLifetime(journal) {}
         }
     }
 
-    @Test("without a journald entries are lost; one that starts later gets the next, and a count of the losses")
+    @Test("without journald, entries are lost; one that starts later gets the next entry and the number lost")
     func absentThenPresent() throws {
         try withTemporaryDirectory { directory in
             let thread = try thread(JournalAddress(directory: directory))
@@ -230,7 +230,7 @@ struct JournalTests {
         }
     }
 
-    @Test("a journald that comes back under the same name is found again")
+    @Test("a journald that restarts under the same name is found again")
     func restarted() throws {
         try withTemporaryDirectory { directory in
             var journal: FakeJournal? = try FakeJournal(in: directory)

@@ -7,7 +7,7 @@ import WatchdogBase
 
 @testable import WatchdogLinux
 
-/// A loop with a launcher, and what became of its launches.
+/// A loop with a launcher, and the results of its launches.
 final class LaunchBench {
     let loop: EventLoop
     let process: LauncherProcess
@@ -21,7 +21,7 @@ final class LaunchBench {
         launcher = try Launcher(process, precedence: false, on: loop)
     }
 
-    /// Reaps what is left.
+    /// Reaps the remaining children.
     deinit {
         _ = try? serve { launcher.children.isEmpty }
         for launcher in [process, launcher.process].compactMap(\.self) {
@@ -39,7 +39,7 @@ final class LaunchBench {
         }
     }
 
-    /// Serves the loop until a condition holds; false when patience is at its end.
+    /// Runs the loop until a condition holds; false after the tests' patience.
     func serve(until condition: () -> Bool) throws -> Bool {
         let end = Instant.now() + patience
         while !condition() {
@@ -49,13 +49,13 @@ final class LaunchBench {
         return true
     }
 
-    /// Serves the loop until every launch has ended, and returns the ends in the order of the launches.
+    /// Runs the loop until every launch has ended, and returns the results in launch order.
     func finish() throws -> [Result<SpawnedProcess, SpawnError>] {
         try #require(try serve { ends.count == count })
         return (0..<count).compactMap { ends[$0] }
     }
 
-    /// The error of a launch, which must fail.
+    /// The error of a launch that must fail.
     func failure(_ request: SpawnRequest) throws -> SpawnError {
         launch(request)
         switch try #require(try finish().last) {
@@ -68,7 +68,7 @@ final class LaunchBench {
     }
 }
 
-/// What programs have written to a pipe, a number a line.
+/// The numbers that programs wrote to a pipe, one per line.
 func numbers(in pipe: OwnedDescriptor) -> [Int] {
     var buffer = [UInt8](repeating: 0, count: 16 << 10)
     let length = read(pipe.number, &buffer, buffer.count)

@@ -11,11 +11,12 @@ private func descriptorCount() throws -> Int {
     Int(try run(shell("ls /proc/$PPID/fd | wc -l")).output.filter(\.isNumber)) ?? 0
 }
 
-@Suite("A launcher, in a process of its own", .serialized)
+@Suite("A launcher, in a separate process", .serialized)
 struct LauncherExitTests {
-    @Test("a launcher that is killed is replaced, and no program is lost or runs twice", arguments: [false, true])
+    @Test("a killed launcher is replaced, and no program is lost or runs twice", arguments: [false, true])
     func killedInTheMiddle(isHeld: Bool) async {
-        // In a process of its own: nobody reaps the child of a launch that was given up before its process was known.
+        // In a separate process, because nobody reaps the child of a launch that was canceled before its process was
+        // known.
         await #expect(processExitsWith: .success) { [isHeld] in
             let bench = try LaunchBench()
             let output = try OwnedDescriptor.pipe()
@@ -32,9 +33,9 @@ struct LauncherExitTests {
         }
     }
 
-    @Test("a program that has ended and was reaped by another thread is held nevertheless")
+    @Test("a program that another thread has already reaped is still held")
     func reapedElsewhere() async {
-        // In a process of its own: the thread reaps every child.
+        // In a separate process, because the thread reaps every child.
         await #expect(processExitsWith: .success) {
             _ = try WorkerThread.start { while true { if waitpid(-1, nil, 0) < 0 { poll(nil, 0, 1) } } }
             for _ in 0..<300 {
@@ -44,9 +45,10 @@ struct LauncherExitTests {
         }
     }
 
-    @Test("a launcher that is stopped is replaced when a launch takes too long, and later launches work")
+    @Test("a stopped launcher is replaced when a launch takes too long, and later launches work")
     func stoppedLauncher() async {
-        // In a process of its own: nobody reaps the child of a launch that was given up before its process was known.
+        // In a separate process, because nobody reaps the child of a launch that was canceled before its process was
+        // known.
         await #expect(processExitsWith: .success) {
             let bench = try LaunchBench()
             try bench.process.process.send(SIGSTOP)
@@ -65,7 +67,7 @@ struct LauncherExitTests {
 
     @Test("each failing step leaves no process and no descriptor")
     func failures() async {
-        // In a process of its own: other tests open and close descriptors of this one.
+        // In a separate process, because other tests open and close descriptors.
         await #expect(processExitsWith: .success) {
             let bench = try LaunchBench()
             let null = try OwnedDescriptor(opening: "/dev/null", flags: O_RDWR)
@@ -82,7 +84,7 @@ struct LauncherExitTests {
             if getuid() != 0 { failing.append((.groups, { $0.credentials = Credentials(user: 0, group: 0) })) }
             _ = try bench.failure(SpawnRequest(executable: "/nowhere", arguments: ["x"]))
             #expect(try bench.serve { bench.launcher.children.isEmpty })
-            // The first count starts what counts.
+            // The first count sets up the counter itself.
             _ = try descriptorCount()
             let before = try descriptorCount()
             for (stage, change) in failing {
@@ -95,9 +97,9 @@ struct LauncherExitTests {
         }
     }
 
-    @Test("a limit on file sizes keeps no program from running, and no failing step from being named")
+    @Test("a file size limit neither prevents a launch nor hides the name of a failing step")
     func fileSizeLimit() async {
-        // In a process of its own: the limit is the whole process's.
+        // In a separate process, because the limit applies to all of it.
         await #expect(processExitsWith: .success) {
             signal(SIGXFSZ, SIG_IGN)
             try ResourceLimit(.fileSize, soft: 512, hard: 512).apply()
@@ -117,9 +119,10 @@ struct LauncherExitTests {
         }
     }
 
-    @Test("a launch that is cancelled does not end, and its program does not run")
+    @Test("a canceled launch has no result, and its program does not run")
     func cancelled() async {
-        // In a process of its own: nobody reaps the child of a launch that was given up before its process was known.
+        // In a separate process, because nobody reaps the child of a launch that was canceled before its process was
+        // known.
         await #expect(processExitsWith: .success) {
             let bench = try LaunchBench()
             let output: OwnedDescriptor
@@ -129,7 +132,7 @@ struct LauncherExitTests {
                 var request = shell("exec sleep 1000")
                 request.descriptors[1].source = pipe.write.number
                 let launches = (0..<20).map { _ in bench.launch(request) }
-                // Some have begun meanwhile, some have not.
+                // Some launches have begun by now, others have not.
                 _ = try bench.loop.runOnce(limit: .milliseconds(1))
                 for launch in launches { launch.cancel() }
             }
@@ -139,7 +142,7 @@ struct LauncherExitTests {
                 try process.send(SIGKILL)
                 _ = try waitForExit(process)
             }
-            // Nobody has the pipe any more.
+            // No process has the pipe any more.
             #expect(readToEnd(output).isEmpty)
             bench.launch(shell("exit 0"))
             #expect(try bench.serve { bench.ends[20] != nil })

@@ -7,7 +7,7 @@ import WatchdogBase
 
 @testable import WatchdogLinux
 
-/// An object that another one observes.
+/// An object that holds another one.
 private final class Captured {
     private(set) weak var other: Captured?
 
@@ -16,7 +16,7 @@ private final class Captured {
 
 @Suite("A launcher", .serialized, .reapsChildren)
 struct LauncherTests {
-    @Test("starts a program without waiting; its descriptors may be closed at once")
+    @Test("starts a program without waiting, and its descriptors may be closed immediately")
     func launches() throws {
         let bench = try LaunchBench()
         let output: OwnedDescriptor
@@ -34,7 +34,7 @@ struct LauncherTests {
         #expect(bench.launcher.children.isEmpty)
     }
 
-    @Test("five hundred launches at once all run, each once")
+    @Test("five hundred simultaneous launches all run, each once")
     func manyAtOnce() throws {
         let bench = try LaunchBench()
         let output = try OwnedDescriptor.pipe()
@@ -70,7 +70,7 @@ struct LauncherTests {
         #expect(numbers(in: output.read) == [1])
     }
 
-    @Test("two hundred held launches at once all run, each once")
+    @Test("two hundred simultaneous held launches all run, each once")
     func manyHeld() throws {
         let bench = try LaunchBench()
         let output = try OwnedDescriptor.pipe()
@@ -103,7 +103,7 @@ struct LauncherTests {
             Issue.record("a canceled launch has no end")
         }
         #expect(try bench.serve { isSeen && bench.launcher.children.isEmpty })
-        // The callback owns the launch, so the launch must not own the callback any longer.
+        // The callback owns the launch, so the launch must no longer own the callback.
         #expect(captured.other == nil)
         var entry = pollfd(fd: output.read.number, events: Int16(POLLIN), revents: 0)
         #expect(poll(&entry, 1, 0) == 0)
@@ -124,7 +124,7 @@ struct LauncherTests {
         #expect(try waitForExit(process.process)?.status == .exited(code: 0))
     }
 
-    @Test("a held process that fails before it executes its program is reported, whether it was seen or not")
+    @Test("a held process that fails before it executes its program is reported, whether or not it was seen")
     func failsWhileHeld() throws {
         let bench = try LaunchBench()
         for _ in 0..<50 {
@@ -139,14 +139,14 @@ struct LauncherTests {
         #expect(try bench.serve { bench.launcher.children.isEmpty })
     }
 
-    @Test("a launcher ends when its supervisor's end of the socket is closed")
+    @Test("a launcher exits when its supervisor closes the socket")
     func endsByItself() throws {
         let process = try LauncherProcess(precedence: false).process
         #expect(waitReadable(process.descriptor))
         #expect(try process.waitExit()?.status == .exited(code: 0))
     }
 
-    @Test("a launcher has no memory of the supervisor but code, takes no signals, and is named")
+    @Test("a launcher shares only code with the supervisor, ignores signals, and has its own name")
     func launcherProcess() throws {
         let bench = try LaunchBench()
         bench.launch(shell("exit 0"))
@@ -157,7 +157,7 @@ struct LauncherTests {
         let lines = maps.split(separator: "\n")
         #expect(!lines.isEmpty)
         #expect(lines.allSatisfy { !$0.contains("[heap]") && !$0.contains("libc") })
-        // The stack is all that can be written.
+        // Only the stack is writable.
         #expect(lines.filter { $0.contains(" rw") }.count == 1)
         #expect(lines.filter { $0.contains("r-x") && $0.hasSuffix(own) }.count >= 1)
         let status = String(decoding: Procfs.read("/proc/\(pid)/status", limit: 1 << 16) ?? [], as: UTF8.self)
@@ -165,7 +165,7 @@ struct LauncherTests {
         #expect(status.contains("SigBlk:\tfffffffffffbfeff\n"))
     }
 
-    /// The limits of a launch that is held while others run: the next one if a starved machine takes longer for those.
+    /// The limits for a launch that is held while others run; each one is for a slower machine than the one before.
     ///
     /// The kernel takes a lease from its holder after 45 s.
     private static let limits = [Duration.seconds(4), .seconds(15), .seconds(40)]
@@ -175,7 +175,7 @@ struct LauncherTests {
         try withTemporaryDirectory { directory in
             let path = "\(directory)/held"
             try writeProgram("#!/bin/sh\n", to: path)
-            // Executing a file opens it for reading; a lease holder delays that until it gives the lease up.
+            // Executing a file opens it for reading, which a lease holder delays until it releases the lease.
             let holder = try OwnedDescriptor(opening: path, flags: O_RDONLY)
             ignoreLeaseBreaks()
             let setLease: Int32 = 1024  // F_SETLEASE
@@ -236,7 +236,7 @@ struct LauncherTests {
         }
     }
 
-    @Test("a file system that never answers holds one launch, not others", arguments: ["access", "lookup"])
+    @Test("a file system that never answers blocks one launch, but not others", arguments: ["access", "lookup"])
     func silentFileSystem(operation: String) throws {
         for limit in Self.limits {
             guard let fileSystem = try SilentFileSystem(withoutAnswerTo: operation) else { return }
@@ -250,7 +250,7 @@ struct LauncherTests {
             }
             request.launchLimit = limit
             bench.launch(request)
-            // Before the server has read the request, the kernel would let a killed child go.
+            // Before the server has read the request, the kernel would release a killed child.
             #expect(try bench.serve { fileSystem.isSilent || bench.ends[0] != nil })
             for _ in 0..<10 { bench.launch(shell("exit 0")) }
             #expect(try bench.serve { (1...10).allSatisfy { bench.ends[$0] != nil } })
@@ -259,7 +259,7 @@ struct LauncherTests {
             for end in ends.dropFirst() { #expect(try waitForExit(try end.get().process)?.status == .exited(code: 0)) }
             let error = #expect(throws: SpawnError.self) { _ = try ends[0].get() }
             #expect(error?.errno == .timedOut)
-            // The kernel lets the killed child go when the server does.
+            // The kernel releases the killed child when the server does.
             let isStuck = !bench.launcher.children.isEmpty
             fileSystem.end()
             #expect(try bench.serve { bench.launcher.children.isEmpty })
@@ -271,7 +271,7 @@ struct LauncherTests {
         Issue.record("the other launches ended after the one that is held, whatever the limit")
     }
 
-    @Test("the program's user can neither read, write nor trace what runs before the program")
+    @Test("the program's user can neither read, write nor trace the code that runs before the program")
     func attack() throws {
         guard let fileSystem = try SilentFileSystem(withoutAnswerTo: "access") else { return }
         let bench = try LaunchBench()
@@ -311,7 +311,7 @@ struct LauncherTests {
         attacker.credentials = nobody
         let lines = try run(attacker).output.split(separator: "\n", omittingEmptySubsequences: false)
         #expect(bench.ends.isEmpty, "it has waited all the time")
-        // The control shows that the attacks work where they may.
+        // The control shows that the attacks work where permitted.
         #expect(lines.prefix(3) == ["", "", "mem environ maps auxv write trace"])
         fileSystem.end()
         _ = try bench.finish()

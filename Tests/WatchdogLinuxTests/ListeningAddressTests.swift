@@ -5,13 +5,13 @@ import Testing
 
 @testable import WatchdogLinux
 
-@Suite("Where a process listens")
+@Suite("The addresses on which a process listens")
 struct ListeningAddressTests {
     private func parse(_ line: String) -> (inode: UInt64, name: String)? {
         ListeningSockets.listeningUnixSocket(Array(line.utf8)[...])
     }
 
-    @Test("A line of the table of Unix sockets counts if the socket accepts connections and has a name")
+    @Test("A line in the table of Unix sockets counts if the socket accepts connections and has a name")
     func unixTable() throws {
         let listening = try #require(parse("0000000000000000: 00000002 00000000 00010000 0001 01 9876 /run/a b.sock"))
         #expect(listening.inode == 9876)

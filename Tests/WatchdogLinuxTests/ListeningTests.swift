@@ -18,9 +18,9 @@ struct ListeningTests {
         "   0: \(local):1F90 00000000:0000 \(state) 00000000:00000000 00:00000000 00000000  1000        0 4242 1 0 100"
     }
 
-    // The kernel prints words in the machine's order; these are a little-endian machine's.
+    // The kernel prints words in native byte order; these are little-endian.
     #if _endian(little)
-        @Test("an IPv4 listener answers for its address, all addresses for each of IPv4")
+        @Test("an IPv4 listener matches its address, and one on all addresses matches every IPv4 address")
         func v4() throws {
             let loopback = line("0100007F")
             #expect(try listens(loopback, "8080"))
@@ -35,7 +35,7 @@ struct ListeningTests {
             #expect(try !listens(any, "[::1]:8080"))
         }
 
-        @Test("an IPv6 listener answers for its address, all addresses for both families")
+        @Test("an IPv6 listener matches its address, and one on all addresses matches both families")
         func v6() throws {
             let loopback = line("00000000000000000000000001000000")
             #expect(try listens(loopback, "[::1]:8080") && listens(loopback, "localhost:8080"))
@@ -47,7 +47,7 @@ struct ListeningTests {
         }
     #endif
 
-    @Test("the search ends at the first socket that does not listen, and not at the heading")
+    @Test("the search ends at the first socket that does not listen, not at the heading")
     func order() throws {
         let port = try NetworkAddress(parsing: "8080")
         let connected = Array(line("0100007F", state: "01").utf8)
@@ -56,7 +56,7 @@ struct ListeningTests {
         #expect(SocketTable.entry(heading, matching: port) == .other)
     }
 
-    @Test("a TCP listener is found without a connection, and its holder is known")
+    @Test("a TCP listener is found without a connection, and its owner is identified")
     func tcp() throws {
         let listener = OwnedDescriptor(taking: socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0))
         var address = sockaddr_in()
@@ -121,9 +121,9 @@ struct ListeningTests {
         }
     }
 
-    // Of the same kind: names with a NUL at the end, sockets of another root or mount namespace, systemd's own sockets.
+    // Siblings: names that end with a NUL, sockets of another root or mount namespace, systemd's own sockets.
     @Test(
-        "a Unix listener is found by what lies at the path, whatever it was bound by",
+        "a Unix listener is found by the file at its path, whatever path it was bound by",
         arguments: [
             ("relative", "os.chdir(path.rpartition('/')[0]); s.bind(path.rpartition('/')[2])", true),
             ("through a link", "os.symlink('.', folder + '/link'); s.bind(folder + '/link/socket')", true),
@@ -160,7 +160,7 @@ struct ListeningTests {
         }
     }
 
-    @Test("an abstract name is found if its program binds the whole address, zeros included")
+    @Test("an abstract name is found even if its program binds the whole address, zeros included")
     func paddedName() throws {
         let name = "watchdogd-test-\(UInt64.random(in: 0 ... .max))"
         let listener = try Listener("s.bind(('\\0' + path).ljust(108, '\\0'))", ByteString(name))
@@ -172,7 +172,7 @@ struct ListeningTests {
     }
 
     @Test(
-        "a listener in another root is found by its path there, and in another network by its text",
+        "a listener in another root is found by its path there, and one in another network by its text",
         .enabled(if: geteuid() == 0, "needs root"))
     func otherNamespaces() throws {
         try withTemporaryDirectory { folder in
@@ -194,7 +194,7 @@ struct ListeningTests {
     }
 }
 
-/// A program that binds a socket `s` in some way, given its `path` in a `folder`, and listens until it is ended.
+/// A program that binds a socket `s` to `path` in `folder`, and listens until it is killed.
 private final class Listener {
     let pid: Int32
     private let process: Pidfd

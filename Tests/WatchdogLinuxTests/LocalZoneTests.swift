@@ -6,7 +6,7 @@ import WatchdogLinux
 
 @Suite("The process's time zone")
 struct CurrentZoneTests {
-    @Test("It is the zone of the clock; a time that no calendar has is shown in UTC")
+    @Test("It is the zone of the clock; a time beyond the calendar is shown in UTC")
     func current() {
         let now = WallTime.now()
         #expect(LocalZone.current(at: now.seconds).utcOffset == now.utcOffset)

@@ -6,7 +6,7 @@ import WatchdogBase
 
 @testable import WatchdogLinux
 
-@Suite("Reading a program's output again")
+@Suite("Reading back a program's output")
 struct LogFileTests {
     private func print(_ text: String, to file: OwnedDescriptor) {
         let bytes = Array(text.utf8)
@@ -26,7 +26,7 @@ struct LogFileTests {
         }
     }
 
-    @Test("what was printed since the launch is there, and what was there before is not")
+    @Test("output since the launch is returned, earlier output is not")
     func sinceLaunch() throws {
         try withFile { path, file in
             print("of the launch before\n", to: file)
@@ -38,7 +38,7 @@ struct LogFileTests {
         }
     }
 
-    @Test("the last lines count, whole ones, up to the limits")
+    @Test("the last whole lines are returned, up to the limits")
     func limits() throws {
         try withFile { _, file in
             let log = try #require(LogFile(writtenBy: file.number))
@@ -56,7 +56,7 @@ struct LogFileTests {
         }
     }
 
-    @Test("of one endless line the end is read")
+    @Test("the end of one endless line is returned")
     func endlessLine() throws {
         try withFile { _, file in
             let log = try #require(LogFile(writtenBy: file.number))
@@ -70,7 +70,7 @@ struct LogFileTests {
         }
     }
 
-    @Test("a file that was renamed is still read, one that was emptied from its new beginning")
+    @Test("a renamed file is still read, and a truncated one is read from its new beginning")
     func rotation() throws {
         try withFile { path, file in
             print("before\n", to: file)
@@ -85,7 +85,7 @@ struct LogFileTests {
         }
     }
 
-    @Test("a link, an overwritten file, and anything but a regular file are not read again")
+    @Test("a link, an overwritten file, and anything but a regular file are not read")
     func refused() throws {
         #expect(LogFile(writtenBy: try OwnedDescriptor.pipe().write.number) == nil)
         #expect(LogFile(writtenBy: try OwnedDescriptor(opening: "/dev/null", flags: O_WRONLY).number) == nil)
@@ -105,7 +105,7 @@ struct LogFileTests {
         }
     }
 
-    @Test("bytes that are not text do not matter")
+    @Test("bytes that are not text are tolerated")
     func notText() throws {
         try withFile { _, file in
             let log = try #require(LogFile(writtenBy: file.number))
@@ -115,7 +115,7 @@ struct LogFileTests {
         }
     }
 
-    @Test("a machine without a journal has no lines in it")
+    @Test("a machine without a journal yields no lines")
     func emptyJournal() throws {
         try withTemporaryDirectory { directory in
             let match = JournalMatch(cgroup: nil, processes: [1], since: .init(nanoseconds: 0))

@@ -8,7 +8,7 @@ import WatchdogBase
 
 @Suite("Facts for measurements")
 struct MeasuringFactsTests {
-    @Test("Counters of a process: faults with those of its children, and the CPU time of children in ticks")
+    @Test("Process counters include faults of children, and their CPU time in ticks")
     func counters() throws {
         let line = "7 (a) b) S 1 7 7 0 -1 4194560 100 20 3 4 9 9 50 25 20 0 1 0 123 1 1"
         let counters = try #require(ProcessCounters(parsing: Array(line.utf8)))
@@ -20,10 +20,10 @@ struct MeasuringFactsTests {
         }
     }
 
-    @Test("Counters of this process grow, and those of an absent one are nil")
+    @Test("Counters of this process grow, and those of a missing one are nil")
     func own() throws {
         let before = try #require(ProcessCounters.read(getpid()))
-        // The allocator may hand out pages that have been written before.
+        // The allocator may return pages that have been written before.
         let pages = mmap(nil, 4 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
         try #require(pages != MAP_FAILED)
         memset(try #require(pages), 1, 4 << 20)
@@ -34,7 +34,7 @@ struct MeasuringFactsTests {
         #expect(ProcessCounters.read(0x7fff_fff0) == nil)
     }
 
-    @Test("Mapped files: paths with blanks, but nothing deleted, anonymous or special")
+    @Test("Mapped files include paths with spaces, but no deleted, anonymous or special ones")
     func mappedFiles() {
         func path(_ line: String) -> String? { MappedFiles.path(in: Array(line.utf8)[...]) }
         #expect(path("7f00-7f01 r-xp 00000000 fe:01 12                  /usr/lib/a b.so") == "/usr/lib/a b.so")
@@ -45,7 +45,7 @@ struct MeasuringFactsTests {
         #expect(MappedFiles.paths(of: getpid()).contains { $0.contains("libc.so") })
     }
 
-    @Test("A socket is listed once it listens, and found in its process")
+    @Test("A socket is listed once it listens, and is found in its process")
     func listening() throws {
         let sockets = try ListeningSockets()
         let before = try sockets.inodes()
@@ -63,7 +63,7 @@ struct MeasuringFactsTests {
         #expect(!ListeningSockets.process(getpid(), hasOneOf: [0]))
     }
 
-    @Test("A file is evicted, and what stayed is reported; what is not a file is refused")
+    @Test("A file is evicted, and remaining pages are reported; anything but a file is rejected")
     func eviction() throws {
         var template = Array("/var/tmp/watchdogd-evict-XXXXXX".utf8CString)
         let number = mkstemp(&template)
@@ -82,7 +82,7 @@ struct MeasuringFactsTests {
         #expect(throws: LinuxError.self) { try PageCache.evict("/nonexistent") }
     }
 
-    @Test("This thread does not wait for events")
+    @Test("This thread is not waiting for events")
     func events() {
         #expect(!EventWait.hasMainThread(of: 0x7fff_fff0))
     }

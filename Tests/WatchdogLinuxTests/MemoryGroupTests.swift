@@ -6,7 +6,7 @@ import Testing
 
 @testable import WatchdogLinux
 
-/// Folders that look like cgroups: what the kernel would refuse, they take.
+/// Folders that look like cgroups, and accept values that the kernel would reject.
 @Suite("A memory cgroup")
 struct MemoryGroupTests {
     private func reason(_ mounts: [CgroupMount], _ membership: String) -> String? {
@@ -18,7 +18,7 @@ struct MemoryGroupTests {
         }
     }
 
-    @Test("needs a hierarchy with a memory controller")
+    @Test("requires a hierarchy with a memory controller")
     func none() throws {
         let nothing = "no cgroup file system with a memory controller is mounted"
         #expect(reason([], "0::/\n") == nothing)
@@ -31,7 +31,7 @@ struct MemoryGroupTests {
         }
     }
 
-    @Test("is not made of version 1 where a group escapes the limits above it")
+    @Test("is not created in version 1 if a group escapes the limits above it")
     func version1() throws {
         try withTemporaryDirectory { folder in
             let mount = CgroupMount(directory: folder, root: "/", controllers: ["rw", "memory"])
@@ -44,7 +44,7 @@ struct MemoryGroupTests {
         }
     }
 
-    @Test("is made beside a supervisor that was moved before, and moves nobody itself")
+    @Test("is created beside a supervisor that was already moved, and moves no process itself")
     func version2() throws {
         try withTemporaryDirectory { folder in
             let own = "\(folder)/supervisor"

@@ -7,14 +7,14 @@ import Testing
 
 @testable import WatchdogLinux
 
-@Suite("Where a notify socket is", .enabled(if: geteuid() == 0, "gives folders to another user"))
+@Suite("The location of a notify socket", .enabled(if: geteuid() == 0, "gives folders to another user"))
 struct NotifySocketPlaceTests {
     private func mode(_ path: String) -> UInt32? {
         var status = stat()
         return lstat(path, &status) == 0 ? status.st_mode : nil
     }
 
-    @Test("It is open to everyone under its address only, and removed with its object")
+    @Test("It is open to everyone, but only under its address, and removed with its object")
     func address() throws {
         try withTemporaryDirectory { folder in
             let address = "\(folder)/app.1f"
@@ -28,7 +28,7 @@ struct NotifySocketPlaceTests {
         }
     }
 
-    @Test("Root follows its own link to the folder, and none that somebody else could make")
+    @Test("Root follows its own link to the folder, but none that somebody else could make")
     func links() throws {
         try withTemporaryDirectory { folder in
             let (real, theirs) = ("\(folder)/real", "\(folder)/theirs")

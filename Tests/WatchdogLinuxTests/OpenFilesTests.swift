@@ -17,13 +17,13 @@ struct OpenFilesTests {
         return UInt64(status.st_ino)
     }
 
-    @Test("what was read serves a look just before it is too old, and not just after")
+    @Test("a cached table is used until it is too old")
     func lifetime() throws {
         let pipe = try OwnedDescriptor.pipe()
         var first = OpenFiles()
         #expect(first.table == nil)
         var found: [OpenFiles.Holder] = []
-        // Another test may be forking a process just now, which has a copy of the pipe for a moment.
+        // Another test may be forking a process that has a copy of the pipe for a moment.
         let isAlone = eventually {
             first = OpenFiles()
             found = first.holders(of: .pipe(inode(pipe.read)), budget())
@@ -40,7 +40,7 @@ struct OpenFilesTests {
         #expect(OpenFiles(table, at: end).table == nil)
     }
 
-    @Test("what an earlier look has not found is looked for again, once")
+    @Test("a file missing from the cached table is searched again, once")
     func missing() throws {
         let first = OpenFiles()
         _ = first.holders(of: .fileServer, budget())

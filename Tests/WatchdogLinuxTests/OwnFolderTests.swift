@@ -5,10 +5,10 @@ import Testing
 
 @testable import WatchdogLinux
 
-/// Siblings: a folder of another user, of everybody, a link to one, a file.
-@Suite("A user's own folder where everybody may create one")
+/// Siblings: a folder of another user, a world-writable one, a link to one, a file.
+@Suite("A user's own folder in a world-writable place")
 struct OwnFolderTests {
-    @Test("It is made for this user alone, and found again")
+    @Test("It is created for this user alone, and found again")
     func made() throws {
         try withTemporaryDirectory { place in
             let path = try #require(RuntimeDirectory.ownFolder(in: place))
@@ -18,7 +18,7 @@ struct OwnFolderTests {
         }
     }
 
-    @Test("What somebody else has put there, or can write, is not used")
+    @Test("A folder that somebody else has created or can write is not used")
     func taken() throws {
         try withTemporaryDirectory { place in
             let path = "\(place)/watchdogd-\(geteuid())"

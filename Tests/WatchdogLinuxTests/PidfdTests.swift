@@ -14,7 +14,7 @@ struct PidfdTests {
         #expect(try run(shell("exit \(code)")).status == .exited(code: Int32(code)))
     }
 
-    @Test("what a process used is known when it is reaped")
+    @Test("resource usage is available when a process is reaped")
     func usage() throws {
         let spawned = try spawn(shell("i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"))
         let exit = try #require(try waitForExit(spawned.process))
@@ -38,7 +38,7 @@ struct PidfdTests {
         withExtendedLifetime(source) {}
     }
 
-    @Test("a group is signaled after its leader was reaped, when its number may mean another one")
+    @Test("a group is signaled after its leader was reaped, when its number may refer to another one")
     func groupOfReapedLeader() throws {
         let output: OwnedDescriptor
         let process: Pidfd
@@ -57,11 +57,11 @@ struct PidfdTests {
         } else {
             try process.sendToGroup(SIGKILL)
         }
-        // The program that was left in the group held the other end.
+        // The program left in the group held the other end.
         #expect(readToEnd(output) == "")
     }
 
-    @Test("a stop and a continuation are seen, and neither is an end")
+    @Test("a stop and a continue are reported, and neither is an exit")
     func jobControl() throws {
         let spawned = try spawn(shell("while :; do read line || exit; done"), input: true)
         let process = spawned.process
@@ -92,7 +92,7 @@ struct PidfdTests {
         #expect(error.description.hasPrefix("cannot send signal 0 to process \(spawned.pid): No such process"))
     }
 
-    @Test("another's process may not be signaled", .enabled(if: getuid() != 0, "needs an ordinary user"))
+    @Test("another user's process may not be signaled", .enabled(if: getuid() != 0, "needs an ordinary user"))
     func notPermitted() throws {
         let first = try Pidfd(opening: 1)
         let error = try #require(throws: LinuxError.self) { try first.send(0) }
@@ -108,7 +108,7 @@ struct PidfdTests {
 
     @Test("the status of a process that is not a child is known if the kernel supports that, and unknown otherwise")
     func stranger() throws {
-        // The shell reaps its child; we are its grandparent.
+        // The shell reaps its child; this process is its grandparent.
         let pipe = try OwnedDescriptor.pipe()
         var request = shell("sh -c 'read line; exit 5' & echo $!; wait; exit 0")
         let input = try OwnedDescriptor.pipe()
@@ -132,12 +132,12 @@ struct PidfdTests {
     }
 }
 
-/// Starts a program whose standard input is a pipe that stays open until this process ends or it is killed.
+/// Starts a program whose standard input is a pipe that stays open until this process exits or the program is killed.
 private func spawn(_ request: SpawnRequest, input: Bool) throws -> SpawnedProcess {
     let pipe = try OwnedDescriptor.pipe()
     var request = request
     request.descriptors[0].source = pipe.read.number
-    // The program inherits the write end as well, so that its own input never ends.
+    // The program inherits the write end too, so that its own input never ends.
     request.descriptors.append(.init(pipe.write.number, as: 9))
     return try spawn(request)
 }

@@ -9,7 +9,7 @@ import WatchdogBase
 
 @Suite("The condition of a process", .reapsChildren)
 struct ProcessConditionTests {
-    @Test("is alive while it runs, and stuck while it is stopped, with what ends that")
+    @Test("is alive while it runs, and stuck while it is stopped, with the way to end that")
     func stopped() throws {
         let process = try spawn(SpawnRequest(executable: "/bin/sleep", arguments: ["sleep", "1000"])).process
         defer { process.killAndReap() }
@@ -25,7 +25,7 @@ struct ProcessConditionTests {
         #expect(eventually { ProcessCondition.of(process.pid) == .alive })
     }
 
-    @Test("is beyond return once it is dead, reaped or not")
+    @Test("is beyond return once the process is dead, whether or not it is reaped")
     func dead() throws {
         let process = try spawn(SpawnRequest(executable: "/bin/true", arguments: ["true"])).process
         #expect(eventually { process.hasExited })
@@ -35,7 +35,7 @@ struct ProcessConditionTests {
     }
 
     @Test(
-        "is stuck in the kernel until it is killed, and beyond return then, whichever thread is held up",
+        "is stuck in the kernel until it is killed, and then beyond return, whichever thread is blocked",
         arguments: ["main", "thread"])
     func heldUp(mode: String) throws {
         guard let fileSystem = try SilentFileSystem(withoutAnswerTo: "flush") else { return }
@@ -76,7 +76,7 @@ struct ProcessConditionTests {
         #expect(kill(pid, 0) == 0, "it is still there")
     }
 
-    @Test("of this one names a thread that no signal ends")
+    @Test("of this process names a thread that ignores signals")
     func ownThread() throws {
         guard let fileSystem = try SilentFileSystem(withoutAnswerTo: "getattr") else { return }
         defer { fileSystem.end() }

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The memory of this process")
 struct ProcessMemoryExitTests {
-    /// Kilobytes of code and constants that are mapped at present, as they are in their files.
+    /// Kilobytes of resident code and constants, unmodified from their files.
     private static func residentProgram() -> Int {
         let text = String(decoding: Procfs.read("/proc/self/smaps", limit: 1 << 20) ?? [], as: UTF8.self)
         var (sum, isFixed) = (0, false)
@@ -19,7 +19,7 @@ struct ProcessMemoryExitTests {
         return sum
     }
 
-    @Test("released pages are gone, and come back when they are used again")
+    @Test("released pages are gone, and are mapped again on use")
     func releasesProgram() async {
         await #expect(processExitsWith: .success) {
             let before = Self.residentProgram()

@@ -8,8 +8,8 @@ import WatchdogBase
 
 @testable import WatchdogLinux
 
-/// The examiner's source is forked only before there are threads: IntegrationTests has it, too.
-@Suite("At the end of watchdogd, the processes from which others are forked", .reapsChildren)
+/// The examiner's source is forked only before there are threads, so IntegrationTests covers it.
+@Suite("When watchdogd exits, its fork servers", .reapsChildren)
 struct ProcessSourcesTests {
     private let source: CloserSource
     private let process: Pidfd
@@ -31,7 +31,7 @@ struct ProcessSourcesTests {
         return (OwnedDescriptor(taking: ends[0]), OwnedDescriptor(taking: ends[1]))
     }
 
-    @Test("have ended with their own and are reaped, although a socket is kept that is still in use")
+    @Test("have exited with their children and are reaped, even if a kept socket is still in use")
     func all() throws {
         let loop = try EventLoop()
         let closer = try Closer(source, on: loop)
@@ -43,21 +43,21 @@ struct ProcessSourcesTests {
         closer.end()
         sources.end(by: .now() + patience)
         #expect(hasEnded(process.pid))
-        // Whoever reaps orphans may have it, if it had no CPU for as long as the source waits.
+        // A subreaper may still have it, if that had no CPU for as long as the source waits.
         #expect(eventually { ProcessStat.read(keeper).map { $0.state == .zombie } ?? true })
         var entry = pollfd(fd: stranger.number, events: 0, revents: 0)
         #expect(poll(&entry, 1, 0) == 1 && Int32(entry.revents) & Int32(POLLHUP) != 0, "nobody has the other end")
         withExtendedLifetime((closer, socket)) {}
     }
 
-    @Test("have ended if nothing was forked from them, and to end them twice does no harm")
+    @Test("have exited even if they forked nothing, and ending them twice is harmless")
     func unused() throws {
         sources.end(by: .now() + patience)
         #expect(hasEnded(process.pid))
         sources.end(by: .now())
     }
 
-    @Test("are killed if they do not end in time")
+    @Test("are killed if they do not exit in time")
     func held() throws {
         #expect(kill(process.pid, SIGSTOP) == 0)
         try #require(eventually { ProcessStat.read(process.pid)?.state == .stopped })
@@ -65,7 +65,7 @@ struct ProcessSourcesTests {
         #expect(hasEnded(process.pid))
     }
 
-    @Test("are not waited for any longer if a process that closes does not end; it is left")
+    @Test("are not awaited any longer if a closing process does not exit; that one is left behind")
     func stuck() throws {
         guard let fileSystem = try SilentFileSystem(withoutAnswerTo: "flush") else { return }
         defer { fileSystem.end() }

@@ -9,9 +9,9 @@ import WatchdogBase
 
 @Suite("Killing without a cgroup")
 struct ProcessTreeExitTests {
-    @Test("a tree that changes sessions and loses its parents is killed whole")
+    @Test("a tree that changes sessions and loses its parents is killed completely")
     func kill() async {
-        // In a process of its own: to be a subreaper is a property of the process.
+        // In a separate process, because being a subreaper is a property of the process.
         await #expect(processExitsWith: .success) {
             try Subreaper.become()
             #expect(Subreaper.isActive)
@@ -49,7 +49,7 @@ struct ProcessTreeExitTests {
             try containment.kill()
             #expect(eventually { containment.isEmpty })
 
-            // The orphans are ours to reap, but not the supervised process.
+            // The test must reap the orphans, but not the supervised process.
             #expect(eventually { spawned.process.hasExited })
             var orphans: [Subreaper.Orphan] = []
             #expect(

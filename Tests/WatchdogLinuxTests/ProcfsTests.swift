@@ -12,7 +12,7 @@ struct ProcfsTests {
     private let tail = "S 1 2 3 0 -1 0 0 0 0 0 11 22 0 0 20 0 4 0 555 0 0"
 
     @Test(
-        "a name may contain anything",
+        "a process name may contain anything",
         arguments: ["sh", "a) S 9 9 9 (b", "x) R", "((", "", "a b", "new\nline", "\u{1F436}"]
     )
     func names(name: String) throws {
@@ -23,7 +23,7 @@ struct ProcfsTests {
     }
 
     @Test(
-        "what does not have the form is refused",
+        "malformed text is rejected",
         arguments: [
             "", "77", "77 (x", "77 x) S 1 2 3", ") (", "77 (x) ", "77 (x) Q 1 2 3 0 -1 0 0 0 0 0 1 2 0 0 20 0 4 0 5 0",
             "77 (x) S 1 2 3 0 -1 0 0 0 0 0 11 22 0 0 20 0 4 0", "-7 (x) S 1 2 3 0 -1 0 0 0 0 0 1 2 0 0 20 0 4 0 5 0",
@@ -53,7 +53,7 @@ struct ProcfsTests {
         }
     }
 
-    @Test("decimal numbers are digits only and fit")
+    @Test("decimal numbers consist of digits and fit their type")
     func decimals() {
         #expect(Int32(decimal: "2147483647".utf8) == .max)
         #expect(Int32(decimal: "2147483648".utf8) == nil)
@@ -63,7 +63,7 @@ struct ProcfsTests {
         for text in ["", "-1", "+1", " 1", "1 ", "0x1", "1.0"] { #expect(Int(decimal: text.utf8) == nil) }
     }
 
-    @Test("this process is seen as it is")
+    @Test("this process is described correctly")
     func own() throws {
         let pid = getpid()
         let stat = try #require(ProcessStat.read(pid))
@@ -79,7 +79,7 @@ struct ProcfsTests {
         #expect(ProcessStatus.read(-1) == nil)
     }
 
-    @Test("a process's CPU time is exact, and the machine's contains it")
+    @Test("a process's CPU time is exact, and the machine's includes it")
     func cpu() throws {
         let machine = try #require(MachineCPU.read())
         let before = try #require(ProcessCPU.time(getpid()))
@@ -88,7 +88,7 @@ struct ProcfsTests {
         let child = try #require(ProcessCPU.time(spawned.pid))
         let usage = try #require(try spawned.process.waitExit()?.usage)
         #expect(child > .milliseconds(1))
-        // Both are the kernel's own count; the exit itself comes in between.
+        // Both are the kernel's own counts; the exit itself comes in between.
         #expect(usage.userTime + usage.systemTime + .milliseconds(5) > child)
         let after = try #require(MachineCPU.read())
         #expect(after.busyTime + after.idleTime + after.stolenTime > machine.busyTime)
@@ -106,14 +106,14 @@ struct ProcfsTests {
         #expect(MachineCPU(parsing: "cpu0 1 2 4 8 16 32 64 128".utf8, tick: .seconds(1)) == nil)
     }
 
-    @Test("a probe sees a process wait, stop and go")
+    @Test("a probe shows a process that waits, stops and exits")
     func probe() throws {
         let pipe = try OwnedDescriptor.pipe()
         var request = SpawnRequest(executable: "/bin/cat", arguments: ["cat"])
         request.descriptors[0].source = pipe.read.number
         let spawned = try spawn(request)
         let probe = try ProcessProbe(spawned.pid)
-        // One look, which must be all of that at once: a program that is being loaded sleeps and reads, too.
+        // A single reading must show all of it, because a program that is being loaded also sleeps and reads.
         var look = probe.observe()
         let isSeen = eventually {
             look = probe.observe()
@@ -153,7 +153,8 @@ struct ProcfsTests {
         }
         #expect(
             eventually {
-                // Before, strace forks others to try what the kernel can do: killed then, it leaves one stopped forever.
+                // Before that, strace forks others to test the kernel's features; if killed then, it leaves one stopped
+                // forever.
                 Procfs.children(of: spawned.pid).contains {
                     ProcessStatus.read($0)?.tracer == spawned.pid && ProcessStat.read($0)?.name == "cat"
                 }
@@ -162,7 +163,7 @@ struct ProcfsTests {
         withExtendedLifetime(pipe) {}
     }
 
-    @Test("the machine has a name, a kernel and an id of its own")
+    @Test("the machine has a name, a kernel and its own id")
     func machine() {
         #expect(!Machine.hostName.isEmpty)
         #expect(Machine.kernelRelease.first?.isNumber == true)
@@ -177,7 +178,7 @@ struct ProcfsTests {
         }
     }
 
-    @Test("the system's name is found in any quoting")
+    @Test("the system's name is parsed with any quoting")
     func prettyName() {
         #expect(Machine.prettyName(osRelease: "ID=x\nPRETTY_NAME=\"A \\\"B\\\" 1\"\n") == "A \"B\" 1")
         #expect(Machine.prettyName(osRelease: "PRETTY_NAME='A B'") == "A B")
@@ -196,7 +197,7 @@ struct ProcfsTests {
             clock_gettime(clock, &time)
             return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
         }
-        // Between these readings, however far apart they lie.
+        // The values lie between these readings, however far apart the readings are.
         let before = (boot: read(CLOCK_BOOTTIME), monotonic: read(CLOCK_MONOTONIC), wall: read(CLOCK_REALTIME))
         let (suspended, wall) = (SuspendedTime.now(), WallTime.now())
         let after = (boot: read(CLOCK_BOOTTIME), monotonic: read(CLOCK_MONOTONIC), wall: read(CLOCK_REALTIME))
@@ -216,7 +217,7 @@ struct ProcfsTests {
         let consumers = [
             consumer(1, 10), consumer(10, 20), consumer(11, 40), consumer(12, 80), consumer(20, 160), consumer(30, 320),
         ]
-        // A circle, as of processes that changed while they were read.
+        // A cycle, which processes that changed during the reading can produce.
         let parents: [Int32: Int32] = [1: 0, 10: 1, 11: 10, 12: 11, 20: 1, 30: 31, 31: 30]
         let use = CPUUse(consumers: consumers, parents: parents, rest: .milliseconds(1))
         let time = try #require(use.time(below: 10))
@@ -228,7 +229,7 @@ struct ProcfsTests {
         #expect(part.most(1).map(\.process) == [30])
     }
 
-    @Test("What a process has used since a reading counts, and all that a later one has used")
+    @Test("Usage since a reading counts, and all usage of processes that started later")
     func consumers() throws {
         func busy() throws -> SpawnedProcess { try spawn(shell("while :; do :; done")) }
         func hasUsed(_ amount: Duration, _ process: SpawnedProcess) -> Bool {

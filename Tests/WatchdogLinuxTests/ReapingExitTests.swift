@@ -6,14 +6,15 @@ import Testing
 
 @testable import WatchdogLinux
 
-@Suite("The children of a process that ends")
+@Suite("The children of a process that exits")
 struct ReapingExitTests {
-    /// Has this process fail at its end if it has a child then; first of all, because the handlers run in reverse order.
+    /// Makes this process fail if it still has a child at exit; registered first, because the handlers run in reverse
+    /// order.
     private static func demandNoChild() {
         atexit { if !Procfs.children(of: getpid()).isEmpty { _exit(7) } }
     }
 
-    /// A child that ends by nothing but SIGKILL.
+    /// A child that only SIGKILL can end.
     private static func stoppedChild() throws -> Pidfd {
         let process = try spawn(shell("exec sleep 31415")).process
         try process.send(SIGSTOP)
@@ -21,7 +22,7 @@ struct ReapingExitTests {
         return process
     }
 
-    @Test("are reaped before it has ended, whatever holds those that nobody waits for")
+    @Test("are reaped before it exits, whatever blocks those that nobody waits for")
     func unawaited() async {
         await #expect(processExitsWith: .exitCode(0)) {
             Self.demandNoChild()
@@ -30,7 +31,7 @@ struct ReapingExitTests {
         }
     }
 
-    @Test("are reaped with what they have left behind, if nothing shall go on")
+    @Test("are reaped with their own leftovers if nothing may keep running")
     func orphans() async {
         await #expect(processExitsWith: .exitCode(0)) {
             Self.demandNoChild()

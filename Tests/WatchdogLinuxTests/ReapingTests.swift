@@ -9,7 +9,7 @@ import WatchdogBase
 
 @Suite("Children that nobody waits for", .reapsChildren)
 struct ReapingTests {
-    @Test("One that exits later is reaped when it does")
+    @Test("One that exits later is reaped on exit")
     func later() throws {
         let process = try spawn(shell("exec sleep 31415")).process
         process.reapWhenItExits()
@@ -18,7 +18,7 @@ struct ReapingTests {
         #expect(eventually { !process.isPresent })
     }
 
-    @Test("One that has exited is reaped at once")
+    @Test("One that has exited is reaped immediately")
     func now() throws {
         let process = try spawn(shell("exit 3")).process
         #expect(eventually { process.hasExited })
@@ -26,7 +26,7 @@ struct ReapingTests {
         #expect(!process.isPresent)
     }
 
-    @Test("One that was reaped meanwhile is left alone")
+    @Test("One that was already reaped is left alone")
     func reaped() throws {
         let process = try spawn(shell("exit 3")).process
         #expect(eventually { process.hasExited })
@@ -35,7 +35,7 @@ struct ReapingTests {
         #expect(!process.isPresent)
     }
 
-    @Test("A killed one is waited for as long as it can run, and left once it cannot")
+    @Test("A killed child is awaited as long as it can run, and abandoned once it cannot")
     func starved() throws {
         let process = try spawn(shell("exec sleep 31415")).process
         #expect(!process.reapKilled(whileStuck: .zero) { _ in false })
@@ -43,7 +43,7 @@ struct ReapingTests {
         var looks = 0
         let isReaped = process.reapKilled(whileStuck: .zero) { _ in
             looks += 1
-            // As if it had its first CPU now.
+            // As if the child got its first CPU now.
             if looks == 3 { try? process.send(SIGKILL) }
             return true
         }
@@ -51,7 +51,7 @@ struct ReapingTests {
         #expect(!process.isPresent)
     }
 
-    @Test("One whose first thread has exited can run as long as another thread can")
+    @Test("A child whose first thread has exited can run as long as another thread can")
     func firstThread() throws {
         let spinning = try spawn(
             SpawnRequest(

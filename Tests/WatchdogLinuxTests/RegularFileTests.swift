@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Regular files")
 struct RegularFileTests {
-    /// A folder with a file, what is no file, and ways to all of them.
+    /// A folder with a file, other kinds of files, and paths to all of them.
     private func withFolder(_ body: (_ folder: String, _ inner: OwnedDescriptor) throws -> Void) throws {
         try withTemporaryDirectory { folder in
             let inner = "\(folder)/inner"
@@ -39,7 +39,7 @@ struct RegularFileTests {
         }
     }
 
-    @Test("Beneath a folder neither links nor .. lead anywhere, nor does an absolute path")
+    @Test("Below a folder, links, .. and absolute paths are rejected")
     func beneath() throws {
         try withFolder { folder, inner in
             for (name, isFile) in [

@@ -8,7 +8,7 @@ import WatchdogBase
 
 @testable import WatchdogLinux
 
-@Suite("Who should answer a connection", .reapsChildren)
+@Suite("The worker that should answer a connection", .reapsChildren)
 final class ServerSearchTests {
     private let folder: String
 
@@ -42,7 +42,7 @@ final class ServerSearchTests {
         return (last, workers)
     }
 
-    @Test("The worker that has accepted the connection is meant", arguments: [false, true])
+    @Test("The worker that accepted the connection is chosen", arguments: [false, true])
     func accepted(overTCP: Bool) throws {
         let work = "c, _ = s.accept(); c.recv(1)"
         let server = try server(work, address: overTCP ? "tcp:\(folder)/port" : nil)
@@ -64,14 +64,14 @@ final class ServerSearchTests {
         #expect(found?.id == workers.first && found?.hasAccepted == true)
         let later = UnansweredConnection(accepted: nil, address: address)
         let held = search(server, later) { found, workers in
-            // Until the master waits, it may be meant, too.
+            // The master may be chosen until it waits.
             found != nil && found?.id == workers.first
         }
         #expect(held.found?.id == workers.first && held.found?.hasAccepted == false)
     }
 
     @Test(
-        "The worker that is kept from accepting is meant, and not its master",
+        "A worker that is blocked before it accepts is chosen, and its master is not",
         arguments: ["os.kill(os.getpid(), signal.SIGSTOP)", "while True: pass", "r, w = os.pipe(); os.read(r, 1)"])
     func kept(deed: String) throws {
         let server = try server(deed)
@@ -92,7 +92,7 @@ final class ServerSearchTests {
         #expect(found?.id == workers.first && found?.hasAccepted == false)
     }
 
-    @Test("A stopped worker is meant rather than one that reads")
+    @Test("A stopped worker is preferred to one that reads")
     func stopped() throws {
         let server = try server("r, w = os.pipe(); os.read(r, 1)", "os.kill(os.getpid(), signal.SIGSTOP)")
         let (found, workers) = search(server, UnansweredConnection(accepted: nil, address: address)) { found, workers in
@@ -101,7 +101,7 @@ final class ServerSearchTests {
         #expect(found?.id == workers.max())
     }
 
-    @Test("Of several like it, the one that was meant before is meant again")
+    @Test("Among equal workers, the one chosen before is chosen again")
     func preferred() throws {
         let read = "r, w = os.pipe(); os.read(r, 1)"
         let server = try server(read, read)
@@ -116,7 +116,7 @@ final class ServerSearchTests {
         #expect(second?.id == workers.max())
     }
 
-    @Test("Who waits for another worker's lock is not meant, but that one")
+    @Test("A worker that holds a lock is chosen over one that waits for it")
     func lock() throws {
         let lock = "f = open('\(folder)/lock', 'w'); fcntl.flock(f, fcntl.LOCK_EX); mark('\(folder)/held')"
         let server = try server("await_('\(folder)/held'); \(lock)", "\(lock); r, w = os.pipe(); os.read(r, 1)")
@@ -126,7 +126,7 @@ final class ServerSearchTests {
         #expect(found?.id == workers.max())
     }
 
-    @Test("Nobody is meant while all workers wait for clients")
+    @Test("No worker is chosen while all of them wait for clients")
     func idle() throws {
         let server = try server("mark('\(folder)/waiting'); s.accept()")
         let (found, _) = search(server, UnansweredConnection(accepted: nil, address: address)) { found, workers in
@@ -136,7 +136,7 @@ final class ServerSearchTests {
         #expect(found == nil)
     }
 
-    @Test("A process that is not a descendant is not the app's, where there is no cgroup")
+    @Test("Without a cgroup, a process that is not a descendant does not belong to the app")
     func stranger() throws {
         let server = try server("pause()")
         let other = try TrailSubject("pause()")
@@ -161,7 +161,7 @@ final class ServerSearchTests {
     }
 
     @Test(
-        "A command leads to the worker from which it, or a child of it, awaits a reply", arguments: [false, true],
+        "A command leads to the worker from which it or its child awaits a reply", arguments: [false, true],
         [false, true])
     func asked(overTCP: Bool, byChild: Bool) throws {
         let address = overTCP ? "tcp:\(folder)/port" : "\(folder)/socket"
@@ -174,19 +174,21 @@ final class ServerSearchTests {
         #expect(found?.id == workers.first && found?.hasAccepted == true)
     }
 
-    @Test("A command leads to the worker that is kept from accepting, and not to its master", arguments: [false, true])
+    @Test(
+        "A command leads to the worker that is blocked before it accepts, and not to its master",
+        arguments: [false, true])
     func askedInVain(overTCP: Bool) throws {
         let address = overTCP ? "tcp:\(folder)/port" : "\(folder)/socket"
         let server = try server("os.kill(os.getpid(), signal.SIGSTOP)", address: address)
         let command = try TrailSubject("ask(sys.argv[1])", address)
         let (found, workers) = search(server, askedBy: command) { found, workers in
-            // Until the master waits, it may be meant, too.
+            // The master may be chosen until it waits.
             found != nil && found?.id == workers.first
         }
         #expect(found?.id == workers.first && found?.hasAccepted == false)
     }
 
-    @Test("A command that waits for somebody else, or for nobody, leads nowhere")
+    @Test("A command that waits for another program, or for nothing, leads nowhere")
     func askedOthers() throws {
         let server = try server("r, w = os.pipe(); os.read(r, 1)")
         let other = try TrailSubject("s = listen(sys.argv[1]); c, _ = s.accept(); pause()", "\(folder)/other")
@@ -203,7 +205,8 @@ final class ServerSearchTests {
         #expect(look.server(askedBy: other.pid, main: server.pid, preferring: nil) == nil)
     }
 
-    @Test("The answer about a command survives the way from the examiner; a process with its ID later is not meant")
+    @Test(
+        "The answer about a command survives encoding by the examiner; a later process with the same ID does not match")
     func askedMessage() throws {
         let server = try server("c, _ = s.accept(); c.recv(1); r, w = os.pipe(); os.read(r, 1)")
         let command = try TrailSubject("ask(sys.argv[1])", "\(folder)/socket")
@@ -220,7 +223,7 @@ final class ServerSearchTests {
             return examination.answer(in: ExaminationAnswer.make(to: examination.request))
         }
         var last: ServingProcess?
-        // Without a cgroup, only processes with later IDs are searched, and IDs begin anew at some point.
+        // Without a cgroup, only processes with later IDs are searched, and IDs wrap around eventually.
         _ = eventually {
             last = answer(startTime: asker.startTime) ?? nil
             return last != nil || (found?.id ?? 0) < server.pid
@@ -229,7 +232,7 @@ final class ServerSearchTests {
         #expect(answer(startTime: asker.startTime + 1) == nil)
     }
 
-    @Test("The answer survives the way from the examiner")
+    @Test("The answer survives encoding by the examiner")
     func message() throws {
         let server = try server("os.kill(os.getpid(), signal.SIGSTOP)")
         let connection = UnansweredConnection(accepted: nil, address: address)
@@ -240,8 +243,8 @@ final class ServerSearchTests {
         let process = ExaminedProcess(id: server.pid, startTime: stat.startTime, cgroup: nil)
         let examination = Examination.server(of: process, for: connection, preferring: nil)
         var answer: ServingProcess?
-        // Until the master waits, it may be meant, too. Without a cgroup, only processes with later IDs are searched, and IDs
-        // begin anew at some point.
+        // The master may be chosen until it waits. Without a cgroup, only processes with later IDs are searched, and
+        // IDs wrap around eventually.
         _ = eventually {
             answer = examination.answer(in: ExaminationAnswer.make(to: examination.request)) ?? nil
             return answer == found || (found?.id ?? 0) < server.pid

@@ -6,14 +6,14 @@ import Testing
 
 @testable import WatchdogLinux
 
-@Suite("The service manager gets messages, and nobody waits for it")
+@Suite("The service manager gets messages without delaying watchdogd")
 struct ServiceNotifierExitTests {
     private struct Heard: Equatable {
         var text: String
         var kinds: [DescriptorKind] = []
     }
 
-    /// Runs a body with somebody to notify: `NOTIFY_SOCKET` is the whole process's.
+    /// Runs the body with a service manager: `NOTIFY_SOCKET` belongs to the whole process.
     private static func withManager(_ body: (EventLoop, ServiceNotifier, NotifySocket) throws -> Void) throws {
         try withTemporaryDirectory { directory in
             let manager = try NotifySocket(in: RuntimeDirectory(path: directory), name: "manager")
@@ -34,14 +34,14 @@ struct ServiceNotifierExitTests {
         return heard
     }
 
-    /// Hears everything, as a service manager that has come back to its work.
+    /// Receives everything, as a service manager that reads again.
     private static func hear(_ manager: NotifySocket, _ loop: EventLoop, count: Int) throws -> [Heard] {
         var heard = try hear(manager)
         while heard.count < count, try loop.runOnce(limit: TestSupport.patience) { heard += try hear(manager) }
         return heard
     }
 
-    @Test("with what sd_notify(3) demands")
+    @Test("messages have the format that sd_notify(3) requires")
     func words() async throws {
         await #expect(processExitsWith: .success) {
             try Self.withManager { _, notifier, manager in
@@ -60,7 +60,7 @@ struct ServiceNotifierExitTests {
         }
     }
 
-    @Test("one that does not read gets every message later, in order, but not signs of life")
+    @Test("a service manager that does not read gets every message later, in order, except signs of life")
     func patience() async throws {
         await #expect(processExitsWith: .success) {
             try Self.withManager { loop, notifier, manager in
@@ -80,7 +80,7 @@ struct ServiceNotifierExitTests {
         }
     }
 
-    @Test("what is withdrawn before it was sent is not sent")
+    @Test("a message that is withdrawn before it was sent is not sent")
     func takenBack() async throws {
         await #expect(processExitsWith: .success) {
             try Self.withManager { loop, notifier, manager in
@@ -101,7 +101,7 @@ struct ServiceNotifierExitTests {
         }
     }
 
-    @Test("one that is gone is a problem that is reported each time")
+    @Test("a service manager that is gone is reported each time")
     func gone() async throws {
         await #expect(processExitsWith: .success) {
             try Self.withManager { loop, notifier, _ in

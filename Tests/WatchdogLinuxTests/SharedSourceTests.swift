@@ -10,7 +10,7 @@ import WatchdogBase
 
 @Suite("Shared source")
 struct SharedSourceTests {
-    /// A pipe of which the read end is served.
+    /// A pipe whose read end is served.
     private final class Pipe {
         let ends: (read: OwnedDescriptor, write: OwnedDescriptor)
         var received = 0
@@ -35,7 +35,7 @@ struct SharedSourceTests {
         }
     }
 
-    @Test("descriptors that become readable at long intervals are served at once")
+    @Test("descriptors that become readable at long intervals are served immediately")
     func sparse() throws {
         let loop = try EventLoop()
         let source = try SharedSource(loop, interval: .nanoseconds(1))
@@ -49,7 +49,9 @@ struct SharedSourceTests {
         withExtendedLifetime(member) {}
     }
 
-    @Test("those that follow each other closely wait for the end of the interval", arguments: [true, false])
+    @Test(
+        "descriptors that become readable in quick succession wait for the end of the interval",
+        arguments: [true, false])
     func dense(isLong: Bool) throws {
         let loop = try EventLoop()
         let source = try SharedSource(loop, interval: isLong ? .seconds(3_600) : .milliseconds(20))
@@ -65,7 +67,7 @@ struct SharedSourceTests {
             #expect(pipes.map(\.received) == [2, 0])
         } else {
             try turn(loop) { pipes.map(\.received) == [5, 3] }
-            // Served at once again when a whole interval brought nothing.
+            // An interval without events restores immediate service.
             try turn(loop) { (try? loop.runOnce(limit: .milliseconds(100))) == false }
             pipes[1].write()
             try turn(loop) { pipes[1].received == 4 }
@@ -73,7 +75,7 @@ struct SharedSourceTests {
         withExtendedLifetime(members) {}
     }
 
-    @Test("one that never reads leaves a turn to the others, and is called again in the next one")
+    @Test("a descriptor that is never drained lets the others have their turn, and is served again in the next one")
     func flood() throws {
         let loop = try EventLoop()
         let source = try SharedSource(loop, interval: .nanoseconds(1))
@@ -119,7 +121,7 @@ struct SharedSourceTests {
         #expect(pipes[0].received == 1)
     }
 
-    @Test("a notify socket tells how long a message has waited")
+    @Test("a notify socket reports how long a message has waited")
     func age() throws {
         let directory = try RuntimeDirectory.create()
         defer { directory.remove() }

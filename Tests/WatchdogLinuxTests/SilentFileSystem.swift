@@ -10,7 +10,7 @@ private let source =
     "\(#filePath)".split(separator: "/").dropLast(2).reduce("") { "\($0)/\($1)" }
     + "/IntegrationTests/Subjects/silent-fuse.c"
 
-/// A mounted file system that never answers one kind of request; gone with this object.
+/// A mounted file system that never answers one kind of request; it is unmounted with this object.
 ///
 /// Its one file is ``file``, an executable script.
 final class SilentFileSystem {
@@ -22,7 +22,7 @@ final class SilentFileSystem {
     private let output: OwnedDescriptor
     private var hasTold = false
 
-    /// Mounts it; nil where that is not possible, which is printed.
+    /// Mounts it; prints the reason and returns nil if that is not possible.
     init?(withoutAnswerTo operation: String) throws {
         guard geteuid() == 0, access("/dev/fuse", R_OK | W_OK) == 0 else {
             print("not tested: FUSE needs root and /dev/fuse")
@@ -39,7 +39,7 @@ final class SilentFileSystem {
         try awaitLine("ready")
     }
 
-    /// Waits until the server has read a request that it does not answer.
+    /// Waits until the server has read a request that it will not answer.
     ///
     /// A thread in `request_wait_answer` alone may be waiting for another request, which is answered in a moment.
     func awaitSilence() throws {
@@ -47,7 +47,7 @@ final class SilentFileSystem {
         hasTold = true
     }
 
-    /// Whether the server has read a request that it does not answer.
+    /// Whether the server has read a request that it will not answer.
     var isSilent: Bool {
         var entry = pollfd(fd: output.number, events: Int16(POLLIN), revents: 0)
         if !hasTold, poll(&entry, 1, 0) == 1 { try? awaitSilence() }
@@ -61,7 +61,7 @@ final class SilentFileSystem {
         else { throw LinuxError("wait for \(line) from a silent file system", .timedOut) }
     }
 
-    /// Fails all requests that were not answered.
+    /// Fails all unanswered requests.
     func end() {
         try? server.process.send(SIGKILL)
         _ = try? waitForExit(server.process)

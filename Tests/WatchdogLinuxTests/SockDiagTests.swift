@@ -12,10 +12,10 @@ private struct Message {
     var flags: UInt16 = 2  // NLM_F_MULTI
     var sequence: UInt32 = 7
     var body: [UInt8] = []
-    /// What its header claims beyond its real length, modulo 2³².
+    /// The excess of the claimed length over the real one, modulo 2³².
     var excess: UInt32 = 0
 
-    /// A socket, described by its number.
+    /// A socket, identified by its number.
     static func socket(_ number: UInt32, flags: UInt16 = 2, sequence: UInt32 = 7) -> Message {
         Message(type: 20, flags: flags, sequence: sequence, body: bytes(number))
     }
@@ -24,12 +24,12 @@ private struct Message {
         Message(type: 3, sequence: sequence, body: bytes(result))
     }
 
-    /// An error with the header of the request that it answers.
+    /// An error with the header of its request.
     static func error(_ number: Int32) -> Message {
         Message(type: 2, flags: 0, body: bytes(number) + [UInt8](repeating: 0, count: 16))
     }
 
-    /// The message as it is in a datagram: the next begins at a multiple of four bytes.
+    /// The message in a datagram: the next one begins at a multiple of four bytes.
     var encoded: [UInt8] {
         let length = UInt32(16 + body.count)
         let header =
@@ -43,10 +43,10 @@ private struct Message {
     }
 }
 
-/// How an answer was read.
+/// The result of reading an answer.
 private struct Reading: Equatable, CustomStringConvertible {
     var numbers: [UInt32]
-    /// Nil if it was read to its end.
+    /// Nil if it was read completely.
     var error: Int32?
 
     var description: String { "\(numbers) \(error.map { String(cString: strerror($0)) } ?? "ended")" }
@@ -54,14 +54,14 @@ private struct Reading: Equatable, CustomStringConvertible {
 
 @Suite("Answers of sock_diag")
 struct SockDiagTests {
-    /// What the callback collects.
+    /// Collects the results of the callback.
     private final class Collection {
         var numbers: [UInt32] = []
         let wanted: Int
         init(wanted: Int) { self.wanted = wanted }
     }
 
-    /// Reads an answer that comes from the other end of a socket instead of from the kernel.
+    /// Reads an answer from the other end of a socket instead of from the kernel.
     private func read(_ datagrams: [[UInt8]], wanted: Int = .max, limit: UInt32 = 16) throws -> Reading {
         var ends: [Int32] = [-1, -1]
         try #require(wd_socket_pair(&ends) == 0)
@@ -99,38 +99,38 @@ struct SockDiagTests {
         #expect(try read(datagrams.map { $0.flatMap(\.encoded) }) == Reading(numbers: [1, 2, 3]))
     }
 
-    @Test("the answer about one socket is one message, without an end")
+    @Test("the answer about one socket is one message, without an end marker")
     func single() throws {
         #expect(try read(.socket(1, flags: 0), .socket(2, flags: 0)) == Reading(numbers: [1]))
     }
 
-    @Test("nothing is read after what was wanted has come")
+    @Test("nothing is read after the wanted sockets")
     func enough() throws {
         #expect(try read(.socket(1), .socket(2), .socket(3), wanted: 2) == Reading(numbers: [1, 2]))
     }
 
-    @Test("the rest of an older answer is skipped, its end included")
+    @Test("the rest of an older answer is skipped, including its end")
     func stale() throws {
         #expect(
             try read(.socket(8, sequence: 6), .done(sequence: 6), .socket(1), .done()) == Reading(numbers: [1]))
     }
 
-    @Test("an error of the kernel is reported as its own, after what came before")
+    @Test("a kernel error is reported as such, after the preceding messages")
     func errors() throws {
         #expect(try read(.error(-ENOENT)) == Reading(numbers: [], error: ENOENT))
         #expect(try read(.socket(1), .error(-EPERM), .socket(2)) == Reading(numbers: [1], error: EPERM))
         #expect(try read(.socket(1), .done(-EINVAL)) == Reading(numbers: [1], error: EINVAL))
-        // An acknowledgment, which is not requested, and an error without a reason.
+        // An acknowledgment that was not requested, and an error without a reason.
         #expect(try read(.error(0)) == Reading(numbers: [], error: EPROTO))
         #expect(try read(Message(type: 2)) == Reading(numbers: [], error: EPROTO))
     }
 
-    @Test("a list that changed while it was read is reported as such, once it has ended")
+    @Test("a list that changed during the read is reported as such, once it has ended")
     func interrupted() throws {
         #expect(try read(.socket(1, flags: 2 | 16), .socket(2), .done()) == Reading(numbers: [1, 2], error: EINTR))
     }
 
-    @Test("a message that is truncated, too short or of another kind is refused, after what came before")
+    @Test("a message that is truncated, too short or of another kind is rejected, after the preceding messages")
     func malformed() throws {
         let refused = Reading(numbers: [1], error: EPROTO)
         #expect(try read(.socket(1), Message(type: 20, body: [0, 0, 0])) == refused)
@@ -145,7 +145,7 @@ struct SockDiagTests {
         #expect(try read([whole + whole.prefix(3)]) == refused)
     }
 
-    @Test("a datagram that exceeds the kernel's longest is refused, the longest is read")
+    @Test("a datagram longer than the kernel's longest is rejected; the longest is read")
     func size() throws {
         func datagram(_ count: Int) -> [UInt8] {
             Message(type: 20, flags: 0, body: [1, 0, 0, 0] + [UInt8](repeating: 0, count: count - 20)).encoded
@@ -154,14 +154,14 @@ struct SockDiagTests {
         #expect(try read([datagram(32_772)]) == Reading(numbers: [], error: EPROTO))
     }
 
-    @Test("an answer of more datagrams than the limit is refused, one of as many is read")
+    @Test("an answer with more datagrams than the limit is rejected; one at the limit is read")
     func limit() throws {
         let datagrams = [Message.socket(1), .socket(2), .done()].map(\.encoded)
         #expect(try read(datagrams, limit: 3) == Reading(numbers: [1, 2]))
         #expect(try read(datagrams, limit: 2) == Reading(numbers: [1, 2], error: EMSGSIZE))
     }
 
-    @Test("an answer that is not there is not waited for")
+    @Test("a missing answer is not awaited")
     func absent() throws {
         #expect(try read([Message.socket(1).encoded]) == Reading(numbers: [1], error: EAGAIN))
     }

@@ -52,15 +52,15 @@ struct SocketTests {
             #expect(String(decoding: message.bytes, as: UTF8.self) == "READY=1\nSTATUS=all is well")
             #expect(message.senderUser == geteuid() && message.senderGroup == getegid())
             #expect(!message.isTruncated)
-            // systemd-notify speaks for its parent where it may.
+            // systemd-notify sends on behalf of its parent if permitted.
             #expect([spawned.pid, getpid()].contains(message.senderProcess))
-            // It then waits until its barrier is answered, that is, until the descriptor that came with it is closed.
+            // It then waits for its barrier, which ends when the descriptor that came with it is closed.
             if message.bytes != Array("BARRIER=1".utf8) { _ = try next(socket) }
             #expect(try waitForExit(spawned.process)?.status == .exited(code: 0))
         }
     }
 
-    @Test("too long a message is cut and says so, and too many descriptors do no harm")
+    @Test("a message that is too long is truncated and marked, and too many descriptors do no harm")
     func limits() throws {
         try withNotifySocket { socket in
             let script = """
@@ -83,7 +83,7 @@ struct SocketTests {
     }
 
     @Test(
-        "programs of every user reach the socket, if they were told where it is",
+        "programs of every user can reach the socket if they know its address",
         .enabled(if: getuid() == 0, "needs root")
     )
     func otherUser() throws {
@@ -97,7 +97,7 @@ struct SocketTests {
             #expect(try waitForExit(spawned.process)?.status == .exited(code: 0))
             #expect(try socket.receive()?.senderUser == user)
         }
-        // Neither the directory nor the kernel's list of sockets tells.
+        // Neither the directory nor the kernel's list of sockets reveals it.
         let listed = Procfs.read("/proc/self/net/unix", limit: 64 << 20) ?? []
         let text = String(decoding: listed, as: UTF8.self)
         #expect(text.contains("\(directory.path)/notify"))
@@ -111,7 +111,7 @@ struct SocketTests {
         #expect(try waitForExit(curious.process)?.status == .exited(code: 1))
     }
 
-    @Test("a directory too deep for a socket's path gives an abstract name")
+    @Test("a directory that is too deep for a socket's path yields an abstract name")
     func abstractName() throws {
         let directory = RuntimeDirectory(path: "/tmp/" + String(repeating: "d", count: 120))
         let socket = try NotifySocket(in: directory, name: "notify")
@@ -121,7 +121,7 @@ struct SocketTests {
         _ = try waitForExit(spawned.process)
     }
 
-    @Test("the socket's path goes with it")
+    @Test("the socket's path is removed with it")
     func removal() throws {
         var path = ""
         try withNotifySocket { socket in
@@ -131,7 +131,7 @@ struct SocketTests {
         #expect(access(path, F_OK) != 0)
     }
 
-    @Test("a runtime directory is private, and one that others may write to is not used")
+    @Test("a runtime directory is private, and one that others may write is not used")
     func runtimeDirectory() throws {
         try withTemporaryDirectory { temporary in
             let own = try RuntimeDirectory.create(environment: ["XDG_RUNTIME_DIR": temporary, "TMPDIR": temporary])
@@ -180,7 +180,7 @@ struct SocketTests {
         }
     }
 
-    @Test("what a killed watchdogd left in a shared directory is removed, and nothing that a link leads to")
+    @Test("leftovers of a killed watchdogd in a shared directory are removed, but not through links")
     func leftovers() throws {
         try withTemporaryDirectory { temporary in
             let gone = try spawn(shell("exit 0"))
@@ -205,7 +205,7 @@ struct SocketTests {
         }
     }
 
-    @Test("a channel carries packets both ways, and knows when it is full, empty and closed")
+    @Test("a channel carries packets both ways, and detects that it is full, empty or closed")
     func channel() throws {
         var (channel, app): (Channel, OwnedDescriptor?) = try Channel.pair()
         guard case .nothing = try channel.receive() else {
@@ -233,7 +233,7 @@ struct SocketTests {
         #expect(try channel.send([1]) == .full)
 
         app = nil
-        // Another test may be starting a process just now, which has a copy of the end until its execve(2).
+        // Another test may be starting a process that has a copy of this end until its execve(2).
         #expect(waitReadable(channel.descriptor))
         #expect(try channel.send([1]) == .closed)
         guard case .closed = try channel.receive() else {
@@ -242,7 +242,7 @@ struct SocketTests {
         }
     }
 
-    @Test("what an app sent before it closed its end is still received")
+    @Test("messages that an app sent before it closed its end are still received")
     func lastWords() throws {
         var (channel, app): (Channel, OwnedDescriptor?) = try Channel.pair()
         let number = try #require(app).number
@@ -260,9 +260,9 @@ struct SocketTests {
         }
     }
 
-    @Test("a message stays for another reader until it was handled, and then for nobody")
+    @Test("a message stays for another reader until it is handled, and is then removed")
     func heeding() throws {
-        // Not a channel, which refuses descriptors where the kernel can.
+        // Not a channel, because that rejects descriptors if the kernel can.
         var ends: [Int32] = [-1, -1]
         try #require(wd_socket_pair(&ends) == 0)
         let (socket, app) = (OwnedDescriptor(taking: ends[0]), OwnedDescriptor(taking: ends[1]))
@@ -301,12 +301,12 @@ struct SocketTests {
         #expect(waitReadable(read), "nobody has what was attached any more")
     }
 
-    @Test("a channel takes no descriptors")
+    @Test("a channel rejects descriptors")
     func refusedDescriptors() throws {
         let (channel, app) = try Channel.pair()
         let pipe = try OwnedDescriptor.pipe()
         let isSent = wd_socket_send_with(app.number, "PONG=1", 6, [pipe.write.number], 1) == 0
-        // Linux 6.16 refuses them when they are sent; before, they are closed beside the loop.
+        // Linux 6.16 rejects them when they are sent; older kernels need them closed outside the loop.
         let refuses = wd_socket_refuse_descriptors(channel.descriptor.number) == 0
         #expect(isSent == !refuses)
         #expect(wd_socket_send(app.number, "PONG=2", 6) == 0)

@@ -7,18 +7,18 @@ import WatchdogBase
 
 @testable import WatchdogLinux
 
-@Suite("Spawning fails, in a process of its own")
+@Suite("Failed spawns, in a separate process")
 struct SpawnErrorExitTests {
-    @Test("without leaving a zombie")
+    @Test("leave no zombie")
     func noZombie() async {
-        // In a process of its own: other tests have children that have just ended.
+        // In a separate process, because other tests have children that have just exited.
         await #expect(processExitsWith: .success) {
             for _ in 0..<20 {
                 #expect(throws: SpawnError.self) {
                     _ = try spawn(SpawnRequest(executable: "/nowhere", arguments: ["x"]))
                 }
             }
-            // Each is reaped on a thread of its own, as soon as it has exited.
+            // Each is reaped on its own thread as soon as it has exited.
             let hasNone = eventually {
                 !Procfs.children(of: getpid()).compactMap { ProcessStat.read($0) }.contains { $0.state == .zombie }
             }

@@ -41,7 +41,7 @@ struct SpawnErrorTests {
         }
     }
 
-    @Test("for a program of another machine, but not for a script without an interpreter line")
+    @Test("for a program of another architecture, but not for a script without an interpreter line")
     func notAProgram() throws {
         try withTemporaryDirectory { directory in
             try writeProgram("\u{7f}ELF\0\0\0\0", to: "\(directory)/program")
@@ -62,7 +62,7 @@ struct SpawnErrorTests {
         #expect(error.shellCode == 126)
     }
 
-    @Test("with arguments that are too long, and says how long they are")
+    @Test("with arguments that are too long, and reports their length")
     func argumentsTooLong() throws {
         let one = try failure(shell("true", String(repeating: "x", count: 200_000)))
         #expect(one.errno == .argumentsTooLong)
@@ -72,7 +72,7 @@ struct SpawnErrorTests {
         #expect(try failure(many).description.contains("arguments and environment have 100"))
     }
 
-    @Test("with descriptors that are not open, and says which")
+    @Test("with descriptors that are not open, and names them")
     func descriptors() throws {
         var request = shell("true")
         request.descriptors.append(.init(1_000_000, as: 7))
@@ -84,7 +84,7 @@ struct SpawnErrorTests {
         #expect(try failure(request).errno == .invalidArgument)
     }
 
-    @Test("with limits above what is allowed")
+    @Test("with limits above the permitted ones")
     func limits() throws {
         var request = shell("true")
         request.limits = [
@@ -106,24 +106,24 @@ struct SpawnErrorTests {
         #expect(try failure(request).stage == .foreground)
     }
 
-    @Test("when another user's rights may not be taken", .enabled(if: getuid() != 0, "needs an ordinary user"))
+    @Test("if another user's credentials are not permitted", .enabled(if: getuid() != 0, "needs an ordinary user"))
     func credentials() throws {
         var request = shell("true")
         request.credentials = Credentials(user: 0, group: 0)
         #expect(try failure(request).stage == .groups)
     }
 
-    @Test("when a file server delays the launch, after the limit and not forever")
+    @Test("if a file server delays the launch, after the limit and not indefinitely")
     func hungLaunch() throws {
         try withTemporaryDirectory { directory in
-            // Executing a file opens it for reading; a lease holder delays that until it gives the lease up.
+            // Executing a file opens it for reading, which a lease holder delays until it releases the lease.
             let path = "\(directory)/held"
             try writeProgram("#!/bin/sh\n", to: path)
             let holder = try OwnedDescriptor(opening: path, flags: O_RDWR)
             ignoreLeaseBreaks()
             let setLease: Int32 = 1024  // F_SETLEASE
             var request = SpawnRequest(executable: path, arguments: ["held"])
-            // A starved machine may need longer to come to that step.
+            // A starved machine may take longer to reach that step.
             for limit in [3, 15, 40] {
                 _ = fcntl(holder.number, setLease, F_UNLCK)
                 guard fcntl(holder.number, setLease, F_WRLCK) == 0 else { return print("not tested: no leases") }

@@ -6,11 +6,11 @@ import WatchdogBase
 
 @testable import WatchdogLinux
 
-@Suite("Spawning, in a process of its own")
+@Suite("Spawning, in a separate process")
 struct SpawnExitTests {
-    @Test("ten thousand open descriptors do not slow a launch down or reach the program")
+    @Test("ten thousand open descriptors neither slow a launch down nor reach the program")
     func manyDescriptors() async {
-        // In a process of its own: other tests need descriptors, too.
+        // In a separate process, because other tests need descriptors too.
         await #expect(processExitsWith: .success) {
             let limit = try ResourceLimit.current(.openFiles)
             let count = Int(min(limit.soft, 10_200)) - 200

@@ -9,7 +9,7 @@ import WatchdogBase
 
 @Suite("Spawning", .reapsChildren)
 struct SpawnTests {
-    @Test("a program runs, and its pidfd, id and start time are its own")
+    @Test("a program runs, and its pidfd, id and start time match")
     func runs() throws {
         let pipe = try OwnedDescriptor.pipe()
         var request = shell("read line")
@@ -18,7 +18,7 @@ struct SpawnTests {
         let stat = try #require(ProcessStat.read(spawned.pid))
         #expect(stat.startTime == spawned.startTime)
         #expect(stat.parent == getpid())
-        // execve(2) closes descriptors, which tells of it, just before it sets the name.
+        // execve(2) closes descriptors, which is visible, just before it sets the name.
         #expect(eventually { ProcessStat.read(spawned.pid)?.name == "sh" })
         #expect(try spawned.process.waitExit() == nil)
         try spawned.process.send(SIGTERM)
@@ -43,7 +43,7 @@ struct SpawnTests {
         #expect(result.output.filter(\.isNumber) == "65536")
     }
 
-    @Test("the environment has exactly the planned variables, and a process id where one was requested")
+    @Test("the environment has exactly the planned variables, and a process id if requested")
     func environment() throws {
         var request = SpawnRequest(executable: "/usr/bin/env", arguments: ["env"], environment: ["B": "2", "A": "1"])
         request.processIdVariables = ["WATCHDOG_PID"]
@@ -73,7 +73,7 @@ struct SpawnTests {
     func descriptorCycles(shared: Bool) throws {
         let pipes = try (0..<4).map { _ in try OwnedDescriptor.pipe() }
         let numbers = pipes.map(\.write.number)
-        // Every write end goes where the next one is: a cycle of four.
+        // Every write end takes the place of the next one: a cycle of four.
         var request = shell(
             (0..<4).map { "printf \($0) > /proc/self/fd/\(numbers[$0])" }.joined(separator: "; ")
         )
@@ -89,7 +89,7 @@ struct SpawnTests {
         withExtendedLifetime(pipes) {}
     }
 
-    @Test("signals are at their defaults and unblocked, ignored ones included; the supervisor's stay as they were")
+    @Test("signals are unblocked and at their defaults, even ignored ones; the supervisor's stay unchanged")
     func signals() throws {
         let previous = signal(SIGUSR2, SIG_IGN)
         defer { signal(SIGUSR2, previous) }
@@ -111,7 +111,7 @@ struct SpawnTests {
         #expect(sigismember(&after, SIGUSR2) == sigismember(&before, SIGUSR2))
     }
 
-    @Test("a new session, a new group or neither")
+    @Test("a program starts in a new session, a new group or neither")
     func sessions() throws {
         for session: SpawnRequest.Session in [.newSession, .newProcessGroup(foregroundOf: nil), .inherited] {
             var request = SpawnRequest(executable: "/bin/cat", arguments: ["cat", "/proc/self/stat"])
@@ -125,7 +125,7 @@ struct SpawnTests {
         }
     }
 
-    @Test("directory, mask, niceness, limits, OOM score and no_new_privs take effect, and only in the program")
+    @Test("directory, mask, niceness, limits, OOM score and no_new_privs apply to the program only")
     func attributes() throws {
         try withTemporaryDirectory { directory in
             let own = Procfs.line("/proc/self/oom_score_adj")
@@ -167,7 +167,7 @@ struct SpawnTests {
         #expect(getuid() == 0)
     }
 
-    @Test("root without capabilities keeps none of them in the program", .enabled(if: getuid() == 0, "needs root"))
+    @Test("root without capabilities passes none to the program", .enabled(if: getuid() == 0, "needs root"))
     func capabilities() throws {
         var request = SpawnRequest(executable: "/bin/cat", arguments: ["cat", "/proc/self/status"])
         request.noNewPrivileges = true
@@ -186,7 +186,7 @@ struct SpawnTests {
         return information.st_uid
     }
 
-    @Test("a descriptor with a high number is passed twice, and its reader sees the program's end")
+    @Test("a descriptor with a high number is passed twice, and its reader notices the program's exit")
     func highDescriptor() throws {
         let reading: OwnedDescriptor
         do {
@@ -201,7 +201,7 @@ struct SpawnTests {
         #expect(readToEnd(reading) == "one\ntwo\n")
     }
 
-    @Test("a filter that refuses clone3 is got around")
+    @Test("a program starts despite a filter that rejects clone3")
     func withoutClone3() throws {
         var request = shell("echo here")
         request.withoutClone3 = true
@@ -210,7 +210,7 @@ struct SpawnTests {
         #expect(result.status == .exited(code: 0))
     }
 
-    @Test("launches from several threads at once do not disturb each other")
+    @Test("simultaneous launches from several threads do not interfere")
     func concurrentLaunches() async throws {
         try await withThrowingTaskGroup(of: String.self) { group in
             for number in 0..<40 {

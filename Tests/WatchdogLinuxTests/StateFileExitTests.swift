@@ -5,7 +5,7 @@ import Testing
 
 @testable import WatchdogLinux
 
-@Suite("State files of a process that is killed")
+@Suite("State files of a killed process")
 struct StateFileExitTests {
     @Test("survive a writer that is killed at any time")
     func killedWriter() async throws {

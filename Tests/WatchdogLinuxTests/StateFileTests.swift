@@ -24,13 +24,13 @@ struct StateFileTests {
         }
     }
 
-    /// Overwrites bytes, as a write that was not finished, or worse.
+    /// Overwrites bytes, like an unfinished write, or worse.
     private func damage(_ path: String, at offset: Int, _ bytes: [UInt8]) throws {
         let file = try OwnedDescriptor(opening: path, flags: O_RDWR)
         #expect(pwrite(file.number, bytes, bytes.count, off_t(offset)) == bytes.count)
     }
 
-    @Test("give back what was written last")
+    @Test("return the last value written")
     func latest() throws {
         try withFile { path in
             let file = try StateFile(creating: path, format: 1, capacity: 10_000)
@@ -63,7 +63,7 @@ struct StateFileTests {
         }
     }
 
-    @Test("are gone on with by the next writer")
+    @Test("are continued by the next writer")
     func successor() throws {
         try withFile { path in
             do {
@@ -81,25 +81,25 @@ struct StateFileTests {
         }
     }
 
-    @Test("keep what was there before a write that was not finished, wherever it stopped")
+    @Test("keep their content from before an unfinished write, wherever it stopped")
     func torn() throws {
         try withFile { path in
             let file = try StateFile(creating: path, format: 1, capacity: 4_000)
             try file.write(checkpoint: [UInt8](repeating: 1, count: 4_000))
             try file.write(checkpoint: [UInt8](repeating: 2, count: 4_000))
-            // The third goes where the first was: behind the room for one record of 4,032 bytes.
+            // The third record replaces the first, after the room for one record of 4,032 bytes.
             let slot = 8192 + 4096
             for length in [1, 8, 24, 31, 32, 33, 2_000] {
                 try damage(path, at: slot, [UInt8](repeating: 0xa5, count: length))
                 #expect(try contents(path).checkpoint == [UInt8](repeating: 2, count: 4_000))
             }
-            // With both damaged there is nothing whole.
+            // With both damaged, no complete record is left.
             try damage(path, at: 8192 + 100, [0xa5])
             #expect(reason(path) == .damaged)
         }
     }
 
-    @Test("of a newer watchdogd, of another boot and of nobody are distinguished")
+    @Test("of a newer watchdogd, of an earlier boot and of unknown origin are distinguished")
     func foreign() throws {
         try withFile { path in
             #expect({ if case .unreadable? = reason(path) { true } else { false } }())
@@ -116,7 +116,7 @@ struct StateFileTests {
         }
     }
 
-    @Test("with absurd lengths are refused, and no memory is spent on them", arguments: [16, 8192 + 16, 4096 + 16])
+    @Test("with absurd lengths are rejected without allocating memory for them", arguments: [16, 8192 + 16, 4096 + 16])
     func absurd(offset: Int) throws {
         try withFile { path in
             let file = try StateFile(creating: path, format: 1, capacity: 100)
@@ -132,7 +132,7 @@ struct StateFileTests {
         }
     }
 
-    @Test("are nobody else's, and no link or pipe is followed")
+    @Test("must belong to this user, and links and pipes are not followed")
     func access() throws {
         try withTemporaryDirectory { directory in
             let path = "\(directory)/a.state"

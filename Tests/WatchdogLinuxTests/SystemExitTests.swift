@@ -8,11 +8,11 @@ import WatchdogBase
 
 @testable import WatchdogLinux
 
-@Suite("System, in a process of its own")
+@Suite("System, in a separate process")
 struct SystemExitTests {
-    @Test("whatever precedence is had, a program has none of it")
+    @Test("a program inherits none of the supervisor's precedence")
     func scheduling() async {
-        // In a process of its own: other tests are not to run with it.
+        // In a separate process, because other tests must not run with it.
         await #expect(processExitsWith: .success) {
             let before = wd_scheduling_niceness()
             let limit = try ResourceLimit.current(.realTimeWithoutSleep)
@@ -30,7 +30,7 @@ struct SystemExitTests {
         }
     }
 
-    @Test("a real-time loop that never waits is made ordinary, not killed", .enabled(if: getuid() == 0, "needs root"))
+    @Test("a real-time loop that never waits is demoted, not killed", .enabled(if: getuid() == 0, "needs root"))
     func demotion() async {
         await #expect(processExitsWith: .success) {
             let grant = SchedulingGrant.request()
@@ -44,13 +44,13 @@ struct SystemExitTests {
 
     @Test("a program in the terminal's foreground reads from it, and the supervisor gets it back")
     func terminal() async {
-        // In a process of its own, to lead a session that has a terminal.
+        // In a separate process that leads a session with a terminal.
         await #expect(processExitsWith: .success) {
             try #require(setsid() > 0)
-            // What comes to the leader when the terminal goes.
+            // The leader's signal when the terminal goes away.
             signal(SIGHUP, SIG_IGN)
             let main = try OwnedDescriptor(opening: "/dev/ptmx", flags: O_RDWR | O_NOCTTY)
-            // TIOCSPTLCK and TIOCGPTN, macros that Swift does not see: ioctl_tty(2).
+            // TIOCSPTLCK and TIOCGPTN are macros that Swift does not import: ioctl_tty(2).
             var lock: Int32 = 0
             var number: UInt32 = 0
             try #require(ioctl(main.number, 0x4004_5431, &lock) == 0 && ioctl(main.number, 0x8004_5430, &number) == 0)

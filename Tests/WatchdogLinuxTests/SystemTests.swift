@@ -9,7 +9,7 @@ import WatchdogBase
 
 @Suite("System", .reapsChildren)
 struct SystemTests {
-    @Test("an account has its rights, home and shell")
+    @Test("an account has its groups, home and shell")
     func account() throws {
         let root = try UserAccount.find(user: "root")
         #expect(root.credentials.user == 0 && root.credentials.group == 0)
@@ -22,7 +22,7 @@ struct SystemTests {
     }
 
     @Test(
-        "what cannot be looked up is said",
+        "a failed lookup is reported",
         arguments: [
             ("no such user", nil, "user 'no such user' does not exist"),
             ("root", "no such group", "group 'no such group' does not exist"),
@@ -38,14 +38,16 @@ struct SystemTests {
         #expect(error.description == reason)
     }
 
-    @Test("what is not a terminal is rejected")
+    @Test("a descriptor that is not a terminal is rejected")
     func noTerminal() throws {
         #expect(Terminal(-1) == nil)
         let null = try OwnedDescriptor(opening: "/dev/null", flags: O_RDONLY)
         #expect(Terminal(null.number) == nil)
     }
 
-    @Test("the processes without libc need nothing but each other", arguments: ["wd_spawn_child", "wd_launcher_serve"])
+    @Test(
+        "objects for processes without libc depend only on each other",
+        arguments: ["wd_spawn_child", "wd_launcher_serve"])
     func objectsWithoutLibrary(name: String) throws {
         let executable = try #require(ProcessFacts.executable(getpid()))
         let directory = executable.split(separator: "/").dropLast().joined(separator: "/")
@@ -55,7 +57,7 @@ struct SystemTests {
         }
         let result = try run(SpawnRequest(executable: "/usr/bin/nm", arguments: ["nm", "-u", object]))
         #expect(result.status == .exited(code: 0))
-        // A sanitizer registers every file when the program starts; that does not run in these processes.
+        // A sanitizer registers every file at program start, which does not run in these processes.
         let allowed = [
             "tsan_init", "asan_init", "_elf_globals", "_asan_globals", "_version_mismatch_check_v8", "wd_spawn_child",
         ]
@@ -65,7 +67,7 @@ struct SystemTests {
         #expect(undefined.isEmpty)
     }
 
-    @Test("without a service manager there is nobody to notify")
+    @Test("without a service manager there is no notifier")
     func serviceManager() throws {
         guard !ServiceManager.isListening else { return }
         #expect(try ServiceNotifier(on: EventLoop()) == nil)

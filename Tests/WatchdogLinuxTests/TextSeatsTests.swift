@@ -10,7 +10,7 @@ import WatchdogBase
 ///
 /// Siblings: clients that never read, that read a little, that are many addresses of one host, and a host with many
 /// clients that all behave.
-@Suite("Places at a server of one text")
+@Suite("Connection slots of a text server")
 struct TextSeatsTests {
     private static let start = Instant.now()
     private static let tick = Duration.nanoseconds(1)
@@ -30,7 +30,7 @@ struct TextSeatsTests {
         return seat
     }
 
-    @Test("each step has a deadline, which no trickle moves")
+    @Test("each step has a deadline, which slow input does not extend")
     func deadlines() {
         let limit: [(TextSeats.Stage, Duration)] = [
             (.silent, limits.firstByte), (.asking, limits.request), (.waiting, limits.patience),
@@ -48,7 +48,7 @@ struct TextSeatsTests {
         }
     }
 
-    @Test("sixteen slow clients of any number of peers do not keep a new one away: the oldest goes")
+    @Test("sixteen slow clients of any number of peers do not lock out a new one, which replaces the oldest")
     func slow() {
         for stage in [TextSeats.Stage.silent, .asking] {
             for peers in [2, 4, 16] {
@@ -71,7 +71,7 @@ struct TextSeatsTests {
         #expect(seats.place(for: peer(99), among: taken, at: limit) == .instead(of: 1))
     }
 
-    @Test("a peer has half of the places: beyond, it displaces its own idle clients or is refused")
+    @Test("a peer may use half of the slots; beyond that, it displaces its own idle clients or is rejected")
     func greedy() {
         let idle = (0..<limits.connectionsPerPeer).map { seat(peer(1), age: .milliseconds(10 - $0)) }
         #expect(seats.place(for: peer(1), among: Array(idle.dropLast()), at: Self.start) == .admitted)
@@ -81,20 +81,20 @@ struct TextSeatsTests {
         #expect(seats.place(for: peer(1), among: busy, at: Self.start) == .refused)
     }
 
-    @Test("who comes often displaces itself before others, and who waits for the text keeps its place")
+    @Test("a peer with many clients displaces its own first, and a client that waits for the text keeps its slot")
     func fairness() {
         var taken = [seat(peer(2), age: .seconds(1)), seat(peer(3), age: .seconds(1))]
         taken += (0..<7).map { seat(peer(1), age: .milliseconds(20 - $0)) }
         taken += (0..<7).map { seat(peer(4), .waiting, age: .milliseconds(20 - $0)) }
         #expect(seats.place(for: peer(1), among: taken, at: Self.start) == .instead(of: 2))
         #expect(seats.place(for: peer(9), among: taken, at: Self.start) == .instead(of: 2))
-        // Only one client of others is idle, and they have fewer.
+        // Only one client of the other peers is idle, and they have fewer.
         for index in 2..<9 { taken[index].stage = .waiting }
         #expect(seats.place(for: peer(1), among: taken, at: Self.start) == .refused)
         #expect(seats.place(for: peer(9), among: taken, at: Self.start) == .instead(of: 0))
     }
 
-    @Test("a peer is an address of IPv4, however it is written, or a network of IPv6")
+    @Test("a peer is an IPv4 address in any notation, or an IPv6 network")
     func peers() {
         let mapped = [UInt8](repeating: 0, count: 10) + [0xff, 0xff, 10, 0, 0, 1]
         #expect(TextSeats.Peer(mapped) == TextSeats.Peer([10, 0, 0, 1]))

@@ -7,7 +7,7 @@ import WatchdogBase
 
 @testable import WatchdogLinux
 
-@Suite("A server of one text")
+@Suite("A text server")
 struct TextServerTests {
     /// For tests in which no client is too slow, however slow the machine is.
     private static let unhurried: TextServer.Limits = {
@@ -19,14 +19,14 @@ struct TextServerTests {
     }()
     private static let request = "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
-    /// A server on a free port of this machine, whose text is provided as soon as it is asked for.
+    /// A server on a free local port, whose text is provided on request.
     private final class Station {
         let port: UInt16
         let server: TextServer
 
         private let relay = Relay()
 
-        /// How often the text was asked for.
+        /// How often the text was requested.
         var asks: Int { relay.asks }
 
         init(_ limits: TextServer.Limits = unhurried, text: [UInt8] = Array("a 1\n".utf8)) throws {
@@ -49,7 +49,7 @@ struct TextServerTests {
         }
     }
 
-    /// Answers from the thread that asks.
+    /// Answers on the requesting thread.
     private final class Relay: Sendable {
         private let state = Locked<(server: TextServer?, asks: Int)>((nil, 0))
 
@@ -66,13 +66,13 @@ struct TextServerTests {
         }
     }
 
-    /// A client, which waits as long as tests do.
+    /// A client with the tests' patience.
     private final class Client {
         let descriptor: OwnedDescriptor
-        /// Stays as long as its clients.
+        /// Keeps the station alive as long as its clients.
         private let station: Station
 
-        /// - Parameter room: the bytes that the kernel keeps for it; nil for the default.
+        /// - Parameter room: the size of the kernel's receive buffer; nil for the default.
         init(_ station: Station, room: Int32? = nil) throws {
             self.station = station
             let number = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
@@ -100,7 +100,7 @@ struct TextServerTests {
             _ = send(descriptor.number, bytes, bytes.count, Int32(MSG_NOSIGNAL))
         }
 
-        /// Everything until the end of the connection.
+        /// Reads until the end of the connection.
         func readAll() -> String {
             var result: [UInt8] = []
             var buffer = [UInt8](repeating: 0, count: 64 << 10)
@@ -117,7 +117,7 @@ struct TextServerTests {
         }
     }
 
-    @Test("the text is served, and nothing else is")
+    @Test("only the text is served")
     func serves() throws {
         let station = try Station()
         let answer = try Client(station).get()
@@ -132,7 +132,7 @@ struct TextServerTests {
         #expect(try Client(station).get("nonsense\r\n\r\n").hasPrefix("HTTP/1.1 400 "))
     }
 
-    @Test("a request in single bytes is served, and one without an end is refused at its limit")
+    @Test("a request in single bytes is served, and one without an end is rejected at its limit")
     func pieces() throws {
         var limits = Self.unhurried
         limits.requestBytes = 64
@@ -143,7 +143,7 @@ struct TextServerTests {
         #expect(try Client(station).get(String(repeating: "a", count: 64)).hasPrefix("HTTP/1.1 431 "))
     }
 
-    @Test("a long text arrives as it is")
+    @Test("a long text arrives unchanged")
     func long() throws {
         let text = (0..<2_000_000).map { UInt8(ascii: "a") + UInt8($0 % 26) }
         let answer = try Client(try Station(text: text)).get()
@@ -151,7 +151,7 @@ struct TextServerTests {
         #expect(isWhole)
     }
 
-    @Test("a client that sends nothing, or never reads, is closed when its time is over and not before")
+    @Test("a client that sends nothing or never reads is closed when its time is over, and not before")
     func patience() throws {
         var limits = TextServer.Limits()
         (limits.patience, limits.connections) = (.milliseconds(700), 2)
@@ -164,13 +164,13 @@ struct TextServerTests {
         #expect(silent.readAll() == "")
         let silence = Instant.now() - start
         #expect(silence >= limits.patience && silence < TestSupport.patience)
-        // It came earlier, so its time is over too: reading now gives what the kernel had, and then the end.
+        // It came earlier, so its time is over too: reading now returns the kernel's buffer, and then the end.
         #expect(deaf.readAll().utf8.count < 16 << 20)
-        // The server has forgotten both. On a starved machine this client, too, may be too slow for it.
+        // The server has dropped both. On a starved machine, this client may also be too slow.
         #expect(try eventually { try Client(station).get("GET /x HTTP/1.1\r\n\r\n").hasPrefix("HTTP/1.1 404 ") })
     }
 
-    @Test("a client that reads in time has everything, however many others do not")
+    @Test("a client that reads in time gets everything, however many others do not")
     func readsInTime() throws {
         let text = [UInt8](repeating: UInt8(ascii: "a"), count: 4 << 20)
         let station = try Station(text: text)
@@ -180,7 +180,7 @@ struct TextServerTests {
         #expect(deaf.count == 10)
     }
 
-    @Test("of a thousand clients at once each is answered or refused, and the next one is served")
+    @Test("of a thousand simultaneous clients each is served or rejected, and the next one is served")
     func thousand() throws {
         var limits = Self.unhurried
         limits.connections = 4
@@ -193,7 +193,7 @@ struct TextServerTests {
             for client in clients {
                 let answer = client.readAll()
                 if answer.hasPrefix("HTTP/1.1 200 ") { served += 1 }
-                // The refusal is lost if the client's request comes after it.
+                // The rejection is lost if the client's request arrives after it.
                 if answer.hasPrefix("HTTP/1.1 503 ") || answer == "" { refused += 1 }
             }
         }
@@ -202,7 +202,7 @@ struct TextServerTests {
         #expect(try Client(station).get().hasPrefix("HTTP/1.1 200 "))
     }
 
-    @Test("as many clients as the limit allows are served beside each other; one more has the place of the oldest")
+    @Test("clients up to the limit are served in parallel; one more replaces the oldest")
     func connections() throws {
         var limits = Self.unhurried
         (limits.connections, limits.connectionsPerPeer) = (3, 3)
@@ -217,7 +217,7 @@ struct TextServerTests {
         for client in held.dropFirst() { #expect(client.readAll().hasPrefix("HTTP/1.1 200 ")) }
     }
 
-    @Test("a scraper is served at once beside any number of clients that say nothing, or a byte now and then")
+    @Test("a scraper is served immediately beside any number of clients that send nothing or a byte at a time")
     func starved() throws {
         let station = try Station()
         let silent = try (0..<40).map { index in
@@ -238,7 +238,7 @@ struct TextServerTests {
         for _ in 0..<8 {
             let client = try Client(station, room: 4_096)
             client.say(Self.request)
-            // Its answer has begun.
+            // Its response has begun.
             var byte: UInt8 = 0
             #expect(recv(client.descriptor.number, &byte, 1, 0) == 1)
             deaf.append(client)

@@ -8,9 +8,9 @@ import WatchdogBase
 
 @testable import WatchdogLinux
 
-@Suite("Where a wait leads for an ordinary user", .reapsChildren)
+@Suite("The trail of a wait for an ordinary user", .reapsChildren)
 struct TrailExitTests {
-    @Test("a process that may not be looked at is named, and no more", .enabled(if: getuid() == 0, "needs root"))
+    @Test("a process that may not be read is named, and nothing else", .enabled(if: getuid() == 0, "needs root"))
     func refused() async {
         await #expect(processExitsWith: .success) {
             let folder = try makeTemporaryDirectory()
@@ -22,7 +22,7 @@ struct TrailExitTests {
             let waiter = try TrailSubject(
                 "await_(sys.argv[2]); fcntl.flock(open(sys.argv[1]), fcntl.LOCK_EX)", "\(folder)/file",
                 "\(folder)/held", user: 65_534)
-            // The real user stays, so that root can end them.
+            // The real user stays, so that root can kill them.
             try #require(setegid(65_534) == 0 && seteuid(65_534) == 0)
             let trail = waiter.trail { !$0.hops.isEmpty }
             try #require(seteuid(0) == 0)

@@ -6,7 +6,7 @@ import WatchdogBase
 
 @testable import WatchdogLinux
 
-/// A Python program that waits for others; it and its children end with this object.
+/// A Python program that waits for others; it and its children are killed with this object.
 final class TrailSubject {
     private static let prologue = """
         import fcntl, os, select, signal, socket, sys, threading, time
@@ -62,9 +62,10 @@ final class TrailSubject {
         _ = try? waitForExit(spawned.process)
     }
 
-    /// The trail of the main thread's wait, once it fulfills a condition and a second look sees the same; else the last one.
+    /// The trail of the main thread's wait, once it meets a condition and a second reading agrees; otherwise the last
+    /// one.
     ///
-    /// A look reads one process after the other. Those that it read first may still have been on their way to where they stay.
+    /// A reading examines one process after the other, and the first ones may not have reached their final wait yet.
     func trail(where condition: (WaitTrail) -> Bool) -> WaitTrail {
         var last = WaitTrail()
         _ = eventually {

@@ -8,7 +8,7 @@ import WatchdogBase
 
 @testable import WatchdogLinux
 
-@Suite("Where a wait leads across processes", .reapsChildren)
+@Suite("The trail of a wait across processes", .reapsChildren)
 final class TrailTests {
     private let folder: String
 
@@ -20,7 +20,7 @@ final class TrailTests {
 
     // MARK: - One hop
 
-    @Test("a client's wait for a reply leads to the process that has accepted its connection", arguments: [0, 1])
+    @Test("a client's wait for a reply leads to the process that accepted its connection", arguments: [0, 1])
     func reply(kind: Int) throws {
         let address = addresses()[kind]
         let server = try TrailSubject("s = listen(sys.argv[1]); c, _ = s.accept(); c.recv(1); pause()", address)
@@ -35,7 +35,7 @@ final class TrailTests {
         #expect(hop.thread == server.pid && hop.state == .sleeping)
     }
 
-    @Test("a connection that nobody accepts leads to the process that listens", arguments: [0, 1])
+    @Test("a connection that nobody accepts leads to the listening process", arguments: [0, 1])
     func acceptance(kind: Int) throws {
         let address = addresses()[kind]
         let server = try TrailSubject("s = listen(sys.argv[1]); pause()", address)
@@ -54,7 +54,7 @@ final class TrailTests {
         #expect(trail.hops.map(\.process) == [server.pid] && trail.hops.map(\.link) == [.room])
     }
 
-    @Test("a pipe leads to whom it is read from, and to whom it is written to")
+    @Test("a pipe leads to its reader and to its writer")
     func pipes() throws {
         let fork = "r, w = os.pipe()\nif os.fork() == 0:\n    "
         let reader = try TrailSubject(fork + "os.close(r); pause()\nos.close(w); os.read(r, 1)")
@@ -65,7 +65,7 @@ final class TrailTests {
         #expect(drain.hops.map(\.process) == Procfs.children(of: writer.pid))
     }
 
-    @Test("a lock of a file leads to the process that holds it", arguments: ["flock", "lockf"])
+    @Test("a file lock leads to its holder", arguments: ["flock", "lockf"])
     func fileLocks(call: String) throws {
         let lock = "f = open(sys.argv[1], 'w'); fcntl.\(call)(f, fcntl.LOCK_EX); "
         let holder = try TrailSubject(lock + "mark(sys.argv[2]); pause()", "\(folder)/file", "\(folder)/held")
@@ -82,11 +82,11 @@ final class TrailTests {
         #expect(trail.hops.map(\.process) == Procfs.children(of: parent.pid))
     }
 
-    @Test("a file system that does not answer leads to the process that serves it")
+    @Test("a file system that does not answer leads to its server")
     func fileServer() throws {
         guard let system = try SilentFileSystem(withoutAnswerTo: "open") else { return }
         let reader = try TrailSubject("open(sys.argv[1])", system.file)
-        // A reader dies only when its request has failed.
+        // A reader dies only after its request has failed.
         defer { withExtendedLifetime(reader) { system.end() } }
         let trail = reader.trail { !$0.hops.isEmpty }
         #expect(trail.hops.map(\.link) == [.fileServer])
@@ -112,7 +112,7 @@ final class TrailTests {
         #expect(trail.cycleStart == nil)
     }
 
-    @Test("of several processes that share a connection, the one that is not idle is meant")
+    @Test("of several processes that share a connection, the one that is not idle is chosen")
     func workers() throws {
         let script = """
             s = listen(sys.argv[1]); c, _ = s.accept()
@@ -127,7 +127,7 @@ final class TrailTests {
         #expect(trail.hops.map(\.process) == Procfs.children(of: server.pid) && trail.hops.map(\.isIdle) == [false])
     }
 
-    @Test("the thread of a server that does not wait for requests is looked at")
+    @Test("a server's thread that does not wait for requests is examined")
     func busyThread() throws {
         let script = """
             s = listen(sys.argv[1]); c, _ = s.accept(); c.recv(1)
@@ -184,7 +184,7 @@ final class TrailTests {
         #expect(trail.hops.map(\.process) == [chain[1].pid])
     }
 
-    @Test("a client waits for a proxy, that for a server, and that for a lock")
+    @Test("a client waits for a proxy, which waits for a server, which waits for a lock")
     func mixed() throws {
         let lock = "f = open(sys.argv[1], 'w'); fcntl.lockf(f, fcntl.LOCK_EX); mark(sys.argv[2]); pause()"
         let holder = try TrailSubject(lock, "\(folder)/file", "\(folder)/held")
@@ -202,7 +202,7 @@ final class TrailTests {
 
     // MARK: - Rights
 
-    @Test("what the app's user may not read is not told", .enabled(if: getuid() == 0, "needs root"))
+    @Test("details that the app's user may not read are omitted", .enabled(if: getuid() == 0, "needs root"))
     func outside() throws {
         try #require(chmod(folder, 0o777) == 0)
         let holder = try TrailSubject(
@@ -216,7 +216,7 @@ final class TrailTests {
         #expect(hop.process == holder.pid && hop.sight == .outside && hop.wait == nil)
     }
 
-    @Test("a trail passes through a message")
+    @Test("a trail survives encoding")
     func message() throws {
         let chain = try chain(of: 3)
         let trail = chain[0].trail { $0.hops.count == 2 }
@@ -229,7 +229,7 @@ final class TrailTests {
     }
 }
 
-@Suite("Who may read whom")
+@Suite("Permission to read a process")
 struct TraceRightsTests {
     private func rights(
         _ users: String = "1000\t1000\t1000\t1000", _ groups: String = "1000\t1000\t1000\t1000",
@@ -239,7 +239,7 @@ struct TraceRightsTests {
         return try #require(TraceRights(parsing: Array(text.utf8), owner: owner))
     }
 
-    @Test("a user may read its own processes, unless they have had other rights, and root all")
+    @Test("a user may read its own processes, unless they changed credentials, and root may read all")
     func rule() throws {
         let own = try rights()
         #expect(own.mayRead(own))
@@ -253,7 +253,7 @@ struct TraceRightsTests {
         #expect(root.mayRead(own) && !own.mayRead(root))
     }
 
-    @Test("a status without one of the lines is none")
+    @Test("a status without one of the lines is rejected")
     func malformed() {
         #expect(TraceRights(parsing: Array("Uid:\t1\t1\t1\t1\nCapPrm:\t0\n".utf8), owner: 1) == nil)
         #expect(TraceRights(parsing: Array("Uid:\t1\nGid:\t1\t1\t1\t1\nCapPrm:\t0\n".utf8), owner: 1) == nil)

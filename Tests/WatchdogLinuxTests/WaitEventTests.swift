@@ -8,10 +8,10 @@ import WatchdogBase
 
 @testable import WatchdogLinux
 
-@Suite("What is known of waits for several files, signals and servers", .reapsChildren)
+@Suite("Waits for several files, signals and servers", .reapsChildren)
 struct WaitEventTests {
     @Test(
-        "of several files each of the first eight shows what a single one shows",
+        "each of the first eight of several files is described like a single one",
         arguments: ["poll-several", "select-several", "epoll-several"])
     func several(how: String) throws {
         let address = #"127\.0\.0\.1:\d+"#
@@ -26,7 +26,7 @@ struct WaitEventTests {
             #"\d+ \(TCP \#(address) → \#(address), ESTABLISHED, \d+ bytes not acknowledged, other end in pid \d+ "kid"\)"#,
         ]
         let kinds = try files.map { try Regex($0) }
-        // Sets of descriptors have an order of their own, and leave another one out.
+        // Descriptor sets have their own order, and omit a different file.
         let head = how == "epoll-several" ? #/^fd \d+: epoll of 9 fds: /# : #/^9 fds: /#
         func shown(_ text: String) -> [Substring] {
             guard text.firstMatch(of: head) != nil, text.hasSuffix(", …") else { return [] }
@@ -42,7 +42,7 @@ struct WaitEventTests {
         #expect(chain.map { isWhole($0.waits[0].subject) } == true, "\(chain?.waits[0].subject ?? "nothing")")
     }
 
-    @Test("a wait for io_uring shows the files for which its requests wait")
+    @Test("a wait for io_uring shows the files that its requests wait for")
     func ring() throws {
         let subject = try WaitSubject("ring")
         let pattern =
@@ -55,14 +55,14 @@ struct WaitEventTests {
     }
 
     @Test(
-        "a wait for the signal of a child, or for its pidfd, names the child",
+        "a wait for a child's signal or its pidfd names the child",
         arguments: [
             ("sigsuspend", "SIGCHLD"), ("sigtimedwait", "SIGCHLD"), ("pause", "SIGCHLD"), ("signalfd", "signalfd"),
             ("pollsignalfd", "signalfd"), ("pidfd", "pidfd of pid"), ("waitpidfd", "child"),
         ])
     func childSignals(how: String, text: String) throws {
         let subject = try WaitSubject(how)
-        // It has its name before it sleeps.
+        // Its name is set before it sleeps.
         let chain = try #require(
             subject.chain {
                 $0.waits.count == 2 && $0.waits[0].holder?.name == "kid" && $0.waits[0].holder?.state == .sleeping
@@ -73,10 +73,10 @@ struct WaitEventTests {
         #expect(chain.waits[0].holder?.process == chain.waits[1].process)
     }
 
-    @Test("a wait for signals that no child ends names none", arguments: ["deaf-pause", "deaf-sigtimedwait"])
+    @Test("a wait for signals that no child sends names none", arguments: ["deaf-pause", "deaf-sigtimedwait"])
     func otherSignals(how: String) throws {
         let subject = try WaitSubject(how)
-        // The child tells that the parent is about to wait.
+        // The child signals that the parent is about to wait.
         #expect(
             eventually {
                 WaitLook.syscall(.init(process: subject.pid, thread: subject.pid)).map(Self.isSignalWait) ?? false
@@ -90,7 +90,7 @@ struct WaitEventTests {
         BlockedCall(parsing: text).map { [WD_CALL_PAUSE, WD_CALL_SIGNAL].contains($0.kind) } ?? false
     }
 
-    @Test("other threads are described that wait for one file, and not those that wait for a lock or an event")
+    @Test("other threads are described if they wait for one file, but not for a lock or an event")
     func besides() throws {
         let subject = try WaitSubject("besides")
         var waits: [Wait] = []
@@ -107,7 +107,7 @@ struct WaitEventTests {
     @Test("a path is read although the thread sleeps uninterruptibly, if it waits for a file server")
     func uninterruptible() throws {
         guard let fileSystem = try SilentFileSystem(withoutAnswerTo: "lookup") else { return }
-        // After a signal, a request to FUSE ends only by an answer or a kill.
+        // After a signal, only an answer or a kill ends a FUSE request.
         let subject = try WaitSubject("call", fileSystem.file, "signalled")
         defer {
             fileSystem.end()

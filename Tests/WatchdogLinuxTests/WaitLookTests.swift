@@ -7,7 +7,7 @@ import WatchdogBase
 
 @testable import WatchdogLinux
 
-@Suite("What a blocked thread waits for", .reapsChildren)
+@Suite("The wait of a blocked thread", .reapsChildren)
 struct WaitLookTests {
     // MARK: - Locks in memory
 
@@ -48,7 +48,7 @@ struct WaitLookTests {
         #expect(chain.waits[0].holder?.thread == subject.pid)
     }
 
-    @Test("what names no holder is given none", arguments: ["semaphore", "condition", "readers"])
+    @Test("a wait without a recorded holder names none", arguments: ["semaphore", "condition", "readers"])
     func noHolder(how: String) throws {
         let subject = try WaitSubject(how)
         let chain = try #require(subject.chain { $0.waits[0].subject.hasPrefix("word at 0x") })
@@ -57,7 +57,7 @@ struct WaitLookTests {
         #expect(chain.cycleStart == nil)
     }
 
-    @Test("a join waits for the end of a thread")
+    @Test("a join waits for the exit of a thread")
     func join() throws {
         let subject = try WaitSubject("join")
         let chain = try #require(subject.chain { $0.waits[0].holder != nil })
@@ -65,7 +65,7 @@ struct WaitLookTests {
         #expect(chain.waits[0].holder?.name == "holder")
     }
 
-    @Test("a thread that joins one that wants its mutex is in a deadlock")
+    @Test("a thread that joins one that waits for its mutex is in a deadlock")
     func deadlockByJoining() throws {
         let subject = try WaitSubject("joindeadlock")
         let chain = try #require(subject.chain { $0.cycleStart != nil })
@@ -73,7 +73,7 @@ struct WaitLookTests {
         #expect(chain.waits.map(\.holder?.relation) == [.ends, .holds])
     }
 
-    @Test("a mutex names its owner when that has ended")
+    @Test("a mutex names its owner even after that has exited")
     func endedOwner() throws {
         let subject = try WaitSubject("ended")
         let chain = try #require(subject.chain { $0.waits[0].subject.hasPrefix("mutex") })
@@ -82,7 +82,7 @@ struct WaitLookTests {
     }
 
     @Test(
-        "a mutex of several processes names the one that holds it",
+        "a mutex shared by processes names its holder",
         arguments: [("shared", ProcessStat.State.sleeping), ("sharedstopped", .stopped)])
     func sharedMutex(how: String, state: ProcessStat.State) throws {
         let subject = try WaitSubject(how)
@@ -111,7 +111,7 @@ struct WaitLookTests {
         }
     }
 
-    @Test("a FIFO that nobody else opens is reported by the path as it was given")
+    @Test("a FIFO that nobody else opens is reported by the path in the call")
     func opening() throws {
         try withTemporaryDirectory { folder in
             let subject = try WaitSubject("opens", "\(folder)/queue")
@@ -141,7 +141,7 @@ struct WaitLookTests {
             case "fstat": "fd 4: \(fileSystem.file) \(place)"
             default: "\(fileSystem.file) \(place)"
             }
-        // A request that the server has read holds its process, even against SIGKILL.
+        // A request that the server has read blocks its process, even against SIGKILL.
         defer {
             fileSystem.end()
             withExtendedLifetime(subject) {}
@@ -151,10 +151,10 @@ struct WaitLookTests {
         #expect(chain.waits[0].sources.contains("/proc/\(subject.pid)/mountinfo"))
     }
 
-    @Test("the paths of each call are read where the call has them")
+    @Test("the paths of each call are read from the right arguments")
     func pathArguments() throws {
         #if arch(x86_64)
-            // The numbers by name: arch/x86/entry/syscalls/syscall_64.tbl.
+            // The numbers are listed in arch/x86/entry/syscalls/syscall_64.tbl.
             let calls: [(numbers: [Int], paths: [Int])] = [
                 // open stat lstat access execve truncate chdir mkdir rmdir creat unlink readlink chmod chown lchown utime
                 // mknod statfs chroot umount2 utimes; xattrs
@@ -168,7 +168,7 @@ struct WaitLookTests {
             let place = WaitLook.Place(process: getpid(), thread: getpid())
             for (numbers, paths) in calls {
                 for number in numbers {
-                    // One page each: what follows a path may not be mapped.
+                    // One page each, because the memory after a path may not be mapped.
                     let texts = (0..<4).map { _ in mmap(nil, 4_096, PROT_READ | PROT_WRITE, MAP_PRIVATE | 0x20, -1, 0) }
                     defer { for text in texts { munmap(text, 4_096) } }
                     var arguments = [UInt64](repeating: UInt64(UInt32(bitPattern: AT_FDCWD)), count: 6)
@@ -232,7 +232,7 @@ struct WaitLookTests {
         #expect(chain?.waits[0].subject.contains(pattern) == true, "\(chain?.waits[0].subject ?? "nothing")")
     }
 
-    @Test("a socket that asks for a connection is found among those that do, and not in the table of all")
+    @Test("a connecting socket is found in a filtered list, not in the table of all sockets")
     func connecting() throws {
         let subject = try WaitSubject("polled-connect")
         let chain = try #require(subject.chain { $0.waits[0].subject.hasSuffix(", SYN_SENT") })
@@ -240,7 +240,7 @@ struct WaitLookTests {
         #expect(!chain.waits[0].sources.contains { $0.hasSuffix("/net/tcp") })
     }
 
-    @Test("a socket says what it is itself, so that others cost nothing", arguments: ["tcp", "accept", "udp"])
+    @Test("a socket describes itself, so that others cost nothing", arguments: ["tcp", "accept", "udp"])
     func socketWithoutBudget(how: String) throws {
         let subject = try WaitSubject(how)
         let queue = #/, (?:nothing to read|no connection to accept)$/#
@@ -252,7 +252,7 @@ struct WaitLookTests {
     }
 
     @Test(
-        "what a call waits for is reported by its kind",
+        "a wait is reported by its kind",
         arguments: [
             ("eventfd", #"^fd \d+: eventfd$"#),
             ("epoll", #"^fd \d+: epoll of 2 fds: \d+ \(eventfd\), \d+ \(eventfd\)$"#),
@@ -268,18 +268,18 @@ struct WaitLookTests {
         #expect(chain.waits[0].subject.contains(pattern), "\(chain.waits[0].subject)")
     }
 
-    @Test("a file lock is reported with its file and the process that has it", arguments: ["flock", "fcntl"])
+    @Test("a file lock is reported with its file and its holder", arguments: ["flock", "fcntl"])
     func fileLocks(how: String) throws {
         try withTemporaryDirectory { folder in
             let subject = try WaitSubject(how, "\(folder)/catalog")
-            // It has its name before it sleeps.
+            // Its name is set before it sleeps.
             let chain = try #require(
                 subject.chain { $0.waits[0].holder?.name == "kid" && $0.waits[0].holder?.state == .sleeping })
             #expect(chain.waits[0].subject.hasSuffix(": \(folder)/catalog"))
             #expect(chain.waits[0].holder?.relation == .locks)
             #expect(chain.waits[0].holder?.process != subject.pid)
             #expect(chain.cycleStart == nil)
-            // The whole table says the same, with no help of the family.
+            // The whole table agrees without the help of the family.
             let look = WaitLook(budget: .seconds(10)) { [] }
             let alone = try #require(
                 look.chain(process: subject.pid, thread: subject.pid, syscall: chain.waits[0].syscall))
@@ -290,7 +290,7 @@ struct WaitLookTests {
 
     // MARK: - A crowded machine
 
-    @Test("the search for the app's processes costs the look nothing", arguments: ["pipe", "unix"])
+    @Test("the search for the app's processes does not use the budget", arguments: ["pipe", "unix"])
     func slowFamily(how: String) throws {
         let subject = try WaitSubject(how)
         let chain = try #require(subject.chain { $0.waits[0].subject.contains("\"kid\"") })
@@ -305,9 +305,9 @@ struct WaitLookTests {
         #expect(searches == 1)
     }
 
-    @Test("a budget is spent by everything but the work on the machine's tables, as long as its reserve lasts")
+    @Test("everything uses the budget except work on the machine's tables, until its reserve is used up")
     func reserve() {
-        // What the expectations themselves take is far less.
+        // The expectations themselves use far less.
         let budget = WorkBudget(.milliseconds(200), reserve: .milliseconds(250))
         #expect(budget.useReserve { !$0.isSpent })
         budget.useReserve { _ in Self.work(for: .milliseconds(300)) }
@@ -317,7 +317,6 @@ struct WaitLookTests {
         #expect(budget.isSpent)
     }
 
-    /// Uses CPU time.
     private static func work(for amount: Duration) {
         let budget = WorkBudget(amount)
         while !budget.isSpent {}
@@ -329,7 +328,7 @@ struct WaitLookTests {
     func children() throws {
         for (how, relation) in [("wait", Wait.Holder.Relation.child), ("waitany", .anyChild)] {
             let subject = try WaitSubject(how)
-            // It has its name before it sleeps.
+            // Its name is set before it sleeps.
             let chain = try #require(
                 subject.chain {
                     $0.waits.count == 2 && $0.waits[0].holder?.name == "kid" && $0.waits[0].holder?.state == .sleeping
@@ -359,7 +358,7 @@ struct WaitLookTests {
 
     // MARK: - Honesty
 
-    @Test("there is no wait for a sleep, a thread that has continued, or a process that is gone")
+    @Test("a sleep, a continued thread and an exited process have no wait")
     func nothing() throws {
         let subject = try WaitSubject("semaphore")
         let chain = try #require(subject.chain { $0.waits[0].subject.hasPrefix("word at 0x") })

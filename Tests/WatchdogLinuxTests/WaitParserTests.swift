@@ -5,9 +5,9 @@ import Testing
 
 @testable import WatchdogLinux
 
-@Suite("Reading what a thread waits for")
+@Suite("Parsing the wait of a thread")
 struct WaitParserTests {
-    @Test("a system call is its number and six arguments, and nothing else is one")
+    @Test("a system call is its number and six arguments; anything else is rejected")
     func calls() {
         let call = BlockedCall(parsing: "0 0x7 0x1 0x2 0x3 0x4 0xffffffffffffffff 0x7ffd 0x7f00\n")
         #expect(call?.number == 0)
@@ -17,14 +17,14 @@ struct WaitParserTests {
         for text in [
             "", "running", "-1 0x7ffd 0x7f00", "0 0x7", "0 7 1 2 3 4 5 6 7", "x 0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x0",
             "0 0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x10000000000000000",
-            // Of a 32-bit program: its numbers mean other calls.
+            // From a 32-bit program, whose numbers mean other calls.
             "29 0x0 0x0 0x0 0x0 0x0 0x0 0xffc81b2c 0xf7f2e559",
         ] {
             #expect(BlockedCall(parsing: text) == nil, "\(text)")
         }
     }
 
-    @Test("an IPv4 and an IPv6 socket, and what is in its queues")
+    @Test("IPv4 and IPv6 sockets are parsed with their queues")
     func internetSockets() throws {
         let tcp = try #require(
             InternetSocket(
@@ -48,7 +48,7 @@ struct WaitParserTests {
     }
 
     @Test(
-        "what is no line of a socket table is refused",
+        "a malformed line of a socket table is rejected",
         arguments: [
             "", "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode",
             "0: 0100007F 0100007F:1F90 01 0:0 00:0 0 1 0 4711 1", "0: 0100007:C8A2 0100007F:1F90 01 0:0 0 0 1 0 4711 1",
@@ -69,7 +69,7 @@ struct WaitParserTests {
             // The process has two waits.
             "4: FLOCK  ADVISORY  WRITE 814 fe:00:79 0 EOF", "4: -> FLOCK  ADVISORY  READ 903 fe:00:79 0 EOF",
             "5: FLOCK  ADVISORY  WRITE 815 fe:00:80 0 EOF", "5: -> FLOCK  ADVISORY  READ 903 fe:00:80 0 EOF",
-            // The lock itself is one of another pid namespace, which is not shown.
+            // The lock itself belongs to another pid namespace, which is not shown.
             "6: -> FLOCK  ADVISORY  WRITE 904 fe:00:81 0 EOF",
         ]
         func holder(of process: Int32, _ kinds: Set<String>, _ inode: UInt64?) -> FileLock? {
@@ -93,7 +93,7 @@ struct WaitParserTests {
         }
     }
 
-    @Test("descriptor information gives mode, inode, watched descriptors and locks")
+    @Test("descriptor information contains mode, inode, watched descriptors and locks")
     func descriptors() {
         let text =
             "pos:\t0\nflags:\t02100002\nmnt_id:\t9\nino:\t77\ntfd:        5 events:       19 data: 5  pos:0 ino:1 sdev:b\n"
@@ -112,7 +112,7 @@ struct WaitParserTests {
         #expect(signals.signals == SignalStatus.child)
     }
 
-    @Test("of many watched descriptors the first eight are described")
+    @Test("of many watched descriptors, the first eight are described")
     func watched() {
         let text = (1...9).map { "tfd:        \($0) events:        4 data: 0 pos:0 ino:\($0) sdev:8\n" }.joined()
         let information = DescriptorInfo(parsing: text.utf8)
@@ -121,7 +121,7 @@ struct WaitParserTests {
         #expect(information.watched.allSatisfy { WaitLook.Purpose(ofEvents: $0.events) == .sending })
     }
 
-    @Test("an io_uring tells its size, how many requests it took, and the operations that wait")
+    @Test("an io_uring reports its size, its number of requests, and the pending operations")
     func ring() throws {
         let text =
             "pos:\t0\nino:\t7\nSqMask:\t0x7\nSqHead:\t1\nCachedSqHead:\t3\nPollList:\n  op=27, task_works=0\n"
@@ -131,7 +131,8 @@ struct WaitParserTests {
         #expect(DescriptorInfo(parsing: "  op=27, task_works=0\n".utf8).ring == nil)
     }
 
-    @Test("who asks for room to write waits to send, who asks for anything to read waits to receive")
+    @Test(
+        "a thread that waits for room to write waits to send, and one that waits for anything to read waits to receive")
     func purposes() {
         for (events, purpose) in [
             (UInt32(0x4), WaitLook.Purpose.sending), (0x1, .receiving), (0x5, .receiving), (0x2001, .receiving),
@@ -177,7 +178,7 @@ struct WaitParserTests {
         }
     }
 
-    @Test("a path of this machine is not served, and one that cannot be judged may be")
+    @Test("a local path is not served by another party, and an unknown one may be")
     func mountTable() {
         #expect(!MountTable.isServed("/proc/self/status"))
         #expect(MountTable.isServed("/proc/../etc/passwd") && MountTable.isServed("proc/self/status"))
@@ -185,7 +186,7 @@ struct WaitParserTests {
 
     // MARK: - Memory
 
-    /// Memory around a futex word; offsets from the word.
+    /// Memory around a futex word, with offsets from the word.
     private func claim(
         _ words: [Int: UInt32], operation: Int32 = 128, expected: UInt32 = 2
     ) -> FutexWord.Claim? {
@@ -198,7 +199,7 @@ struct WaitParserTests {
         return FutexWord(operation: operation, expected: expected, memory: memory)?.claim
     }
 
-    @Test("only a mutex that is held and waited for names its owner")
+    @Test("only a mutex that is held and contended names its owner")
     func mutexes() {
         #expect(claim([0: 2, 8: 117, 12: 1])?.thread == 117)
         #expect(claim([0: 2, 4: 3, 8: 117, 12: 1, 16: 1])?.object == "recursive mutex")
@@ -218,7 +219,7 @@ struct WaitParserTests {
         #expect(claim([0: 2, 8: 117, 12: 1], operation: 129) == nil, "no wait")
     }
 
-    @Test("robust, priority-inheritance and read-write locks, and joined threads")
+    @Test("robust, priority-inheritance and read-write locks, and joined threads are recognized")
     func otherLocks() {
         #expect(claim([0: 0x8000_0075, 4: 1, 8: 117, 12: 1, 16: 16], expected: 0x8000_0075)?.object == "robust mutex")
         #expect(claim([0: 0x8000_0075], operation: 6 | 128)?.thread == 117)

@@ -9,7 +9,7 @@ import WatchdogBase
 
 private let subjects = "\(#filePath)".split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" } + "/Subjects"
 
-/// A program whose main thread blocks in the way that its first argument says.
+/// A program whose main thread blocks in the way that its first argument names.
 final class WaitSubject {
     private static let executable = Mutex<String?>(nil)
 
@@ -42,7 +42,7 @@ final class WaitSubject {
     private static let folder = Mutex("")
 
     deinit {
-        // That child removes the set when its parent has ended, and ends.
+        // That child exits by itself when its parent has, and removes the set.
         if how != "semaphores" { for child in children { kill(child, SIGKILL) } }
         try? spawned.process.send(SIGKILL)
         _ = try? waitForExit(spawned.process)
@@ -52,10 +52,10 @@ final class WaitSubject {
         Procfs.processes().filter { $0 != pid && ProcessStat.read($0)?.parent == pid }
     }
 
-    /// What the main thread waits for, once a condition holds and a second look sees the same; else what was seen last.
+    /// The wait of the main thread, once a condition holds and a second reading agrees; otherwise the last one.
     ///
-    /// On its way there, it may be seen in another call. A look reads one thread after the other: those that it read first may
-    /// still have been on their way, too.
+    /// On its way there, it may be in another call. A reading examines one thread after the other, and the first ones
+    /// may not have reached their final wait yet.
     func chain(where condition: (WaitChain) -> Bool) -> WaitChain? {
         var last: WaitChain?
         _ = eventually {

@@ -7,10 +7,10 @@ import WatchdogBase
 
 @testable import WatchdogLinux
 
-@Suite("A request of a command to an HTTP server")
+@Suite("A command's request to an HTTP server")
 struct WebRequestTests {
     @Test(
-        "Addresses",
+        "Addresses are parsed",
         arguments: [
             ("http://localhost:9090", "localhost", "9090", "localhost:9090", ""),
             ("http://prometheus", "prometheus", "80", "prometheus", ""),
@@ -25,7 +25,7 @@ struct WebRequestTests {
     }
 
     @Test(
-        "What is not an address",
+        "Invalid addresses are rejected",
         arguments: [
             "", "http://", "http://:80", "localhost:9090", "https://a", "http://a:0", "http://a:65536", "http://a:x",
             "http://a:b:1", "http://[::1", "http://[::1]x", "http://a b", "http://u@a", "http://a/?q", "http://a/#f",
@@ -43,7 +43,7 @@ struct WebRequestTests {
         if case .failure(let failure) = parse(text, limit: limit) { failure.reason } else { nil }
     }
 
-    @Test("Answers in the forms that servers use")
+    @Test("Responses are parsed in the forms that servers use")
     func answers() throws {
         let whole = try parse("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc").get()
         #expect(whole.status == 200 && whole.body == Array("abc".utf8))
@@ -58,7 +58,7 @@ struct WebRequestTests {
         }
     }
 
-    @Test("Answers that are none")
+    @Test("Invalid responses are rejected")
     func noAnswers() {
         #expect(reason("") == "closed the connection without an answer")
         for text in ["x", "HTTP/1.1 99 x\n\n", "HTTP/1.1 600 x\n\n", "HTTP/3 200\n\n", "\n\n"] {
@@ -79,10 +79,10 @@ struct WebRequestTests {
                 == "answers with a header of more than 1 MiB")
     }
 
-    /// A socket of localhost that accepts connections into its queue, and its port.
+    /// A localhost socket that queues connections, and its port.
     private func listener() throws -> (OwnedDescriptor, Int) {
         let listener = OwnedDescriptor(taking: socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0))
-        // Listening binds it to a free port of all addresses: listen(2), ip(7).
+        // Listening binds it to a free port on all addresses: listen(2), ip(7).
         try #require(listen(listener.number, 1) == 0)
         var address = sockaddr_in()
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
@@ -93,7 +93,7 @@ struct WebRequestTests {
         return (listener, Int(UInt16(bigEndian: address.sin_port)))
     }
 
-    @Test("A server that never answers is left after the time, not before")
+    @Test("A server that never answers is abandoned after the limit, not before")
     func silence() throws {
         let (listener, port) = try listener()
         var request = WebRequest(to: try WebAddress(parsing: "http://127.0.0.1:\(port)"))
@@ -105,7 +105,7 @@ struct WebRequestTests {
         withExtendedLifetime(listener) {}
     }
 
-    @Test("A connection that is kept open after the answer is not waited for")
+    @Test("A connection that stays open after the response is not awaited")
     func keptAlive() throws {
         let (listener, port) = try listener()
         let number = listener.number
