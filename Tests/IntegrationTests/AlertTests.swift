@@ -6,7 +6,7 @@ import WatchdogBase
 import WatchdogLinux
 
 extension EndToEnd {
-    @Suite("Alerts by a real Prometheus and Alertmanager")
+    @Suite("Alerts from a real Prometheus and Alertmanager")
     struct AlertTests {
         private static let programs = ["prometheus", "promtool", "prometheus-alertmanager", "python3"]
 
@@ -25,7 +25,7 @@ extension EndToEnd {
             """
 
         @Test(
-            "A hang is an alert at a webhook, with the app, the host and the cause",
+            "A hang triggers an alert at a webhook, with the app, the host and the cause",
             .enabled(
                 if: programs.allSatisfy { isInstalled($0) },
                 "needs prometheus and alertmanager (Debian: prometheus, prometheus-alertmanager)"))
@@ -59,7 +59,7 @@ extension EndToEnd {
                     static_configs: [{targets: ['127.0.0.1:\(ports.metrics)'], labels: {instance: web-1}}]
 
                 """, in: scratch)
-            // The counter must have been scraped as 0, so the app is launched on request.
+            // Prometheus must have scraped the counter as 0, so the app is launched on request.
             let service = try Service(
                 [
                     "editor": """
@@ -86,7 +86,7 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        /// Whether Prometheus has the app's counter.
+        /// Whether Prometheus has scraped the app's counter.
         private func isScraped(_ prometheus: PrometheusServer) -> Bool {
             guard let address = try? WebAddress(parsing: prometheus.url),
                 let answer = try? WebRequest(to: address).get(

@@ -25,7 +25,7 @@ extension EndToEnd {
                 ["--\(way)", "--seconds", "0.3", "--database", scratch["library"]])
         }
 
-        @Test("An app that ends its task is suspended afterwards, comes back and ends in order")
+        @Test("An app that ends its task is suspended afterwards, resumes and exits normally")
         func finish() throws {
             let ending = try save(
                 "finish", "event url page:7", "background", "wait suspended", "foreground", "wait foreground",
@@ -37,7 +37,7 @@ extension EndToEnd {
             #expect(ending.output.hasSuffix("BackgroundSaver: ends\n"))
         }
 
-        @Test("An app that heeds its expiration handler is suspended when the time is over")
+        @Test("An app whose expiration handler ends the task is suspended when the time is over")
         func expire() throws {
             let ending = try save("expire", "background", "wait suspended", "expect alive", "terminate")
             #expect(ending.exitCode == 0, "\(ending.errors)")
@@ -46,7 +46,8 @@ extension EndToEnd {
             #expect(!ending.output.contains("ends"), "a suspended app does not hear of its end")
         }
 
-        @Test("An app that does not is killed, and the report names its task", arguments: ["overrun", "leak"])
+        @Test(
+            "An app that keeps its task open is killed, and the report names the task", arguments: ["overrun", "leak"])
         func open(way: String) throws {
             let ending = try save(way, "background", "expect killed 0x2182bad2:background-task")
             #expect(ending.exitCode == 0, "\(ending.errors)")
@@ -54,7 +55,7 @@ extension EndToEnd {
             #expect(ending.reports.first?.body.linux?.lifecycle?.openTasks.map(\.name) == ["Saving library"])
         }
 
-        @Test("An app with more than a thousand tasks is killed for that")
+        @Test("An app with more than a thousand tasks is killed")
         func hoard() throws {
             let ending = try save("hoard", "background", "expect killed 0xbada5e47")
             #expect(ending.exitCode == 0, "\(ending.errors)")
@@ -67,7 +68,7 @@ extension EndToEnd {
             #expect(ending.reports.first?.body.linux?.lifecycle?.lockedFiles.map(\.path) == [scratch["library"]])
         }
 
-        @Test("A launch into the background does not become active before it is brought to the foreground")
+        @Test("An app launched into the background does not become active before it enters the foreground")
         func background() throws {
             let ending = try play(
                 [
@@ -80,7 +81,7 @@ extension EndToEnd {
             #expect(lines == ["launched in the background", "foreground", "active", "ends"])
         }
 
-        @Test("An app that saves at the last moment ends in time or is killed at it", arguments: [false, true])
+        @Test("An app that saves at the last moment exits in time or is killed", arguments: [false, true])
         func slowExit(isTooSlow: Bool) throws {
             let ending = try play(
                 ["launch", "wait ready", "terminate"]

@@ -9,13 +9,13 @@ import WatchdogReport
 
 extension EndToEnd {
     @Suite(
-        "A local user who takes all that there is of something",
+        "A local user who exhausts a resource",
         .enabled(if: hasAllRights, "only root's daemon has more rights than its apps"))
     struct AttackExhaustionTests {
-        /// Beside the apps' user; without names, and not among those that watchdogd reserves.
+        /// In addition to the apps' user: IDs without names, and outside those that watchdogd reserves.
         private static let users = [attackingUser, "61101", "61102", "61103"]
 
-        /// Hangs from its start, whenever it is launched.
+        /// Hangs from the start of every launch.
         private static let hanging = """
             [App]
             ExecStart=/bin/sleep 1000
@@ -31,7 +31,7 @@ extension EndToEnd {
         private func service(_ apps: [String: String], _ scratch: Scratch) throws -> Service {
             chmod(scratch.path, 0o755)
             let service = try Service(apps, options: [], scratch: scratch, isSystem: true)
-            // As systemd makes it, which the package uses.
+            // With the mode that systemd and the package use.
             chmod(scratch["control"], 0o666)
             return service
         }
@@ -44,12 +44,13 @@ extension EndToEnd {
         }
 
         @Test(
-            "cannot take the descriptors that launches, captures and reports need, with the connections of four users")
+            "cannot use up the descriptors that launches, captures and reports need, with the connections of four users"
+        )
         func connections() throws {
             let scratch = try Scratch()
             let service = try service(["hang": Self.hanging], scratch)
             let idle = descriptors(of: service)
-            // Room for the connections of others, for what is kept free for a launch, and for a capture.
+            // Room for the attackers' connections, for the reserve of a launch, and for a capture.
             try limitDescriptors(of: service, to: idle + 48 + 48 + 32)
             let attackers = try Self.users.map {
                 try startAttacker(scratch, ["connect", "10", scratch["control"]], as: $0)
@@ -66,7 +67,7 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("cannot take the last descriptors: a hang is killed and reported, and root is answered afterward")
+        @Test("cannot use up the last descriptors: a hang is killed and reported, and root is served afterward")
         func lastDescriptors() throws {
             let scratch = try Scratch()
             try scratch.write(
@@ -90,7 +91,7 @@ extension EndToEnd {
                 """
             let service = try service(["app": app], scratch)
             let process = try #require(try service.wait(for: "app") { $0.state == .running }.pid)
-            // Others could have 48 connections.
+            // The attackers could have 48 connections.
             try limitDescriptors(of: service, to: descriptors(of: service) + 40)
             let attackers = try Self.users.map { user in
                 try startAttacker(scratch, ["connect", "60", scratch["control"]], as: user)
@@ -111,7 +112,7 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("fills the disk: each report lost is one line, and the next one is written whole")
+        @Test("who fills the disk loses reports, with one line each, and the next report is complete")
         func disk() throws {
             let scratch = try Scratch()
             let disk = try scratch.makeDirectory("reports")

@@ -12,7 +12,7 @@ extension EndToEnd {
         "A local user whose memory lies in a file system that never answers",
         .enabled(if: hasAllRights && access("/dev/fuse", R_OK | W_OK) == 0, "needs root and FUSE"))
     struct AttackMemoryTests {
-        /// Hangs when it gets SIGUSR1, and is launched again.
+        /// Hangs on SIGUSR1, and is launched again.
         private static func app(_ peer: String, _ mode: String, as user: String, restart: String = "always") -> String {
             """
             [App]
@@ -29,14 +29,14 @@ extension EndToEnd {
             """
         }
 
-        /// A daemon with one healthy app, and those of another user whose stack pointers lead into the silent file.
+        /// A daemon with one healthy app, and apps of another user whose stack pointers lead into the silent file.
         private func start(_ bed: DelayBed, user: String, attackers: Int) throws -> Service {
             let folder = try bed.mountSilent("read", at: "silent")
             chmod(bed.scratch.path, 0o755)
             let peer = bed.scratch["peer"]
             var apps = ["good": Self.app(peer, "hang", as: "daemon")]
             for number in 1...attackers {
-                // Launched again, it would wait in open(2) for the page that somebody reads.
+                // If relaunched, it would block in open(2) on the page that is being read.
                 apps["bad-\(number)"] = Self.app(peer, "stack \(folder)/file", as: user, restart: "never")
             }
             let service = try Service(apps, options: [], scratch: bed.scratch, isSystem: true)
@@ -44,7 +44,7 @@ extension EndToEnd {
             return service
         }
 
-        /// Lets an app hang, and returns the report.
+        /// Makes an app hang, and returns the report.
         private func incident(of name: String, _ service: Service) throws -> Report {
             let app = try service.wait(for: name) { $0.state == .running && $0.isAnswering == true }
             kill(try #require(app.pid), SIGUSR1)
@@ -73,11 +73,11 @@ extension EndToEnd {
         }
 
         @Test(
-            "costs no other user a capture, and keeps root's watchdogd neither from ending nor from starting again",
+            "costs no other user a capture, and prevents root's watchdogd neither from exiting nor from restarting",
             arguments: ["65534", attackingUser])
         func stacks(user: String) throws {
             let bed = try DelayBed(Scratch())
-            // Nothing of the daemon ends sooner than what it waits for.
+            // The daemon's processes cannot exit before the file system that they wait for.
             defer { bed.endDelays() }
             let service = try start(bed, user: user, attackers: 3)
             try expectWholeReport(service)
@@ -86,7 +86,7 @@ extension EndToEnd {
             try #require(eventually { !stuckCopiers().isEmpty }, "\(notes)")
             let lost = stuckCopiers()
             for name in ["bad-2", "bad-3"] {
-                // Nobody is lost to what is known to be silent, and there is a report with what can be read.
+                // No further copier is lost to memory known to be silent, and the report contains the rest.
                 #expect(try incident(of: name, service).body.threads.isEmpty == false)
                 try expectWholeReport(service)
             }
@@ -96,7 +96,7 @@ extension EndToEnd {
             for thread in threads {
                 #expect(ProcessStat.read(service.program.pid, thread: thread)?.state != .uninterruptible)
             }
-            // It is reaped as a whole: no thread of it is left, while the file is as silent as before.
+            // It is reaped completely: none of its threads is left, although the file is still silent.
             #expect(try service.end() == 0)
             #expect(stuckCopiers() == lost)
             for number in 1...3 { service.remove("bad-\(number)") }

@@ -8,10 +8,10 @@ import WatchdogLinux
 
 extension EndToEnd {
     @Suite(
-        "A local user on the paths that root opens",
+        "A local user against the paths that root opens",
         .enabled(if: hasAllRights, "only root's daemon has more rights than its apps"))
     struct AttackPathTests {
-        /// A folder of the attacker's, and one that only root may enter.
+        /// A folder that the attacker owns, and one that only root may enter.
         private struct Places {
             let scratch: Scratch
             let home: String
@@ -31,7 +31,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("cannot have root write or read elsewhere by exchanging folders, files and links")
+        @Test("cannot make root write or read elsewhere by swapping folders, files and links")
         func exchanges() throws {
             let places = try Places()
             let scratch = places.scratch
@@ -59,7 +59,7 @@ extension EndToEnd {
             #expect(try service.program.lives(for: .seconds(6)))
             #expect(try attacker.end() == .exited(code: 0), "\(attacker.text(.errors))")
             #expect(try service.end() == 0)
-            // The folder and the file may have either name by now.
+            // The folder and the file may have either name now.
             let files = ["logs", "link"].flatMap { folder in ["out", "trap"].map { "home/\(folder)/\($0)" } }
             let written = files.compactMap { scratch.read($0) }.joined()
             #expect(written.split(separator: "\n").count { $0 == "SECRET=public" } >= 5, "\(attacker.text(.output))")
@@ -69,7 +69,7 @@ extension EndToEnd {
             #expect(service.program.text(.errors).contains("that others than root can change"))
         }
 
-        /// What the attacker has put where the daemon's sockets and state are to be.
+        /// The attacker's object in place of the daemon's sockets and state.
         enum Bait: String, CaseIterable, CustomTestStringConvertible, Sendable {
             case folder = "a folder of theirs"
             case link = "a link to a folder of root's"
@@ -78,7 +78,7 @@ extension EndToEnd {
             var testDescription: String { rawValue }
         }
 
-        @Test("cannot have the daemon's sockets and state put where others can reach them", arguments: Bait.allCases)
+        @Test("cannot move the daemon's sockets and state to where others can reach them", arguments: Bait.allCases)
         func runtimeDirectory(bait: Bait) throws {
             let places = try Places()
             let path = "\(places.home)/runtime"

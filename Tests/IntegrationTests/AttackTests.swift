@@ -8,10 +8,12 @@ import WatchdogLinux
 import WatchdogReport
 
 extension EndToEnd {
-    /// A user without rights against the daemon of root.
-    @Suite("A local user who wants in", .enabled(if: hasAllRights, "only root's daemon has more rights than its apps"))
+    /// An unprivileged user against root's daemon.
+    @Suite(
+        "A local user who attacks root's daemon",
+        .enabled(if: hasAllRights, "only root's daemon has more rights than its apps"))
     struct AttackTests {
-        /// Apps that are killed again and again, so that there are launches, captures and reports all the time.
+        /// Apps that are killed repeatedly, so that there are always launches, captures and reports.
         private func service(_ scratch: Scratch, _ more: [String: String] = [:]) throws -> Service {
             chmod(scratch.path, 0o755)
             let app = """
@@ -28,12 +30,12 @@ extension EndToEnd {
                 """
             let apps = Dictionary(uniqueKeysWithValues: (1...4).map { ("app-\($0)", app) })
             let service = try Service(apps.merging(more) { $1 }, scratch: scratch, isSystem: true)
-            // As systemd makes it, which the package uses.
+            // With the mode that systemd and the package use.
             chmod(scratch["control"], 0o666)
             return service
         }
 
-        /// What must still be so after an attack: kills go on, memory is bounded, root is served.
+        /// Checks that after an attack kills continue, memory is bounded, and root is served.
         private func expectUnharmed(_ service: Service) throws {
             let before = try service.app("app-1").restarts
             try service.wait(for: "app-1") { $0.restarts > before + 1 }
@@ -42,7 +44,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "cannot read, write, trace, signal or limit any process of watchdogd at any moment",
+            "cannot read, write, trace, signal or limit any process of watchdogd at any time",
             arguments: [(attackingUser, "yes"), ("65534", "no")])
         func processes(user: String, hasApps: String) throws {
             let scratch = try Scratch()
@@ -59,7 +61,7 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("cannot keep root out with ten thousand connections")
+        @Test("cannot lock out root with ten thousand connections")
         func connections() throws {
             let scratch = try Scratch()
             let service = try service(scratch)
@@ -74,7 +76,7 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("cannot hold up kills with descriptors that take long to close", arguments: ["control", "notify"])
+        @Test("cannot delay kills with descriptors that take long to close", arguments: ["control", "notify"])
         func descriptors(socket: String) throws {
             let scratch = try Scratch()
             let service = try service(
@@ -91,7 +93,7 @@ extension EndToEnd {
             let attacker = try startAttacker(scratch, attack)
             #expect(try attacker.end() == .exited(code: 0), "\(attacker.text(.errors))")
             let said = attacker.text(.output)
-            // SO_PASSRIGHTS, since Linux 6.16, has the sender get EPERM.
+            // With SO_PASSRIGHTS, since Linux 6.16, the sender gets EPERM.
             #expect(!said.hasPrefix("passed 0;") || said.contains("refused: [1"), "\(said)")
             try expectUnharmed(service)
             #expect(eventually { passedDescriptors(of: service) < 200 }, "closed in the end")
@@ -99,7 +101,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "cannot keep watchdogd from kills, from executing itself again, or from ending, with a file that nobody can close",
+            "cannot prevent kills, re-execution or exit of watchdogd with a file that nobody can close",
             arguments: ["65534", attackingUser])
         func silentFile(of user: String) throws {
             let scratch = try Scratch()
@@ -114,7 +116,7 @@ extension EndToEnd {
             try service.wait(for: "app-1") { $0.restarts >= 1 }
             let socket = try notifySocket(of: "stays", service)
             let attacker = try startAttacker(scratch, ["pass_files", "1000", socket, "\(folder)/file"], as: user)
-            // It ends no sooner than what it waits for.
+            // It cannot exit before the file system that it waits for.
             defer { umount2(folder, 1 /* MNT_FORCE: requests fail */) }
             try attacker.line("passed")
             try #require(eventually { stuckClosers().count == 4 }, "the processes of one user")
@@ -146,7 +148,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "cannot gain by having watchdogd killed: its successor starts at once, and counts what cannot be closed",
+            "cannot gain by having watchdogd killed: its successor starts immediately, and counts the unclosable descriptors",
             arguments: ["65534", attackingUser])
         func killedDaemon(of user: String) throws {
             let scratch = try Scratch()
@@ -161,13 +163,13 @@ extension EndToEnd {
                     ])
             ]
             var attackers: [Program] = []
-            // They end no sooner than what they wait for.
+            // They cannot exit before the file system that they wait for.
             defer { umount2(folder, 1 /* MNT_FORCE: requests fail */) }
             var stuck: [Int32] = []
             for round in 0..<3 {
                 let service = daemons[round]
                 if round > 0 {
-                    // One that was adopted may have a socket that nobody reads.
+                    // An adopted app may have a socket that nobody reads.
                     let before = try service.wait(for: "stays") { $0.pid != nil }.pid
                     let restart = try service.command("restart", "--no-wait", "stays")
                     try #require(restart.code == 0, "\(restart.errors)")
@@ -195,7 +197,7 @@ extension EndToEnd {
             withExtendedLifetime((daemons, attackers, bed)) {}
         }
 
-        /// The processes that close what strangers pass, and wait for FUSE: fs/fuse/dev.c.
+        /// The processes that close strangers' descriptors and wait for FUSE: fs/fuse/dev.c.
         private func stuckClosers() -> [Int32] {
             names(in: "/proc").compactMap { Int32($0) }.filter {
                 ProcessStat.read($0)?.name.hasPrefix("wd-c-") == true
@@ -203,7 +205,7 @@ extension EndToEnd {
             }
         }
 
-        /// The children of a daemon from which such processes are forked.
+        /// The children of a daemon that fork such processes.
         private func closers(of service: Service) -> Set<Int32> {
             Set(Procfs.children(of: service.program.pid).filter { ProcessStat.read($0)?.name == "wd-closer" })
         }
@@ -221,9 +223,9 @@ extension EndToEnd {
             return String(try #require(found))
         }
 
-        /// The descriptors of the kinds that the attacker passes, 208 at a time.
+        /// The number of descriptors of the kinds that the attacker passes, 208 at a time.
         ///
-        /// The snapshots of reports that are being written are files of other kinds.
+        /// Snapshots for reports in progress are files of other kinds.
         private func passedDescriptors(of service: Service) -> Int {
             let folder = "/proc/\(service.program.pid)/fd"
             return names(in: folder).count {
@@ -232,7 +234,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("who is an app, cannot have another process killed in its stead")
+        @Test("who is an app cannot have another process killed instead")
         func mainProcess() throws {
             let scratch = try Scratch()
             let victim = try Program(["sleep", "1000"])
@@ -255,7 +257,7 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("cannot cost anybody else a kill by filling the disk; the report is lost, and that is said")
+        @Test("cannot prevent anybody else's kill by filling the disk; the report is lost, which is announced")
         func fullDisk() throws {
             let scratch = try Scratch()
             let disk = try scratch.makeDirectory("reports")

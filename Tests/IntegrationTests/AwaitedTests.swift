@@ -8,7 +8,7 @@ import WatchdogReport
 import WatchdogVerdict
 
 extension EndToEnd {
-    @Suite("Main threads that wait for somebody who does not move")
+    @Suite("Main threads that wait for a stuck thread or process")
     struct AwaitedTests {
         private func report(_ command: [String], launch: String = "3s", in scratch: Scratch? = nil) throws -> Report {
             let ending = try Supervision(
@@ -21,7 +21,7 @@ extension EndToEnd {
 
         private static let crunch = "def crunch():\n    while True: pass\n"
 
-        /// A program whose main thread waits, and how it waits.
+        /// A program whose main thread waits, and for what.
         struct Pool: Sendable, CustomTestStringConvertible {
             let testDescription: String
             let command: [String]
@@ -38,7 +38,7 @@ extension EndToEnd {
                         + "ThreadPoolExecutor().submit(crunch).result()")),
         ]
 
-        @Test("The thread that computes is named with its own function, in verdict and fault", arguments: threads)
+        @Test("A computing thread is named with its own function, in verdict and fault", arguments: threads)
         func thread(pool: Pool) throws {
             let report = try report(pool.command)
             let linux = try #require(report.body.linux)
@@ -58,14 +58,14 @@ extension EndToEnd {
                     Self.crunch + "import multiprocessing\nmultiprocessing.set_start_method('fork')\n"
                         + "pool = multiprocessing.Pool(1)\npool.apply(crunch)"))
             let linux = try #require(report.body.linux)
-            // Beside others, it could run and does not.
+            // On a busy machine, it could run and does not.
             let pattern =
                 #/process \d+ "python3" (computes \(|could run, but had a CPU for only ).* s.*, from crunch \(<string>:2\)/#
             #expect(linux.verdict.line.contains(pattern), "\(linux.verdict.line)")
             #expect(Blame(for: report).party == .app)
         }
 
-        @Test("Java's launcher names the thread of the program that computes")
+        @Test("Java's launcher names the program's thread that computes")
         func java() throws {
             guard isInstalled("javac"), isInstalled("java") else { return }
             let scratch = try Scratch()
@@ -83,7 +83,7 @@ extension EndToEnd {
             #expect(Blame(for: report).party == .app)
         }
 
-        @Test("Java's threads that wait for each other's locks are probably a deadlock, with both of them")
+        @Test("Two Java threads that wait for each other's locks are reported as a probable deadlock")
         func javaDeadlock() throws {
             guard isInstalled("javac"), isInstalled("java") else { return }
             let scratch = try Scratch()
@@ -115,7 +115,7 @@ extension EndToEnd {
             #expect(Blame(for: report).party == .app)
         }
 
-        @Test("That no goroutine of a Go program can run is said, and how to see where they wait")
+        @Test("A Go program without a runnable goroutine is reported, with advice on how to find the waits")
         func goroutines() throws {
             guard isInstalled("go") else { return }
             let scratch = try Scratch()
@@ -171,13 +171,13 @@ extension EndToEnd {
                 #"^2 fds: \d+ \(TCP \#(address) → \#(address), ESTABLISHED, nothing to read, other end in pid \d+ "python3", "#
                     + #"which is stopped\), \d+ \(TCP \#(address) → \#(address), ESTABLISHED, nothing to read\)$"#)
             #expect(subject.contains(pattern), "\(subject)")
-            // The whole of it does not fit into the verdict.
+            // The verdict is too short for all of it.
             let lines = report.body.applicationSpecificInformation?["watchdogd"] ?? []
             #expect(lines.contains { $0.hasPrefix("Waits: ") && $0.contains("ESTABLISHED, nothing to read)") })
             #expect(linux.verdict.line.contains("ESTABLISHED, nothing to read"), "\(linux.verdict.line)")
         }
 
-        @Test("A wait for the signal of a child or for its pidfd names the child and its state")
+        @Test("A wait for a child's signal or its pidfd names the child and its state")
         func child() throws {
             for wait in [
                 "signal.sigwait([signal.SIGCHLD])",

@@ -6,18 +6,18 @@ import Testing
 import WatchdogReport
 
 extension EndToEnd {
-    /// What may stand where watchdogd looks for its helper.
+    /// A stand-in for watchdogd's helper.
     struct Symbolicator: Sendable, CustomTestStringConvertible {
         let testDescription: String
-        /// A shell script; nil for none at all.
+        /// A shell script; nil for a missing helper.
         let script: String?
-        /// What the report has to say about it.
+        /// The note that the report must have.
         let note: String
     }
 
-    @Suite("The helper that names the stacks fails")
+    @Suite("A failing symbolication helper")
     struct CaptureTests {
-        /// Told from the sleeps of all others.
+        /// Distinguishes it from all other sleeps.
         private static let sleep = "\(100_000 + getpid())"
 
         private static let faults = [
@@ -32,7 +32,7 @@ extension EndToEnd {
                 testDescription: "hangs", script: "sleep \(sleep) & sleep \(sleep)", note: "did not end within"),
         ]
 
-        @Test("The kill is on time, and the report is written anyway, with a note", arguments: faults)
+        @Test("does not delay the kill, and the report is written with a note", arguments: faults)
         func symbolicator(fault: Symbolicator) throws {
             let scratch = try Scratch()
             let watchdogd = try install(in: scratch, fault.script)
@@ -52,7 +52,7 @@ extension EndToEnd {
             #expect(linux.kill.nanoseconds ?? .max < 10_000_000_000)
             let notes = linux.notes + (linux.capture?.notes ?? [])
             #expect(notes.contains { $0.contains(fault.note) }, "\(notes)")
-            // What the snapshot alone tells is there: the threads, and where the main thread was.
+            // The snapshot alone provides the threads, and the main thread's location.
             #expect(report.body.threads.count >= 1)
             #expect(report.body.threads[report.body.faultingThread].id == report.body.pid)
             #expect(sleepers() == [])
@@ -65,7 +65,7 @@ extension EndToEnd {
             return "\(directory)/watchdogd"
         }
 
-        /// The helper gets no environment by which its descendants could be known.
+        /// The helper's environment is empty, so its descendants cannot be found by a marker.
         private func sleepers() -> [String] {
             Leftovers.describe(names(in: "/proc").compactMap { Int32($0) }).filter {
                 $0.hasSuffix(": sleep \(Self.sleep)")

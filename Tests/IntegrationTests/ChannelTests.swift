@@ -6,11 +6,11 @@ import WatchdogBase
 import WatchdogReport
 
 extension EndToEnd {
-    @Suite("Programs that speak the channel's protocol by hand")
+    @Suite("Programs that implement the channel's protocol themselves")
     struct ChannelTests {
         private static let client = ["/usr/bin/python3", "\(subjects)/channel_client.py"]
 
-        @Test("The channel is an inherited SOCK_SEQPACKET socket, and no other descriptor is passed on")
+        @Test("The channel is an inherited SOCK_SEQPACKET socket, and no other descriptor is inherited")
         func descriptor() throws {
             let command = python(
                 """
@@ -46,7 +46,7 @@ extension EndToEnd {
             let report = try #require(ending.reports.first)
             #expect(report.body.linux?.summary == "answers 3 pings")
             #expect(report.body.linux?.pings?.answered == 3)
-            // The allowance runs from the ping that nobody answered.
+            // The allowance runs from the unanswered ping.
             let linux = try #require(report.body.linux)
             let sinceLastPing = try #require(linux.pings?.sinceLastPingNanoseconds)
             #expect(abs(sinceLastPing - linux.allowance.elapsedNanoseconds) < 1_000_000_000)
@@ -54,7 +54,7 @@ extension EndToEnd {
             expectPatience(report)
         }
 
-        @Test("The tasks that extend a launch and its use are measured apart from it, and told")
+        @Test("Tasks that extend a launch and its first use are measured separately, and reported")
         func launchMarks() throws {
             let command = python(
                 """
@@ -82,7 +82,7 @@ extension EndToEnd {
             #expect(ending.errors.contains { $0.hasPrefix("tasks  rows") }, "\(ending.errors)")
         }
 
-        @Test("A launch task does not prolong the launch allowance")
+        @Test("A launch task does not extend the launch allowance")
         func launchTaskIsNoExcuse() throws {
             let command = python(
                 """
@@ -103,7 +103,7 @@ extension EndToEnd {
             #expect(ending.errors.contains { $0.hasPrefix("tasks  rows") }, "\(ending.errors)")
         }
 
-        @Test("An answer to a ping that was never sent is none")
+        @Test("An answer to a ping that was never sent does not count")
         func invention() throws {
             let command = python(
                 """
@@ -119,7 +119,7 @@ extension EndToEnd {
             #expect(ending.summary?.pings.strayAnswers ?? 0 > 3)
         }
 
-        @Test("An app that closes its end of the channel is still expected to answer")
+        @Test("An app that closes its end of the channel must still answer")
         func closed() throws {
             let command = python(
                 """

@@ -12,7 +12,7 @@ extension EndToEnd {
             return (code, program.text(.output), program.text(.errors))
         }
 
-        @Test("A directory of valid apps is 0, with warnings too")
+        @Test("A directory of valid apps exits with 0, even with warnings")
         func valid() throws {
             let scratch = try Scratch()
             try scratch.write("[App]\nExecStart=/bin/true --on %H --in %t\n", to: "one.app")
@@ -35,7 +35,7 @@ extension EndToEnd {
             #expect(answer.errors.contains("\n  one: Probe=tcp:ADDR,"))
         }
 
-        @Test("An app with a probe, or with the library's channel, is not said to be unwatched")
+        @Test("An app with a probe or with the library's channel is not reported as unwatched")
         func watched() throws {
             let scratch = try Scratch()
             try scratch.write("[App]\nExecStart=/bin/true\n[Watchdog]\nProbe=tcp:80\n", to: "one.app")
@@ -45,7 +45,7 @@ extension EndToEnd {
             #expect(answer.errors == "")
         }
 
-        @Test("What only a shell understands, and a user that does not exist, are warnings")
+        @Test("Shell syntax, and a user that does not exist, cause warnings")
         func doubts() throws {
             let scratch = try Scratch()
             let path = try scratch.write(
@@ -64,7 +64,7 @@ extension EndToEnd {
                 ])
         }
 
-        @Test("What a launch would not find on this machine is a warning, with its place")
+        @Test("A path that a launch would not find on this machine causes a warning with its place")
         func missingPaths() throws {
             let scratch = try Scratch()
             let plain = try scratch.write("", to: "plain")
@@ -98,7 +98,7 @@ extension EndToEnd {
                     """)
         }
 
-        @Test("What may exist after all causes no warning: optional, found by another PATH, or of an instance")
+        @Test("A path that may exist later causes no warning: optional, found by another PATH, or of an instance")
         func possiblePaths() throws {
             let scratch = try Scratch()
             let here = scratch.path
@@ -150,7 +150,7 @@ extension EndToEnd {
             #expect(fields.filter { !json.output.contains($0) } == [])
         }
 
-        @Test("What is not there, or not a file, is 66, and the rest is checked")
+        @Test("A missing path, or one that is not a file, exits with 66, and the rest is checked")
         func missing() throws {
             let scratch = try Scratch()
             let valid = try scratch.write("[App]\nExecStart=/bin/true\n", to: "web.app")
@@ -162,7 +162,7 @@ extension EndToEnd {
             #expect(answer.output.hasSuffix("1 app checked: 2 errors\n"))
         }
 
-        @Test("No path, or an empty one, is 64")
+        @Test("No path, or an empty one, exits with 64")
         func usage() throws {
             #expect(try check().code == 64)
             #expect(try check("").code == 64)

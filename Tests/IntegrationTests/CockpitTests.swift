@@ -8,7 +8,7 @@ extension EndToEnd {
     struct CockpitTests {
         private static let chromium = ["chromium", "chromium-browser", "google-chrome"]
 
-        /// Why the page cannot be tried here; nil if it can.
+        /// Why the page cannot be tested here; nil if it can.
         private static let obstacle: String? = {
             if access("/usr/lib/cockpit/cockpit-ws", X_OK) != 0 { return "cockpit-ws is not installed" }
             if isRoot && !hasAllRights { return "root of a container makes no network of its own" }

@@ -5,7 +5,7 @@ import WatchdogBase
 import WatchdogLinux
 
 extension EndToEnd {
-    /// What the shells make of `watchdogd --generate-completion-script`.
+    /// The shells' use of `watchdogd --generate-completion-script`.
     @Suite("Completions")
     struct CompletionTests {
         private let scratch: Scratch
@@ -25,7 +25,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("The command prints what the option does, and names the shells that it knows")
+        @Test("The command prints the same as the option, and names the supported shells")
         func command() throws {
             for shell in ["bash", "zsh", "fish"] {
                 let command = try Program([product("watchdogd"), "completions", shell])
@@ -40,7 +40,7 @@ extension EndToEnd {
             #expect(unknown.text(.errors).contains("use bash, zsh or fish"), "\(unknown.text(.errors))")
         }
 
-        /// Runs a shell in which watchdogd is the one that was built, and the apps of this user are `web` and `redis`.
+        /// Runs a shell with the built watchdogd, in which this user's apps are `web` and `redis`.
         private func lines(_ shell: [String], _ source: String) throws -> [String] {
             var environment = testEnvironment()
             environment["XDG_CONFIG_HOME"] = scratch["configuration"]
@@ -53,7 +53,7 @@ extension EndToEnd {
             return program.text(.output).split(separator: "\n").map(String.init)
         }
 
-        /// What bash offers for the last word of a command line.
+        /// bash's completions for the last word of a command line.
         private func bash(_ words: String...) throws -> [String] {
             let quoted = words.map { "'\($0)'" }.joined(separator: " ")
             let line = words.joined(separator: " ")

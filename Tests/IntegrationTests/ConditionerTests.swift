@@ -6,10 +6,10 @@ import WatchdogBase
 import WatchdogLinux
 
 extension EndToEnd {
-    /// A real proxy between real sockets; how exactly it keeps its rates is what the unit tests of the shaper are for.
+    /// A real proxy between real sockets; the shaper's unit tests check the accuracy of its rates.
     @Suite("watchdogd conditioner")
     struct ConditionerTests {
-        /// A server that sends back what it gets, and how it is reached.
+        /// A server that echoes its input, and its address.
         private static let echo = #"""
             import socketserver
 
@@ -27,7 +27,7 @@ extension EndToEnd {
             server.serve_forever()
             """#
 
-        /// What clients share: `connect()`, and `read(socket)` until the end.
+        /// Shared by the clients: `connect()`, and `read(socket)` until the end.
         private static let client = #"""
             port = int(sys.argv[1])
 
@@ -62,7 +62,7 @@ extension EndToEnd {
                 try Program(python(ConditionerTests.client + source, port))
             }
 
-            /// What a client says at its end, or the test fails.
+            /// The client's last output; its absence fails the test.
             func answer(_ source: String) throws -> String {
                 let client = try client(source)
                 #expect(try client.end().code == 0, "\(client.text(.errors))")
@@ -70,7 +70,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("Bytes and ends pass both ways, unharmed, in many connections at once")
+        @Test("Bytes and ends of streams pass both ways unharmed, on many connections at once")
         func passes() throws {
             let setting = try Setting(["--profile", "wifi"])
             let answer = try setting.answer(
@@ -92,7 +92,7 @@ extension EndToEnd {
             #expect(answer == "20\n")
         }
 
-        @Test("A round trip takes the delays of both directions, and a new connection one more")
+        @Test("A round trip takes the delays of both directions, and a new connection takes one more")
         func latency() throws {
             let setting = try Setting(["--profile", "perfect", "--latency", "100ms"])
             let answer = try setting.answer(
@@ -110,9 +110,10 @@ extension EndToEnd {
             #expect(times[1] < 3000, "a busy machine is slow, but not as slow as that")
         }
 
-        @Test("No more passes than the bandwidth allows, and nearly as much")
+        @Test("The throughput is at most the bandwidth, and nearly as much")
         func bandwidth() throws {
-            // 200 kB in each direction at 100 kB/s; echoed while they come, so little more than once.
+            // 200 kB in each direction at 100 kB/s; they are echoed while they arrive, so it takes little longer than
+            // one direction.
             let setting = try Setting(["--profile", "perfect", "--bandwidth", "800"])
             let answer = try setting.answer(
                 #"""
@@ -127,7 +128,7 @@ extension EndToEnd {
             #expect((1900...8000).contains(words[1]))
         }
 
-        @Test("On a link that loses everything a connection is accepted and silent")
+        @Test("A link that loses everything accepts a connection and stays silent")
         func deadLink() throws {
             let setting = try Setting(["--profile", "100-percent-loss"])
             let answer = try setting.answer(
@@ -143,7 +144,7 @@ extension EndToEnd {
             #expect(answer == "silent\n")
         }
 
-        @Test("Clients that have given up on a dead link make room for others")
+        @Test("Clients that give up on a dead link make room for others")
         func abandoned() throws {
             let setting = try Setting(["--profile", "100-percent-loss"])
             let answer = try setting.answer(
@@ -157,12 +158,12 @@ extension EndToEnd {
             #expect(answer == "made all\n")
             #expect(
                 eventually {
-                    // Standard streams, listener, the end of a pipe, what libraries keep open.
+                    // Standard streams, listener, the end of a pipe, descriptors of libraries.
                     names(in: "/proc/\(setting.conditioner.pid)/fd").count < 20
                 })
         }
 
-        @Test("A server that is not there shows as a broken connection, and later ones are passed on")
+        @Test("A missing server appears as a broken connection, and later connections are forwarded")
         func noServer() throws {
             let setting = try Setting(["--profile", "perfect"])
             try setting.server.send(SIGKILL)
@@ -204,7 +205,7 @@ extension EndToEnd {
             #expect(resident < 60_000)
         }
 
-        @Test("SIGTERM and SIGINT end it with 0, in the middle of connections too", arguments: [SIGTERM, SIGINT])
+        @Test("SIGTERM and SIGINT end it with 0, even during connections", arguments: [SIGTERM, SIGINT])
         func ends(signal: Int32) throws {
             let setting = try Setting(["--profile", "very-bad-network"])
             let client = try setting.client(
@@ -226,7 +227,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "A wrong option is one line that says what to write",
+            "A wrong option is reported in one line with a hint",
             arguments: [
                 (["--profile", "5g"], "unknown profile '5g'; use one of perfect, wifi, lte, dsl, 3g, edge"),
                 (["--profile", "3g", "--loss", "101"], "use a percentage from 0 to 100"),
@@ -246,7 +247,7 @@ extension EndToEnd {
             #expect(lines.first?.contains(message) == true, "\(lines)")
         }
 
-        @Test("An address that is taken is named, with 69")
+        @Test("A listening address in use is named, with exit code 69")
         func taken() throws {
             let setting = try Setting(["--profile", "perfect"])
             let second = try Program([

@@ -53,7 +53,7 @@ extension EndToEnd {
                 ])
         }
 
-        /// Faults of `Subjects/client.py`, and the requirements that they break; none for the first.
+        /// Faults of `Subjects/client.py`, and the requirements that they break; the first breaks none.
         private static let faults: [(fault: String, broken: [String])] = [
             ("none", []),
             ("hasty", ["hello"]),
@@ -74,9 +74,9 @@ extension EndToEnd {
             ("chatty", ["conduct"]),
         ]
 
-        @Test("each fault of a client breaks the requirement that it is about, and no other")
+        @Test("each fault of a client breaks its own requirement, and no other")
         func faults() throws {
-            // The programs mostly wait: some at a time take hardly longer than one.
+            // The programs mostly wait, so several at a time take hardly longer than one.
             for part in stride(from: 0, to: Self.faults.count, by: 17) {
                 let faults = Self.faults[part..<min(part + 17, Self.faults.count)]
                 let programs = try faults.map {
@@ -94,7 +94,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("a requirement that is left out does not fail; a misspelt one is refused")
+        @Test("an excluded requirement does not fail; a misspelled one is rejected")
         func except() throws {
             let client = ["/usr/bin/python3", "\(subjects)/client.py", "inheriting"]
             let (code, answer) = try answer(of: start(client, ["--except", "inheritance", "--terminate", "2s"]))
@@ -103,7 +103,7 @@ extension EndToEnd {
             #expect(try start(client, ["--except", "inheritence"]).end().code == 64)
         }
 
-        @Test("each requirement is a test in JUnit and TAP, in order, as in the JSON")
+        @Test("each requirement is a test in JUnit and TAP, in the same order as in the JSON")
         func results() throws {
             let scratch = try Scratch()
             let (junit, tap) = (scratch["results.xml"], scratch["results.tap"])
@@ -136,7 +136,7 @@ extension EndToEnd {
             #expect(lines.count { $0.contains(" # SKIP ") } == answer.names("skipped").count)
         }
 
-        @Test("--tap - takes the place of the table; a file that cannot be written is told before any launch")
+        @Test("--tap - replaces the table; a file that cannot be written is reported before any launch")
         func outputs() throws {
             func conformance(_ options: [String], _ command: [String]) throws -> Program {
                 try Program([product("watchdogd"), "conformance"] + options + ["--"] + command)
@@ -153,7 +153,7 @@ extension EndToEnd {
             #expect(both.text(.errors).contains("give --tap a file"))
         }
 
-        @Test("a program that says nothing fails, and what needs no channel is tried nevertheless")
+        @Test("a program that sends nothing fails, and requirements without a channel are tested anyway")
         func mute() throws {
             let (code, answer) = try answer(of: start(["/bin/sleep", "1000"], ["--launch", "300ms"]))
             #expect(code == 1)
@@ -161,14 +161,14 @@ extension EndToEnd {
             #expect(answer.names("passed") == ["silence", "bad-environment", "conduct"])
         }
 
-        @Test("one that ends at once is said to, with its code")
+        @Test("a program that exits immediately is reported with its code")
         func ends() throws {
             let (code, answer) = try answer(of: start(["/bin/sh", "-c", "exit 7"]))
             #expect(code == 1)
             #expect(answer.requirements.first?.remark == "it ended: exited with code 7")
         }
 
-        @Test("a program that does not exist, or none, is an error")
+        @Test("a program that does not exist, or none at all, is an error")
         func errors() throws {
             let missing = try start(["/nonexistent/program"])
             #expect(try missing.end().code == 66)

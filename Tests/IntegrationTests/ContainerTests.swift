@@ -7,8 +7,8 @@ import WatchdogLinux
 import WatchdogReport
 import WatchdogVerdict
 
-/// What container engines do to a process, done by hand: they take away capabilities, mount the root read-only, and mount
-/// single files.
+/// The effects of container engines on a process, reproduced by hand: dropped capabilities, a read-only root, and
+/// mounts of single files.
 extension EndToEnd {
     @Suite(
         "As the first process of a container", .enabled(if: hasAllRights, "mount namespaces and capabilities need root")
@@ -17,7 +17,7 @@ extension EndToEnd {
         private static let hang = ["--update", "700ms", "--ping", "100ms"]
         private let hanging = [product("HangMain"), "--how", "sleep", "--after", "0.2"]
 
-        /// A command that runs the next one in a mount namespace of its own, after a piece of shell in which `$0` is the
+        /// A command that runs the next one in a new mount namespace, after a piece of shell in which `$0` is the
         /// scratch directory.
         private func inNamespace(_ preparation: String, _ scratch: Scratch) -> [String] {
             [
@@ -27,7 +27,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "Root that may not become another user still names the frames, without any capability",
+            "Root that may not switch users still names the frames, without any capability",
             arguments: ["-all", "-setuid,-setgid", "-setgid"])
         func rootWithoutCapabilities(bounding: String) throws {
             let run = try Supervision(
@@ -41,7 +41,7 @@ extension EndToEnd {
             #expect(notes.contains { $0.contains("named as root without capabilities") }, "\(notes)")
         }
 
-        @Test("Root that may not trace others still says what its own program waits for, and who holds it")
+        @Test("Root that may not trace others still reports its own program's wait and the holder")
         func rootWithoutTracing() throws {
             let run = try Supervision(
                 Self.hang, [product("HangMain"), "--how", "deadlock", "--after", "0.2"],
@@ -52,13 +52,13 @@ extension EndToEnd {
             #expect(report.body.linux?.verdict.line.contains("deadlock") == true)
         }
 
-        @Test("Root that may become another user does so, and needs no note")
+        @Test("Root that may switch users does so, and needs no note")
         func root() throws {
             let report = try #require(try supervise(Self.hang, hanging).reports.first)
             #expect(report.body.linux?.notes.contains { $0.contains("named as root") } == false)
         }
 
-        /// Everything is read-only except the scratch directory, in which nothing looks for a place by itself.
+        /// Everything is read-only except the scratch directory, in which no place is searched by default.
         private let readOnly = """
             mount --bind /tmp /tmp; mount -o remount,bind,ro /tmp
             mount --bind "$0" "$0"; mount -o remount,bind,rw "$0"
@@ -66,7 +66,7 @@ extension EndToEnd {
             """
         private let unwritable = ["TMPDIR": "/proc", "XDG_RUNTIME_DIR": "/proc"]
 
-        @Test("A read-only root and /tmp: the sockets go to /dev/shm, or else to the folder of reports")
+        @Test("With a read-only root and /tmp, the sockets move to /dev/shm, or to the reports folder")
         func readOnlyRoot() throws {
             for shm in ["mount -t tmpfs tmpfs /dev/shm", "mount -t tmpfs -o ro tmpfs /dev/shm"] {
                 let scratch = try Scratch()
@@ -80,7 +80,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("If nothing can be written to, one line names every place that was tried, and what to do")
+        @Test("If no place is writable, one line names every place tried, and the remedy")
         func nothingWritable() throws {
             let scratch = try Scratch()
             let reports = try scratch.makeDirectory("r")
@@ -141,7 +141,7 @@ extension EndToEnd {
             #expect(lines.suffix(2) == ["Incident: \(report.body.incident)", "Report: \(ending.reportPaths[0])"])
         }
 
-        @Test("A crash leaves a short message, and an exit none")
+        @Test("A crash leaves a short message, and an exit leaves none")
         func terminationOfOthers() throws {
             let scratch = try Scratch()
             let message = scratch["message"]
@@ -157,7 +157,7 @@ extension EndToEnd {
             #expect(other.read("message") == "sh[\(crashed.summary?.pid ?? 0)] was killed by SIGSEGV\n")
         }
 
-        @Test("A message that cannot be written is one warning, and no failure")
+        @Test("A message that cannot be written causes one warning, and no failure")
         func terminationImpossible() throws {
             let ending = try supervise(Self.hang + ["--termination-message", "/proc/none/log"], hanging)
             #expect(ending.exitCode == 137)
@@ -170,7 +170,7 @@ extension EndToEnd {
         // MARK: - Grace periods
 
         @Test(
-            "A grace period in which no crash log fits is one warning, whoever names it",
+            "A grace period that is too short for a crash log causes one warning, wherever it is set",
             arguments: [
                 (["--grace-period", "3s"], [:], true), (["--grace-period", "3001ms"], [:], false), ([], [:], false),
                 ([], ["WATCHDOGD_GRACE_PERIOD": "3s"], true), ([], ["WATCHDOGD_GRACE_PERIOD": "30s"], false),
@@ -185,7 +185,7 @@ extension EndToEnd {
             #expect(ending.errors.filter { $0.contains("grace period") } == (warns ? [warning] : []))
         }
 
-        @Test("An invalid grace period in the environment is refused")
+        @Test("An invalid grace period in the environment is rejected")
         func wrongGracePeriod() throws {
             let program = try Program(["env", "WATCHDOGD_GRACE_PERIOD=30", product("watchdogd"), "run", "--", "true"])
             #expect(try program.end().code == 64)
@@ -206,7 +206,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("As JSON, each message is one object, and the program's own lines stay as they are")
+        @Test("As JSON, each message is one object, and the program's own lines stay unchanged")
         func json() throws {
             let environment = ["POD_NAME": "cart-1", "POD_NAMESPACE": "shop", "NODE_NAME": "not a name"]
             let options = Self.hang + ["--log-format", "json", "--verbose", "--app-version", "2.3"]
@@ -231,7 +231,7 @@ extension EndToEnd {
             #expect(report.body.linux?.workload?.nodeName == nil)
         }
 
-        @Test("A refusal is an object, too")
+        @Test("An error is an object too")
         func refusal() throws {
             let ending = try supervise(["--log-format", "json"], ["/nonexistent"])
             #expect(ending.exitCode == 127)

@@ -7,8 +7,8 @@ import WatchdogReport
 import WatchdogVerdict
 
 extension EndToEnd {
-    /// With a journald of the test's own, and a kernel that seems to give cores to systemd-coredump.
-    @Suite("Crashes that systemd-coredump takes")
+    /// Uses the test's own journald, and a kernel that appears to pass cores to systemd-coredump.
+    @Suite("Crashes that systemd-coredump handles")
     struct CrashJournalTests {
         private static let canRun: Bool = {
             guard case .file = CorePattern.current() else {
@@ -22,12 +22,12 @@ extension EndToEnd {
             return isPossible
         }()
 
-        /// What the kernel is set to is hidden by a file; it goes on to write core files.
+        /// A file hides the kernel's setting; the kernel still writes core files.
         private static let hide =
             "printf '|/usr/lib/systemd/systemd-coredump %%P %%u\\n' >/run/pattern; "
             + "mount --bind /run/pattern /proc/sys/kernel/core_pattern"
 
-        /// Writes the entry that systemd-coredump would, and aborts.
+        /// Writes the entry that systemd-coredump would write, and aborts.
         private static let program = """
             import resource, socket, struct
             resource.setrlimit(resource.RLIMIT_CORE, (1 << 28, 1 << 28))
@@ -62,7 +62,7 @@ extension EndToEnd {
             return (report, names(in: scratch.path).filter { $0.hasPrefix("core") })
         }
 
-        @Test("The stacks are those of its journal entry, and say so", .enabled(if: canRun))
+        @Test("The stacks come from the journal entry, and the report states that", .enabled(if: canRun))
         func entry() throws {
             let (report, core) = try run(entry: "yes")
             let crash = try #require(report.body.linux?.crash)
@@ -77,7 +77,7 @@ extension EndToEnd {
             #expect(core.count == 1, "the kernel's own is nobody's business")
         }
 
-        @Test("Without an entry the report comes after a wait, and says what it waited for", .enabled(if: canRun))
+        @Test("Without an entry, the report is written after a wait, and names the missing entry", .enabled(if: canRun))
         func none() throws {
             let (report, _) = try run(entry: "no")
             let crash = try #require(report.body.linux?.crash)

@@ -12,7 +12,7 @@ import WatchdogVerdict
 extension EndToEnd {
     @Suite("Crashes")
     struct CrashTests {
-        /// Whether this kernel writes cores into files, and may.
+        /// Whether this kernel writes cores to files, and is permitted to.
         private static let hasCores: Bool = {
             guard case .file = CorePattern.current(), let limit = try? ResourceLimit.current(.core),
                 limit.hard > 1 << 28
@@ -23,7 +23,7 @@ extension EndToEnd {
             return true
         }()
 
-        /// Where cores go that do not go to the working directory: core(5).
+        /// The folder for cores that are not written to the working directory: core(5).
         private static let coreFolder: String? = {
             let pattern = String(decoding: contents(of: "/proc/sys/kernel/core_pattern") ?? [], as: UTF8.self)
             guard pattern.hasPrefix("/"), let slash = pattern.lastIndex(of: "/") else { return nil }
@@ -59,7 +59,7 @@ extension EndToEnd {
         // MARK: - With stacks
 
         @Test(
-            "A null pointer in another thread: address, thread and all stacks, and the core is gone",
+            "A null pointer in another thread is reported with address, thread and all stacks, and the core is removed",
             .enabled(if: hasCores))
         func nullPointer() throws {
             let ending = try crash(["--crash-stacks"], "thread")
@@ -96,7 +96,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "A stack overflow is called that, and who recurses is named, and who began it",
+            "A stack overflow is reported as such, with the recursive function and its first caller",
             .enabled(if: hasCores),
             arguments: [
                 (
@@ -118,7 +118,7 @@ extension EndToEnd {
             #expect(line.contains("\(function) (crash.c:") && line.contains(", \(recursion)"), "\(line)")
             let body = ending.reports[0].body
             let names = functions(body.threads[body.faultingThread])
-            // snprintf may have been what needed more than there was.
+            // snprintf may have needed the last of the stack.
             #expect(Array(names.drop { $0 != frames[0] }.prefix(3)) == frames)
             #expect(names.count > 100)
             let outer = how == "overflow" ? ["descend", "main"] : ["resolve_album", "resolve", "start_thread"]
@@ -126,7 +126,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "Who jumped to where no code is is named, and no function that happens to lie before it",
+            "A jump to a bad address names the function that jumped, not one that happens to precede the address",
             .enabled(if: hasCores), arguments: ["data", "nothing"])
         func jump(target: String) throws {
             let ending = try crash(["--crash-stacks"], "jump", target)
@@ -139,7 +139,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "Behind a signal handler that hangs is what it interrupted, on whatever stack",
+            "Behind a hanging signal handler, the interrupted code is shown, on any stack",
             arguments: [
                 (["handler"], ["notify_albums", "main"]), (["restorer"], ["notify_albums", "main"]),
                 (["handler", "overflow"], ["descend", "descend"]),
@@ -180,7 +180,7 @@ extension EndToEnd {
             #expect(linux.verdict.line.hasPrefix("Crashed: SIGABRT in "))
         }
 
-        @Test("A core that the program would have left anyhow is read and stays", .enabled(if: hasCores))
+        @Test("A core that the program would have left anyway is read and kept", .enabled(if: hasCores))
         func ownCore() throws {
             let scratch = try Scratch()
             let program = try compiled(in: scratch)
@@ -210,7 +210,8 @@ extension EndToEnd {
         // MARK: - Without
 
         @Test(
-            "Without the option the report says that there are no stacks, and how to get them", .enabled(if: hasCores))
+            "Without the option, the report states that there are no stacks, and how to get them",
+            .enabled(if: hasCores))
         func noStacks() throws {
             let ending = try supervise(unhurried(["--name", "a"]), shell("ulimit -Sc 0; kill -SEGV $$"))
             let linux = try details(ending)
@@ -222,7 +223,7 @@ extension EndToEnd {
 
         private typealias StackSource = CrashDetails.StackSource
 
-        @Test("Somebody's SIGKILL has a report without stacks, which says so")
+        @Test("SIGKILL from somebody else yields a report without stacks, with a note")
         func killed() throws {
             let scratch = try Scratch()
             let run = try Supervision(
@@ -238,7 +239,7 @@ extension EndToEnd {
             #expect(linux.crash?.stacks == "none: SIGKILL leaves no core")
         }
 
-        @Test("An exit code other than 0 has a report where those are wanted, and none where not")
+        @Test("A nonzero exit code has a report if configured, and none otherwise")
         func exitCode() throws {
             let wanted = try crash(["--crash-reports", "all"], "exit", "3")
             #expect(wanted.exitCode == 3)
@@ -253,7 +254,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "What is no crash has no report",
+            "An exit that is not a crash has no report",
             arguments: [["exit", "0"], ["raise", "15"], ["raise", "2"], ["raise", "1"], ["raise", "13"]])
         func noCrash(arguments: [String]) throws {
             let scratch = try Scratch()
@@ -264,21 +265,21 @@ extension EndToEnd {
             #expect(ending.messages.isEmpty)
         }
 
-        @Test("With reports off a crash has none")
+        @Test("With reports turned off, a crash has none")
         func off() throws {
             let ending = try crash(["--crash-reports", "off"], "raise", "11")
             #expect(ending.exitCode == 128 + SIGSEGV)
             #expect(ending.reports.isEmpty)
         }
 
-        @Test("An end on request is none, and a crash on the way there is one", .enabled(if: hasCores))
+        @Test("A requested exit is not a crash, but a crash during it is", .enabled(if: hasCores))
         func onRequest() throws {
             for (how, count) in [("pause", 0), ("abort-at-end", 1)] {
                 let scratch = try Scratch()
                 let run = try Supervision(
                     ["--crash-reports", "all", "--crash-stacks"], [try compiled(in: scratch), how], scratch: scratch)
                 try run.line("opening the album")
-                // The handler is set a moment after that.
+                // The handler is set a moment later.
                 if how == "abort-at-end" {
                     let main = try #require(run.processes.first)
                     #expect(eventually { Self.catches(SIGTERM, main) })
@@ -303,7 +304,7 @@ extension EndToEnd {
             return mask & (1 << UInt64(signal - 1)) != 0
         }
 
-        @Test("A kill by the watchdog has its own report, and no other")
+        @Test("A kill by the watchdog has its own report, and no crash report")
         func watchdog() throws {
             let ending = try supervise(
                 ["--crash-reports", "all", "--crash-stacks", "--update", "600ms", "--name", "album"],
@@ -320,7 +321,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "The daemon tells of a crash in status, events and reports, with the app's last lines",
+            "The daemon reports a crash in status, events and reports, with the app's last lines",
             .enabled(if: hasCores))
         func daemon() throws {
             let scratch = try Scratch()
@@ -357,7 +358,7 @@ extension EndToEnd {
             #expect(names(in: scratch.path).filter { $0.hasPrefix("core") } == [])
 
             let status = try service.command("status", "photos")
-            // The last exit says it, and the incident not again.
+            // The last exit states it, and the incident does not repeat it.
             #expect(status.output.ranges(of: "was killed by SIGSEGV").count == 1)
             #expect(status.output.contains("Crashed: SIGSEGV"))
             let list = try Program([product("watchdogd"), "report", "list", "--reports", scratch["reports"]])
@@ -369,14 +370,14 @@ extension EndToEnd {
             )
         }
 
-        @Test("An app whose file is gone still gets the report of its end, and the daemon continues")
+        @Test("An app whose file is gone still gets its exit report, and the daemon continues")
         func removed() throws {
             let stubborn = "/bin/sh -c 'trap \"\" TERM; while :; do sleep 1; done'"
             let service = try Service([
                 "gone": app(stubborn, "Terminate=300ms\n", in: "/"), "stays": app("/bin/sleep 1000", in: "/"),
             ])
             let pid = try #require(try service.wait(for: "gone") { $0.state == .running && $0.pid != nil }.pid)
-            // Running means executed: the shell has yet to ignore SIGTERM, bit 14 of the mask.
+            // It runs once it has executed: before that, the shell has not yet ignored SIGTERM, bit 14 of the mask.
             #expect(
                 eventually {
                     let status = contents(of: "/proc/\(pid)/status").map { String(decoding: $0, as: UTF8.self) } ?? ""
@@ -390,7 +391,7 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("An app that crashes again and again has five reports, and the rest are announced without one")
+        @Test("An app that crashes repeatedly gets five reports, and later crashes are announced without one")
         func loop() throws {
             let scratch = try Scratch()
             let service = try Service(
@@ -406,7 +407,7 @@ extension EndToEnd {
             #expect(service.program.text(.errors).contains("no report: 5 crashes of the last hour have one already"))
         }
 
-        @Test("A crash that the next watchdogd finds has a report; an exit with 0 that it finds has none")
+        @Test("A crash found by the next watchdogd has a report; an exit with 0 has none")
         func survival() throws {
             let succession = try Succession([:], keepsDescriptors: true)
             let apps = ["crashes", "ends"].map { name in
@@ -418,7 +419,7 @@ extension EndToEnd {
             try succession.killDaemon()
             kill(pids[0], SIGSEGV)
             kill(pids[1], SIGTERM)
-            // A zombie has no command line; who reaps it is nobody's business here.
+            // A zombie has no command line; the test does not care who reaps it.
             for pid in pids { #expect(eventually { (contents(of: "/proc/\(pid)/cmdline") ?? []).isEmpty }) }
             try succession.succeed()
             #expect(

@@ -6,7 +6,7 @@ import WatchdogBase
 import WatchdogControl
 import WatchdogLinux
 
-/// Something that takes as long as somebody else likes.
+/// A delay whose length another party decides.
 private enum Delay: String, CaseIterable, Sendable {
     case workingDirectory = "a working directory that does not answer"
     case program = "a program file that does not answer"
@@ -22,7 +22,7 @@ private enum Delay: String, CaseIterable, Sendable {
     case fullDisk = "a full disk"
     case frozenDisk = "a disk that does not answer"
 
-    /// Mounting, other users and their databases need root.
+    /// Mounts, other users and their databases need root.
     var needsRoot: Bool {
         switch self {
         case .passedDescriptors, .connections: false
@@ -33,9 +33,9 @@ private enum Delay: String, CaseIterable, Sendable {
     /// Whether it can delay the daemon of this mode.
     func concerns(_ mode: DelayBed.Mode) -> Bool {
         switch self {
-        // Only the system's daemon looks for other users.
+        // Only the system's daemon looks up other users.
         case .userDatabase: mode == .system
-        // Only a user's daemon has its state in a folder of the test.
+        // Only a user's daemon keeps its state in a folder of the test.
         case .fullDisk: mode == .user
         default: true
         }
@@ -43,11 +43,11 @@ private enum Delay: String, CaseIterable, Sendable {
 }
 
 extension EndToEnd {
-    /// On the loop's thread runs no call whose length another party decides.
+    /// The loop's thread makes no call whose duration another party decides.
     @Suite("Delays by others")
     struct DelayTests {
         @Test(
-            "A hang is ended in time whatever makes others wait", arguments: Delay.allCases,
+            "A hang is killed in time, whatever delays others", arguments: Delay.allCases,
             [DelayBed.Mode.system, .user])
         fileprivate func supervision(_ delay: Delay, mode: DelayBed.Mode) throws {
             guard delay.concerns(mode) else { return }
@@ -61,7 +61,7 @@ extension EndToEnd {
             try bed.end()
         }
 
-        /// Starts the daemon and what delays it; false where that is not to be had.
+        /// Starts the daemon and the delay; false if that is not possible here.
         private func begin(_ delay: Delay, in bed: DelayBed) throws -> Bool {
             switch delay {
             case .workingDirectory: try beginFile("WorkingDirectory=", "access", in: bed)
@@ -83,7 +83,7 @@ extension EndToEnd {
 
         // MARK: - Files
 
-        /// Launches apps that have something in a file system that does not answer.
+        /// Launches apps with files on a file system that does not answer.
         private func beginFile(_ key: String, _ operation: String, in bed: DelayBed) throws {
             let folder = try bed.mountSilent(operation, at: "silent")
             let place = key.hasPrefix("Working") ? folder : "\(folder)/file"
@@ -95,10 +95,10 @@ extension EndToEnd {
             try bed.awaitSilence(in: folder)
         }
 
-        /// Lets apps hang whose memory cannot be read.
+        /// Makes apps hang whose memory cannot be read.
         private func beginMemory(_ mode: String, in bed: DelayBed) throws {
             let folder = try bed.mountSilent("read", at: "silent")
-            // Captures are begun one after the other: several stuck ones take turns until their budgets are spent.
+            // Captures run one after the other, so several stuck ones use up their budgets in turn.
             let names = (0..<(mode == "stack" ? 1 : 2)).map { "stuck-\($0)" }
             let app = bed.app("\(mode) \(folder)/file", isEnabled: false)
             try bed.start(Dictionary(uniqueKeysWithValues: names.map { ($0, app) }))
@@ -108,7 +108,7 @@ extension EndToEnd {
             try bed.awaitSilence(in: folder)
         }
 
-        /// Shows the disk full to the reports and to the state of apps.
+        /// Fills the disk for the reports and the state of apps.
         private func beginFullDisk(in bed: DelayBed) throws -> Bool {
             for name in ["reports", "runtime"] {
                 let folder = try bed.scratch.makeDirectory(name, mode: 0o700)
@@ -125,7 +125,7 @@ extension EndToEnd {
             return true
         }
 
-        /// Freezes the file system that the reports are written to.
+        /// Freezes the file system of the reports.
         private func beginFrozenDisk(in bed: DelayBed) throws -> Bool {
             let folder = try bed.scratch.makeDirectory("reports")
             let making = try Program(
@@ -223,7 +223,7 @@ extension EndToEnd {
 
         // MARK: - Processes
 
-        /// Whether the first thread of a process waits in a system call.
+        /// Whether a process's first thread waits in a system call.
         private static func isCalling(_ call: String, _ process: Int32) -> Bool {
             contents(of: "/proc/\(process)/syscall")?.starts(with: call.utf8) ?? false
         }
@@ -274,7 +274,7 @@ extension EndToEnd {
             return isCalling("80 ", process)
         }
 
-        /// Whether SIGSTOP is pending for a process, or has stopped it.
+        /// Whether a process has SIGSTOP pending, or is stopped.
         private static func isToldToStop(_ process: Int32) -> Bool {
             if ProcessStat.read(process)?.state == .stopped { return true }
             let lines = String(decoding: contents(of: "/proc/\(process)/status") ?? [], as: UTF8.self)

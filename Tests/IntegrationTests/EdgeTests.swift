@@ -5,11 +5,11 @@ import Testing
 import WatchdogReport
 
 extension EndToEnd {
-    @Suite("Where a run cannot begin, or begins oddly")
+    @Suite("Runs that cannot start, or start oddly")
     struct EdgeTests {
         // MARK: - Commands that cannot be run
 
-        /// Expects one line, an exit code, and that nothing was launched.
+        /// Expects one line, an exit code, and no launch.
         private func expectRefusal(
             _ options: [String] = [], _ command: [String], code: Int32, _ words: String...,
             sourceLocation: SourceLocation = #_sourceLocation
@@ -24,13 +24,13 @@ extension EndToEnd {
             #expect(ending.reports.isEmpty, sourceLocation: sourceLocation)
         }
 
-        @Test("A command that is not there: 127")
+        @Test("A missing command exits with 127")
         func missing() throws {
             try expectRefusal([], ["no-such-command"], code: 127, "no-such-command: command not found")
             try expectRefusal([], ["/no/such/file"], code: 127, "/no/such/file: no such file")
         }
 
-        @Test("A command that cannot be executed: 126")
+        @Test("A command that cannot be executed exits with 126")
         func notExecutable() throws {
             let scratch = try Scratch()
             chmod(scratch.path, 0o755)
@@ -47,7 +47,7 @@ extension EndToEnd {
             #expect(ending.summary?.spawnError?.contains("ENOEXEC") == true)
         }
 
-        @Test("A script whose interpreter is missing says so")
+        @Test("A script with a missing interpreter is reported with its name")
         func missingInterpreter() throws {
             let scratch = try Scratch()
             let ending = try supervise([], [try scratch.write("#!/no/interpreter\n", to: "script", mode: 0o755)])
@@ -56,7 +56,7 @@ extension EndToEnd {
             #expect(ending.errors.first?.contains("/no/interpreter") == true, "\(ending.errors)")
         }
 
-        @Test("A directory to run in that is not there: 125")
+        @Test("A missing working directory exits with 125")
         func missingDirectory() throws {
             let ending = try supervise(["--chdir", "/no/such/directory"], ["true"])
             #expect(ending.exitCode == 125)
@@ -68,12 +68,12 @@ extension EndToEnd {
 
         // MARK: - Users
 
-        @Test("A user that does not exist: 67")
+        @Test("A user that does not exist exits with 67")
         func unknownUser() throws {
             try expectRefusal(["--user", "nobody-like-this"], ["true"], code: 67, "--user nobody-like-this: ")
         }
 
-        @Test("Another user, without root: 77")
+        @Test("Another user, without root, exits with 77")
         func foreignUser() throws {
             let scratch = try Scratch()
             chmod(scratch.path, 0o777)
@@ -108,7 +108,8 @@ extension EndToEnd {
         }
 
         @Test(
-            "--user: a kill takes the stacks of another user's program too", .enabled(if: hasAllRights, "needs root"))
+            "--user: a kill captures the stacks of another user's program too", .enabled(if: hasAllRights, "needs root")
+        )
         func userKilled() throws {
             let scratch = try Scratch()
             chmod(scratch.path, 0o711)
@@ -124,7 +125,7 @@ extension EndToEnd {
 
         // MARK: - Files of our own
 
-        @Test("A reports folder that cannot be: 73, and the program has not run")
+        @Test("An impossible reports folder exits with 73, before the program runs")
         func reportsFolder() throws {
             let scratch = try Scratch()
             let run = try Supervision(
@@ -137,7 +138,7 @@ extension EndToEnd {
             #expect(!scratch.exists("launched"))
         }
 
-        @Test("A summary that cannot be written: 73, and the program has not run")
+        @Test("A summary that cannot be written exits with 73, before the program runs")
         func summaryFile() throws {
             let scratch = try Scratch()
             let run = try Supervision(
@@ -149,7 +150,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "A file of test results that cannot be written: 73, and the program has not run",
+            "A file of test results that cannot be written exits with 73, before the program runs",
             arguments: ["junit", "tap"])
         func resultFile(option: String) throws {
             let scratch = try Scratch()
@@ -197,7 +198,7 @@ extension EndToEnd {
 
         // MARK: - Odd beginnings
 
-        @Test("Without standard input, output and errors, nothing of ours gets their numbers")
+        @Test("If the standard streams are closed, watchdogd does not reuse their numbers")
         func closedStreams() throws {
             let scratch = try Scratch()
             let command = python(
@@ -213,7 +214,7 @@ extension EndToEnd {
             #expect(ending.reports.count == 1)
         }
 
-        @Test("Long arguments arrive as they are", arguments: [1, 16])
+        @Test("Long arguments arrive unchanged", arguments: [1, 16])
         func longArguments(count: Int) throws {
             let argument = String(repeating: "ä", count: 32 << 10)
             let command =
@@ -226,7 +227,7 @@ extension EndToEnd {
             #expect(ending.output == "\(count) \(count << 16) {'ä'}\n")
         }
 
-        @Test("A report of a program with very long arguments is written, and bounded")
+        @Test("A program with very long arguments has a report of bounded size")
         func longArgumentsInReport() throws {
             let command =
                 python(#"notify("READY=1", "WATCHDOG=1"); hang()"#)
@@ -249,7 +250,7 @@ extension EndToEnd {
             #expect(ending.output == "b'a\\xffb'\n")
         }
 
-        @Test("A supervisor inside a supervisor: each has its own program, sockets and cgroup")
+        @Test("A nested supervisor has its own program, sockets and cgroup")
         func nested() throws {
             let inner = [product("watchdogd"), "run", "--reports", "inner", "--update", "500ms", "--"]
             let ending = try supervise(
@@ -261,7 +262,7 @@ extension EndToEnd {
     }
 }
 
-/// A command that gives up root's rights, if there are any to give up.
+/// A command that drops root's privileges, if there are any.
 let ordinaryUser: [String] =
     isRoot
     ? ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "--inh-caps=-all", "--bounding-set=-all"]

@@ -6,7 +6,7 @@ import WatchdogLinux
 import WatchdogReport
 
 extension EndToEnd {
-    @Suite("How a run ends, and what it tells")
+    @Suite("The exit of a run, and its messages")
     struct EndingTests {
         // MARK: - Exit codes
 
@@ -22,7 +22,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "A program that a signal ended gives 128 + the signal",
+            "A program killed by a signal exits with 128 + the signal",
             arguments: [("TERM", 143), ("KILL", 137), ("HUP", 129), ("SEGV", 139), ("ABRT", 134)] as [(String, Int32)])
         func signal(name: String, code: Int32) throws {
             let ending = try supervise(unhurried(), shell("ulimit -c 0; kill -\(name) $$"))
@@ -34,7 +34,7 @@ extension EndToEnd {
 
         // MARK: - Signals
 
-        @Test("Signals other than SIGTERM go on to the program")
+        @Test("Signals other than SIGTERM are forwarded to the program")
         func forwarded() throws {
             let command = python(
                 """
@@ -45,7 +45,7 @@ extension EndToEnd {
                 say("listening")
                 hang()
                 """)
-            // Tests that run in the background of a shell have it ignored, and watchdogd would as well.
+            // Tests in the background of a shell have it ignored, and watchdogd would inherit that.
             _ = Glibc.signal(SIGINT, SIG_DFL)
             let run = try Supervision(unhurried(), command)
             try run.line("listening")
@@ -60,7 +60,7 @@ extension EndToEnd {
             #expect(try run.end().exitCode == 143)
         }
 
-        @Test("The signals that no program expects go on to it as well, the real-time signals included")
+        @Test("Unusual signals are forwarded too, including real-time signals")
         func unusualSignals() throws {
             let last = SIGSYS - 1
             let realTime = [__libc_current_sigrtmin(), __libc_current_sigrtmin() + 3, __libc_current_sigrtmax()]
@@ -86,7 +86,7 @@ extension EndToEnd {
 
         @Test("SIGTSTP stops the program and watchdogd, SIGCONT continues both, and no allowance runs meanwhile")
         func stop() throws {
-            // It leads its session, as an entry point does: nobody but the test continues it.
+            // It leads its session, like an entry point, so that only the test continues it.
             let run = try Supervision(
                 ["--update", "1s"],
                 python(
@@ -112,7 +112,7 @@ extension EndToEnd {
             #expect(try run.end().exitCode == 143)
         }
 
-        @Test("A program that handles SIGTSTP stops when it wants, and watchdogd with it")
+        @Test("A program that handles SIGTSTP stops when it chooses, and watchdogd stops with it")
         func handledStop() throws {
             let run = try Supervision(
                 unhurried(),
@@ -152,7 +152,7 @@ extension EndToEnd {
 
         // MARK: - --enforce report
 
-        @Test("--enforce report reports, kills nothing, and ends with the program's own exit code")
+        @Test("--enforce report reports, kills nothing, and exits with the program's own exit code")
         func reportOnly() throws {
             let run = try Supervision(
                 ["--enforce", "report", "--update", "400ms"],
@@ -174,7 +174,7 @@ extension EndToEnd {
             expectPatience(report)
         }
 
-        @Test("--enforce report tells of each hang once")
+        @Test("--enforce report reports each hang once")
         func reportEach() throws {
             let ending = try supervise(
                 ["--enforce", "report", "--update", "300ms"],
@@ -189,7 +189,7 @@ extension EndToEnd {
         // MARK: - --expect
 
         @Test(
-            "--expect turns what was expected into 0",
+            "--expect turns an expected result into 0",
             arguments: [
                 ("0x8badf00d", #"notify("READY=1", "WATCHDOG=1"); hang()"#),
                 ("0x8badf00d:scene-update", #"notify("READY=1", "WATCHDOG=1"); hang()"#),
@@ -208,7 +208,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "--expect turns anything else into 1, and says what happened instead",
+            "--expect turns any other result into 1, and states the actual one",
             arguments: [
                 ("0x8badf00d", "exit(0)", "expected 0x8badf00d, but python3 exited with code 0"),
                 (
@@ -230,7 +230,7 @@ extension EndToEnd {
             #expect(ending.messages.last == "watchdogd: \(message)")
         }
 
-        @Test("several conditions are all required, and each that is not met says what came instead")
+        @Test("several conditions are all required, and each unmet one states the actual result")
         func several() throws {
             let hang = #"notify("READY=1", "WATCHDOG=1"); hang()"#
             let met = try supervise(
@@ -250,7 +250,7 @@ extension EndToEnd {
             #expect(missed.summary?.expectation?.expected == "0x8badf00d, frame loadFeed, no incident")
         }
 
-        @Test("a run that is expected to launch in time ends with its launch, or when it is too late")
+        @Test("a run that expects a launch in time ends with the launch, or when it is too late")
         func launchInTime() throws {
             let ready = try supervise(
                 ["--expect", "ready within 20s"], python(#"notify("READY=1"); time.sleep(1000)"#))
@@ -261,7 +261,7 @@ extension EndToEnd {
             #expect(late.messages.last?.hasPrefix("watchdogd: expected ready within 300ms, but python3 ") == true)
         }
 
-        @Test("--for asks a program to terminate, and not before")
+        @Test("--for asks a program to exit at its time, and not earlier")
         func limited() throws {
             let long = try supervise(unhurried(["--for", "300ms"]), ["sleep", "1000"])
             #expect(long.summary?.termination == "terminated")
@@ -292,7 +292,7 @@ extension EndToEnd {
             #expect(lines.last == "  ...")
         }
 
-        @Test("each step of a script is a test: passed, failed where the script stopped, or skipped after that")
+        @Test("each step of a script is a test: passed, failed where the script stopped, or skipped afterwards")
         func stepResults() throws {
             let scratch = try Scratch()
             let (junit, tap) = (scratch["results.xml"], scratch["results.tap"])
@@ -336,7 +336,7 @@ extension EndToEnd {
 
         // MARK: - Verbosity
 
-        @Test("--quiet leaves out what explains, not what fails")
+        @Test("--quiet omits explanations, but not failures")
         func quiet() throws {
             let silent = try supervise(["--quiet", "--launch", "200ms"], ["sleep", "0.6"])
             #expect(silent.errors == [])
@@ -345,7 +345,7 @@ extension EndToEnd {
             #expect(killed.errors.count == 4, "\(killed.errors)")
         }
 
-        @Test("--verbose tells of each step")
+        @Test("--verbose reports each step")
         func verbose() throws {
             let ending = try supervise(unhurried(["--verbose"]), python(#"notify("READY=1"); exit(2)"#))
             #expect(ending.messages.contains { $0.hasPrefix("watchdogd: python3 launched, pid ") })
@@ -354,7 +354,7 @@ extension EndToEnd {
             #expect(ending.messages.contains { $0.hasPrefix("watchdogd: reports: ") })
         }
 
-        @Test("--json - prints the summary to standard output, after all that the program printed")
+        @Test("--json - prints the summary to standard output, after all output of the program")
         func summaryOnOutput() throws {
             let ending = try supervise(unhurried(["--json", "-"]), shell("echo first; exit 3"))
             #expect(ending.exitCode == 3)
@@ -362,7 +362,7 @@ extension EndToEnd {
             #expect(try Summary(ending.output.dropFirst("first\n".count).utf8).exitCode == 3)
         }
 
-        @Test("--name is the name in messages, summary, report and its file")
+        @Test("--name sets the name in messages, summary, report and file name")
         func name() throws {
             let ending = try supervise(
                 unhurried(["--name", "photo editor", "--update", "400ms"]),
@@ -381,14 +381,14 @@ extension EndToEnd {
             #expect(ending.output == "blue=green [] /usr/bin set\n")
         }
 
-        @Test("A report has no secrets in its arguments and environment")
+        @Test("A report redacts secrets in arguments and environment")
         func redaction() throws {
             let ending = try supervise(
                 unhurried(["--update", "400ms", "--env", "API_TOKEN=hunter2hunter2"]),
                 python(#"notify("READY=1", "WATCHDOG=1"); hang()"#, "--password=correcthorse"))
             #expect(ending.exitCode == 137)
             let path = try #require(ending.reportPaths.first)
-            // Read again as it is on disk.
+            // Read as it is on disk.
             let text = String(decoding: contents(of: path) ?? [], as: UTF8.self)
             #expect(!text.contains("hunter2"))
             #expect(!text.contains("correcthorse"))

@@ -6,12 +6,12 @@ import Testing
 import WatchdogReport
 
 extension EndToEnd {
-    @Suite("Faults on demand")
+    @Suite("Injected faults")
     struct FaultTests {
         private static let python = "/usr/bin/python3"
         private static let allocating = [python, "-c", "block = bytearray(300 << 20)"]
 
-        @Test("A program that is stopped for longer than its allowance survives, and the summary says when")
+        @Test("A program stopped for longer than its allowance survives, and the summary states when")
         func stop() throws {
             let run = try Supervision(
                 ["--update", "1s", "--ping", "100ms", "--fault", "stop 1500ms at ready+200ms"], [product("HealthyApp")])
@@ -26,7 +26,7 @@ extension EndToEnd {
             #expect(faults.first?.milliseconds ?? 0 >= 200)
         }
 
-        @Test("A crash log says which fault was injected")
+        @Test("A crash log names the injected fault")
         func report() throws {
             let ending = try supervise(
                 ["--update", "1s", "--ping", "100ms", "--fault", "cpu 1 for 300ms", "--fault", "cpu 1 at +1h"],
@@ -39,7 +39,7 @@ extension EndToEnd {
             #expect(ending.summary?.faults?.last?.milliseconds == nil, "that one never began")
         }
 
-        @Test("The processes of a fault end with watchdogd")
+        @Test("The processes of a fault exit with watchdogd")
         func spinners() throws {
             let run = try Supervision(["--fault", "cpu 2 at launch", "--readiness", "none"], ["/bin/sleep", "1000"])
             var spinners: [Int32] = []
@@ -66,13 +66,13 @@ extension EndToEnd {
             return stat.contains("(watchdogd-fault)") && !stat.contains(") Z ")
         }
 
-        @Test("A program that needs more memory than the fault leaves fails; with enough it does not")
+        @Test("A program that needs more memory than the fault leaves fails; with enough memory it succeeds")
         func memory() throws {
             #expect(try supervise(["--fault", "memory 128M"], Self.allocating).exitCode != 0)
             #expect(try supervise(["--fault", "memory 4G"], Self.allocating).exitCode == 0)
         }
 
-        /// Writes until it cannot, then until it can again.
+        /// Writes until that fails, then until it succeeds again.
         private static let writing = """
             import errno, os, sys, time
             folder = sys.argv[1]
@@ -88,7 +88,7 @@ extension EndToEnd {
                 time.sleep(0.05)
             """
 
-        @Test("A full disk refuses writes for its time, and nobody else sees it", .enabled(if: Self.mayMount))
+        @Test("A full disk rejects writes for its duration, and only for the program", .enabled(if: Self.mayMount))
         func diskFull() throws {
             let scratch = try Scratch()
             let folder = scratch["data"]
@@ -119,7 +119,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "A disk over what watchdogd writes ends it before the launch", .enabled(if: Self.mayMount),
+            "A disk that would hide watchdogd's own files ends it before the launch", .enabled(if: Self.mayMount),
             arguments: ["--json", "--trace", "--history"])
         func diskOverOutput(option: String) throws {
             let scratch = try Scratch()
@@ -130,7 +130,7 @@ extension EndToEnd {
             #expect(program.text(.errors).contains("watchdogd writes \(scratch["out"])"))
         }
 
-        @Test("A link, dots and slashes do not hide what watchdogd writes", .enabled(if: Self.mayMount))
+        @Test("Links, dots and slashes do not hide watchdogd's own files", .enabled(if: Self.mayMount))
         func diskOverLink() throws {
             let scratch = try Scratch()
             let folder = try scratch.makeDirectory("disk")
@@ -143,7 +143,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("An app that takes part hangs when it is asked to, and is killed after its allowance")
+        @Test("An app that participates hangs on request, and is killed after its allowance")
         func mainHang() throws {
             let ending = try supervise(
                 ["--update", "500ms", "--ping", "100ms", "--fault", "main-hang 60s at ready+100ms"],
@@ -168,7 +168,7 @@ extension EndToEnd {
             #expect(deaf.summary?.faults?.first?.failure?.contains("did not send FAULTS=1") == true, "\(deaf.errors)")
         }
 
-        @Test("A script injects a fault at its place")
+        @Test("A script injects a fault at its step")
         func script() throws {
             let scratch = try Scratch()
             let text = "launch\nwait ready\nfault main-hang 60s\nexpect killed 0x8badf00d:scene-update\n"
@@ -185,7 +185,7 @@ extension EndToEnd {
             let program = try Program(
                 [product("watchdogd"), "run", "--readiness", "exec:test -e \(scratch["started"])"]
                     + ["--fault", "kill-watchdogd", "--", "/bin/sh", "-c"]
-                    // The shell knows its parent from its start on: no later than that may watchdogd be gone.
+                    // The shell records its parent when it starts, so watchdogd must still exist then.
                     + [
                         "touch \(scratch["started"]); while kill -0 $PPID; do sleep 0.02; done; "
                             + "touch \(scratch["lives"])"
@@ -195,13 +195,13 @@ extension EndToEnd {
             #expect(eventually { scratch.exists("lives") })
         }
 
-        /// In a namespace with an offset, the kernel moves the clocks of new processes: time_namespaces(7).
+        /// In a namespace with an offset, the kernel shifts the clocks of new processes: time_namespaces(7).
         private static var mayMoveClocks: Bool {
             let program = try? Program(["/usr/bin/unshare", "--map-root-user", "--time", "/bin/true"])
             return (try? program?.end().code) == 0
         }
 
-        @Test("The app's monotonic clock is ahead, and its signposts are not", .enabled(if: Self.mayMoveClocks))
+        @Test("The app's monotonic clock is ahead, but its signposts are not", .enabled(if: Self.mayMoveClocks))
         func clock() throws {
             let words = "import time; print(int(time.monotonic()), int(time.time()))"
             let ending = try supervise(
@@ -214,7 +214,7 @@ extension EndToEnd {
             #expect(abs(times[1] - Glibc.time(nil)) < 60, "the wall clock is the machine's")
         }
 
-        /// Reads a file past the page cache, in pieces, and prints how long that took.
+        /// Reads a file past the page cache in pieces, and prints the time.
         private static let reading = """
             import mmap, os, sys, time
             # watchdogd may have to move this process into the cgroup first.
@@ -226,9 +226,9 @@ extension EndToEnd {
             print(time.monotonic() - start)
             """
 
-        @Test("A slow disk delivers what it is allowed to, if this machine can slow it down")
+        @Test("A slow disk delivers at its rate, if this machine can slow it down")
         func slowDisk() throws {
-            // On a disk, which /tmp need not be; others have no right to slow it down.
+            // /tmp need not be on a disk, and ordinary users may not slow one down.
             let scratch = try Scratch()
             let folder = hasAllRights ? FileManager.default.currentDirectoryPath + "/.build" : scratch.path
             let path = "\(folder)/io-slow-\(getpid())"
@@ -237,7 +237,7 @@ extension EndToEnd {
             sync()
             let ending = try supervise(
                 ["--readiness", "none", "--fault", "io-slow 512K"], [Self.python, "-c", Self.reading, path])
-            // Without a controller, or on a file system that is on no disk or has no O_DIRECT.
+            // There is no controller, or the file system has no disk or no O_DIRECT.
             guard ending.exitCode == 0 else {
                 #expect(
                     ending.exitCode == 69 && ending.errors.contains { $0.contains("cannot slow disks down") }
@@ -248,7 +248,7 @@ extension EndToEnd {
             #expect(seconds >= 1, "1 MiB at 512 KiB/s")
         }
 
-        /// Loads a page from the machine's loopback, and prints how long that took in milliseconds.
+        /// Loads a page over the machine's loopback interface, and prints the time in milliseconds.
         private static let fetching = """
             import sys, time, urllib.request
             start = time.monotonic()
@@ -256,7 +256,7 @@ extension EndToEnd {
             print(int((time.monotonic() - start) * 1000), len(body))
             """
 
-        /// What a fetch through a link takes, in milliseconds; nil if this machine can have no such link.
+        /// The time of a fetch through a link, in milliseconds; nil if this machine permits no such link.
         private func fetch(_ fault: String) throws -> Int? {
             let server = try Program([Self.python, "-u", "-c", Self.serving])
             let port = try server.line()
@@ -288,7 +288,7 @@ extension EndToEnd {
             """
 
         @Test(
-            "A program without a proxy setting has the network of the fault, until it ends",
+            "A program without a proxy setting uses the fault's network until it ends",
             arguments: [("network 3g", 600), ("network cut 3s at launch", 200)])
         func network(fault: String, least: Int) throws {
             guard let time = try fetch(fault), let usual = try fetch("network dns-delay 1ms") else { return }
@@ -296,7 +296,7 @@ extension EndToEnd {
             #expect(time > usual)
         }
 
-        /// Whether root can have a link of its own here: there are a device and the library.
+        /// Whether root can create a link here: there are a device and the library.
         private static var mayLink: Bool {
             isRoot && mayMount && access("/dev/net/tun", R_OK | W_OK) == 0
                 && access("/usr/lib/x86_64-linux-gnu/libslirp.so.0", R_OK) == 0
@@ -319,11 +319,11 @@ extension EndToEnd {
             }
             guard let late = times[0], let usual = times[1] else { return }
             #expect(late >= 700)
-            // Where this machine's own name server does not answer, both take as long as the resolver waits.
+            // If this machine's own name server does not answer, both take as long as the resolver waits.
             if usual < 1_000 { #expect(late - usual >= 500) }
         }
 
-        @Test("A network that does not exist is refused with those that do")
+        @Test("An unknown network is rejected with a list of the known ones")
         func noNetwork() throws {
             let program = try Program([product("watchdogd"), "run", "--fault", "network 5g", "--", "/bin/true"])
             #expect(try program.end().code == 64)
@@ -337,7 +337,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "A fault that is not one ends watchdogd before the launch",
+            "An invalid fault ends watchdogd before the launch",
             arguments: [("memroy 1", "did you mean memory?"), ("cpu 0", "cpu 4"), ("stop 2s at noon", "at ready")])
         func refused(fault: String, words: String) throws {
             let scratch = try Scratch()

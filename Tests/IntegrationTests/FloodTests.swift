@@ -5,9 +5,9 @@ import Testing
 import WatchdogReport
 
 extension EndToEnd {
-    @Suite("Programs that mean no good")
+    @Suite("Hostile floods from programs")
     struct FloodTests {
-        @Test("Ten thousand messages a second on the notify socket, signs of life among them: nobody is killed")
+        @Test("Ten thousand messages a second on the notify socket, signs of life among them, kill nobody")
         func notifyFlood() throws {
             let command = python(
                 """
@@ -28,7 +28,7 @@ extension EndToEnd {
             #expect(ending.summary?.incidents.isEmpty == true)
         }
 
-        @Test("A flood without signs of life does not put off the kill")
+        @Test("A flood without signs of life does not delay the kill")
         func floodAndHang() throws {
             let command = python(
                 """
@@ -47,7 +47,7 @@ extension EndToEnd {
             #expect(allowance.elapsedNanoseconds - due < 10_000_000_000)
         }
 
-        @Test("The messages that a program can cause are limited, and what is left out is counted")
+        @Test("The messages that a program can cause are limited, and the omitted ones are counted")
         func chatter() throws {
             let command = python(
                 """
@@ -62,7 +62,7 @@ extension EndToEnd {
             #expect(ending.messages.last?.contains("messages dropped") == true)
         }
 
-        @Test("A flood on the channel leaves room for answers: nobody is killed")
+        @Test("A flood on the channel leaves room for answers, and nobody is killed")
         func channelFlood() throws {
             let command = python(
                 """
@@ -92,7 +92,7 @@ extension EndToEnd {
             #expect(ending.summary?.pings.count ?? 0 > 3)
         }
 
-        @Test("Descriptors that cannot be closed take no more than a part of watchdogd's, and it writes its report")
+        @Test("Descriptors that cannot be closed use only a share of watchdogd's, and it writes its report")
         func descriptorFlood() throws {
             let command = python(
                 """
@@ -142,7 +142,7 @@ extension EndToEnd {
             #expect(try run.end().reports.count == 1)
         }
 
-        @Test("Garbage on both ways changes nothing")
+        @Test("Garbage on both sockets changes nothing")
         func garbage() throws {
             let command = python(
                 """
@@ -165,7 +165,7 @@ extension EndToEnd {
             #expect(ending.summary?.status == "still here")
         }
 
-        @Test("Text of the program cannot write lines or escapes of its own to the terminal or into the report's text")
+        @Test("A program's text cannot inject lines or escape sequences into the terminal or the report's text")
         func escapes() throws {
             let command = python(
                 #"""
@@ -183,7 +183,7 @@ extension EndToEnd {
             #expect(!shown.text(.output).unicodeScalars.contains("\r"))
         }
 
-        @Test("A program that forks without end is killed with all that it forked")
+        @Test("A program that forks endlessly is killed with all its descendants")
         func forks() throws {
             let command = python(
                 """
@@ -202,7 +202,9 @@ extension EndToEnd {
             #expect(ending.summary?.isDeathVerified == true)
         }
 
-        @Test("The same without cgroups", .enabled(if: hasAllRights, "an ordinary user has none: see the test before"))
+        @Test(
+            "A program that forks endlessly is killed with all its descendants, even without cgroups",
+            .enabled(if: hasAllRights, "an ordinary user has none: see the test before"))
         func forksWithoutCgroups() throws {
             let command = python(
                 """

@@ -29,7 +29,7 @@ private final class SmallDisk {
 
     func empty() { unlink("\(path)/filler") }
 
-    /// The contents of its files, without what fills it.
+    /// The contents of its files, without the filler.
     var files: [String: [UInt8]?] {
         let others = names(in: path).filter { $0 != "filler" }
         return Dictionary(uniqueKeysWithValues: others.map { ($0, contents(of: "\(path)/\($0)")) })
@@ -37,9 +37,9 @@ private final class SmallDisk {
 }
 
 extension EndToEnd {
-    /// Of the same kind: a quota (EDQUOT), a limit of file sizes (EFBIG) and a broken disk (EIO) at the same writes.
+    /// Siblings: a quota (EDQUOT), a limit of file sizes (EFBIG) and a broken disk (EIO) at the same writes.
     ///
-    /// Beside these: the history (StoreTests), stacks that are kept (KeptStackTests), hooks (HookTests), and apps that fill
+    /// Other tests cover the history (StoreTests), kept stacks (KeptStackTests), hooks (HookTests), and apps that fill
     /// the disk on purpose (AttackTests, AttackExhaustionTests).
     @Suite("On a full disk", .enabled(if: hasAllRights, "mounts a small disk"))
     struct FullDiskTests {
@@ -53,7 +53,7 @@ extension EndToEnd {
 
         // MARK: - Output of apps
 
-        /// Says what its writes return, each time that this changes, into another file than the one that it writes to.
+        /// Records each change of what its writes return in a different file than the one it writes to.
         private static let writer = """
             from wd import *
             said = None
@@ -70,7 +70,7 @@ extension EndToEnd {
                 time.sleep(0.02)
             """
 
-        /// Hangs from its start, whenever it is launched.
+        /// Hangs from the start of every launch.
         private static let hanging = """
             [App]
             ExecStart=/bin/sleep 1000
@@ -83,7 +83,7 @@ extension EndToEnd {
             """
 
         @Test(
-            "An app whose output finds no room gets what write(2) returns and lives on; what was there before stays",
+            "An app whose output does not fit gets the error of write(2) and keeps running; earlier output stays",
             arguments: ["append", "file"])
         func output(form: String) throws {
             let disk = try disk()
@@ -105,7 +105,7 @@ extension EndToEnd {
             let service = try Service(["app": app, "hang": Self.hanging], scratch: scratch)
             let process = try service.wait(for: "app") { $0.state == .running }.pid
             func said() -> [Substring] { (scratch.read("said") ?? "").split(separator: "\n") }
-            // The page that each file has takes two lines.
+            // Each file's page holds two lines.
             #expect(eventually { said().last == "\(ENOSPC) \(ENOSPC)" }, "\(said())")
             #expect(try service.incident(of: "hang").event == "process-launch", "the daemon goes on")
             disk.empty()
@@ -119,7 +119,9 @@ extension EndToEnd {
             }
         }
 
-        @Test("An app whose output file finds no room is not launched; that is said, and it is once there is room")
+        @Test(
+            "An app whose output file does not fit is not launched, which is reported, and is launched once there is room"
+        )
         func newOutput() throws {
             // One for the folder, and one for the file that fills it.
             let disk = try disk("size=64k,nr_inodes=2")
@@ -233,7 +235,8 @@ extension EndToEnd {
 
         // MARK: - Commands
 
-        /// What writes files: its words, in which `NEW` is a file that is not there and `OLD` one that is, and its code.
+        /// Commands that write files: their words, in which `NEW` is a missing file and `OLD` an existing one, and
+        /// their exit code.
         private static let commands: [(words: [String], code: Int32)] = [
             (["init", "--within", "200ms", "--output", "NEW.app", "--", "sleep", "1000"], 73),
             (["import", "--yes", "--output", "EMPTY", "SOURCE"], 73),
@@ -265,7 +268,7 @@ extension EndToEnd {
             (["organizer", "--reports", "REPORTS", "--html", "OLD"], 74),
         ]
 
-        /// Files for the commands on the small disk, which is full then.
+        /// Creates the commands' files on the small disk, and fills it.
         private func prepare(_ disk: SmallDisk) throws -> [String: String] {
             _ = try scratch.makeDirectory("disk/folder")
             try scratch.write("[App]\nExecStart=/bin/old\n", to: "disk/old")
@@ -290,7 +293,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "What a command cannot write is one sentence and its exit code; what was there stays, and nothing half-written",
+            "A command that cannot write reports one sentence and its exit code; existing files stay, and no partial one",
             arguments: commands.indices)
         func command(index: Int) throws {
             let (words, code) = Self.commands[index]
@@ -332,7 +335,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "Messages that find no room are lost alone: the program is killed, the report is there, and so is the code")
+            "Only messages that do not fit are lost: the program is killed, and the report and the exit code are right")
         func messages() throws {
             let disk = try disk()
             try disk.fill()

@@ -6,7 +6,7 @@ import WatchdogControl
 import WatchdogLinux
 
 extension EndToEnd {
-    /// What those expect who come from systemctl, journalctl and docker.
+    /// Expectations of users of systemctl, journalctl and docker.
     @Suite("Habits from other tools")
     struct HabitTests {
         private static let escape = "\u{1b}["
@@ -15,7 +15,7 @@ extension EndToEnd {
             "[App]\nExecStart=\(command)\n\(lines)[Watchdog]\nReadiness=none\n"
         }
 
-        @Test("logs says why it has no lines")
+        @Test("logs explains why it has no lines")
         func emptyLogs() throws {
             let scratch = try Scratch()
             let service = try Service(
@@ -42,7 +42,7 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("status without an app shows all, and sample takes the name of an app")
+        @Test("status without an app shows all, and sample accepts the name of an app")
         func withoutName() throws {
             let service = try Service(["one": Self.app("/bin/sleep 100"), "two": Self.app("/bin/sleep 200")])
             for name in ["one", "two"] { try service.wait(for: name) { $0.state == .running } }
@@ -88,7 +88,7 @@ extension EndToEnd {
             #expect(try daemon.end().code == 0)
         }
 
-        @Test("Colors by meaning reach a pipe only with --color always, in each command that has them")
+        @Test("Colored output reaches a pipe only with --color always, in each command that has it")
         func colors() throws {
             let service = try Service([
                 "fails": Self.app("/bin/sh -c 'kill -SEGV $$$$'") + "[Restart]\nPolicy=never\n",
@@ -115,7 +115,7 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("WATCHDOGD_REPORTS names the folder of run, too")
+        @Test("WATCHDOGD_REPORTS also sets the folder for run")
         func reportsFolder() throws {
             let scratch = try Scratch()
             var environment = testEnvironment()

@@ -6,9 +6,9 @@ import WatchdogControl
 import WatchdogLinux
 
 extension EndToEnd {
-    @Suite("A hang is seen while it lasts")
+    @Suite("The status of an ongoing hang")
     struct HangInProgressTests {
-        @Test("A main loop that does not answer pings: all views and metrics say so, and nothing is killed")
+        @Test("If a main loop does not answer pings, all views and metrics show that, and nothing is killed")
         func pings() throws {
             let service = try Service([
                 "hang": """
@@ -25,7 +25,7 @@ extension EndToEnd {
             ])
             let app = try service.wait(for: "hang") { $0.silence != nil }
             #expect(app.silence?.reason == .ping)
-            // What is narrow says it in fewer words.
+            // Narrow output is shorter.
             for (command, words) in [
                 (["list"], "not answering for "), (["status", "hang"], "not answering for "),
                 (["top", "--interval", "100ms"], "not answering "),
@@ -44,7 +44,7 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("Failed probes are counted from the first one on; an answer ends the hang, and nothing is killed")
+        @Test("Failed probes are counted from the first one; an answer ends the hang, and nothing is killed")
         func probes() throws {
             let scratch = try Scratch()
             let service = try Service(

@@ -8,12 +8,12 @@ import WatchdogReport
 import WatchdogVerdict
 
 extension EndToEnd {
-    /// A way to hang and what a report has to show of it.
+    /// A way to hang, and the report's expected content.
     struct Hang: Sendable, CustomTestStringConvertible {
         let how: String
         /// Functions of the main thread, innermost first.
         let functions: [String]
-        /// Another thread that has to do with it.
+        /// Another thread that is involved.
         var thread: String?
         var testDescription: String { how }
     }
@@ -32,7 +32,7 @@ extension EndToEnd {
             Hang(how: "dns", functions: ["resolveHost", "downloadAvatar", "refreshAvatars"]),
         ]
 
-        @Test("at half of its allowance, watchdogd says so, and again when it is killed")
+        @Test("at half of its allowance is reported, and again when it is killed")
         func half() throws {
             let ending = try supervise(
                 ["--update", "2s", "--ping", "100ms"], [product("HangMain"), "--how", "sleep", "--after", "0.2"])
@@ -43,7 +43,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "that lasts until the end is a hang for --expect, too",
+            "that lasts until the exit counts as a hang for --expect too",
             arguments: [("no hang", 1), ("no hang over 250ms", 1), ("no hang over 1min", 0)])
         func endless(condition: String, code: Int32) throws {
             let ending = try supervise(
@@ -53,7 +53,7 @@ extension EndToEnd {
             #expect(ending.errors.contains { $0.contains("it had not answered for") } == (code == 1))
         }
 
-        @Test("is killed, and the report shows how its main thread got where it hangs", arguments: hangs)
+        @Test("is killed, and the report shows how its main thread got there", arguments: hangs)
         func killed(hang: Hang) throws {
             let ending = try supervise(
                 ["--update", "700ms", "--ping", "100ms"],
@@ -110,9 +110,9 @@ extension EndToEnd {
             expectPatience(report)
         }
 
-        /// On a machine that has other things to do, what would spin waits for a CPU instead.
+        /// On a busy machine, a spinning thread waits for a CPU instead.
         ///
-        /// A virtual machine may lose its CPUs to its host besides: the kernel counts such time neither as running nor as
+        /// A virtual machine may also lose its CPUs to its host: the kernel counts such time neither as running nor as
         /// waiting.
         private func expectHonestKind(_ report: Report, isSpinning: Bool) {
             guard let verdict = report.body.linux?.verdict else {
@@ -157,7 +157,7 @@ extension EndToEnd {
     }
 }
 
-/// Nobody is killed before the allowance is over, whatever it was extended by.
+/// Checks that nobody is killed before the allowance is over, including its extensions.
 func expectPatience(_ report: Report, sourceLocation: SourceLocation = #_sourceLocation) {
     guard let allowance = report.body.linux?.allowance else {
         Issue.record("a report without an allowance", sourceLocation: sourceLocation)

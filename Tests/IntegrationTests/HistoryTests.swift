@@ -53,7 +53,7 @@ extension EndToEnd {
             "[App]\nExecStart=\(command)\nStandardOutput=null\n"
         }
 
-        @Test("Launches of two versions of a program are counted by version and by cause, also across a restart")
+        @Test("Launches of two versions of a program are counted by version and by cause, even across a restart")
         func versions() throws {
             let first = try Service(["app": Self.app(quoted(product("HealthyApp")))])
             try first.wait(for: "app") { $0.state == .running }
@@ -99,7 +99,7 @@ extension EndToEnd {
             #expect(unknown.errors.contains("there is no launch of appp in the history; did you mean app?"))
         }
 
-        @Test("A user's history is read without a session, and its names cannot write to the terminal")
+        @Test("A user's history is readable without a session, and names in it cannot control the terminal")
         func withoutSession() throws {
             let scratch = try Scratch()
             let home = scratch["home"]
@@ -107,7 +107,7 @@ extension EndToEnd {
             #expect(DaemonPlaces.historyPath(of: .user, environment: ["HOME": home]) == text)
             #expect(throws: RunError.self) { try DaemonPlaces(scope: .user, environment: ["HOME": home]) }
             let history = scratch["history.db"]
-            // The end of a run waits for the disk only for a moment.
+            // At exit, a run waits for the disk only for a moment.
             let idle = try Program(
                 [product("watchdogd"), "run", "--quiet", "--readiness", "none", "--history", history]
                     + ["--name", "x\u{1b}[31m", "--", "/bin/sleep", "1000"])
@@ -121,7 +121,9 @@ extension EndToEnd {
             #expect(try run(["launches", "--history", ""]).code == 64)
         }
 
-        @Test("A first frame and a use after READY=1 are expected, kept and exported; the notify socket is good enough")
+        @Test(
+            "A first frame and a first use after READY=1 can be expected, kept and exported; the notify socket suffices"
+        )
         func lateUse() throws {
             let scratch = try Scratch()
             let history = scratch["history.db"]
@@ -147,7 +149,7 @@ extension EndToEnd {
             #expect(export.output.contains("\"histogrammedExtendedLaunch\""))
         }
 
-        @Test("Ends and launches are exported as MetricKit's metrics")
+        @Test("Exits and launches are exported as MetricKit's metrics")
         func metrics() throws {
             let service = try Service([
                 "app": Self.app("/bin/sh -c 'kill -SEGV $$$$'")
@@ -167,7 +169,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "watchdogd that is killed while it writes leaves a history that can be read, and a damaged one is set aside"
+            "A watchdogd killed during a write leaves a readable history, and a damaged one is set aside"
         )
         func killed() throws {
             let service = try Service([
@@ -180,7 +182,7 @@ extension EndToEnd {
             let before = try launches(of: "app", by: "cause", in: service.scratch)
             #expect(before.groups.map(\.count).reduce(0, +) >= 1)
 
-            // Into the tables, behind the header.
+            // Into the tables, after the header.
             let file = try OwnedDescriptor(opening: history, flags: O_RDWR)
             let noise = [UInt8](repeating: 0x5A, count: 4_096)
             unlink("\(history)-wal")
@@ -192,7 +194,7 @@ extension EndToEnd {
             #expect(try next.end() == 0)
         }
 
-        @Test("Nothing is kept with --no-history; a history that cannot be written keeps no app from running")
+        @Test("--no-history keeps no history; a history that cannot be written does not prevent a launch")
         func without() throws {
             let app = ["app": "[App]\nExecStart=/bin/sleep 1000\n[Watchdog]\nReadiness=none\n"]
             let silent = try Service(app, options: ["--no-history"])

@@ -6,7 +6,7 @@ import WatchdogBase
 import WatchdogControl
 
 extension EndToEnd {
-    @Suite("Commands for incidents")
+    @Suite("Incident hooks")
     struct HookTests {
         private let scratch: Scratch
 
@@ -32,7 +32,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("After a hang, the command finds the report and its verdict, before the run ends")
+        @Test("After a hang, the command receives the report and its verdict, before the run ends")
         func hang() throws {
             let answer = try run(
                 "env | grep ^WATCHDOGD_ > told; test -f \"$WATCHDOGD_REPORT\" && echo there > report",
@@ -49,7 +49,7 @@ extension EndToEnd {
             #expect(told.contains { $0.hasPrefix("WATCHDOGD_FAULT=") && $0 != "WATCHDOGD_FAULT=" })
         }
 
-        @Test("After a crash, the command gets the signal in its environment; its own failure is one line")
+        @Test("After a crash, the command receives the signal in its environment; its own failure is one line")
         func crash() throws {
             let answer = try run(
                 "echo $WATCHDOGD_EVENT $WATCHDOGD_CODE > told; exit 3", "/bin/sh", "-c", "kill -SEGV $$")
@@ -58,7 +58,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "On a full disk, the command gets everything but a report; that is one line, and so is its own failure",
+            "On a full disk, the command receives everything but a report, with one line for that and one for its own failure",
             .enabled(if: hasAllRights, "mounts a small disk"))
         func fullDisk() throws {
             let disk = try scratch.makeDirectory("reports")
@@ -79,13 +79,13 @@ extension EndToEnd {
             #expect(errors.count { $0.contains("the command for incidents failed: exited with code 1") } == 1)
         }
 
-        @Test("A program that ends well has no command")
+        @Test("A program that exits successfully runs no command")
         func healthy() throws {
             #expect(try run("touch told", "/bin/true").code == 0)
             #expect(!scratch.exists("told"))
         }
 
-        @Test("In the daemon, commands that hang delay neither kills nor restarts nor the end, and are few")
+        @Test("In the daemon, commands that hang are limited, and delay neither kills nor restarts nor the shutdown")
         func daemon() throws {
             let told = scratch["told"]
             let service = try Service(
@@ -103,13 +103,13 @@ extension EndToEnd {
                     Limit=infinity
                     """
                 ], scratch: scratch)
-            // While a command hangs, and others wait.
+            // While one command hangs, and others wait.
             try service.program.line("skipped: too many incidents", on: .errors)
             let restarts = try service.app("hang").restarts
             try service.wait(for: "hang") { $0.restarts > restarts + 1 }
             #expect(try service.end() == 0)
             let reports = lines("told")
-            // One of each app at a time.
+            // One per app at a time.
             #expect(reports.count == 1)
             #expect(reports.allSatisfy { contents(of: $0) != nil })
             #expect(!runs("31415.9264"))
@@ -120,10 +120,10 @@ extension EndToEnd {
         }
 
         @Test(
-            "Whoever can write the app's file decides with whose rights the command runs",
+            "The command runs with the privileges of whoever can write the app's file",
             .enabled(if: geteuid() == 0, "needs root"))
         func rights() throws {
-            // The folder of the apps is not in one that others may write: then whoever replaces it decides.
+            // No parent of the apps' folder may be writable by others, or whoever replaces it decides.
             let told = try scratch.makeDirectory("told")
             try #require(chmod(scratch.path, 0o755) == 0 && chmod(told, 0o777) == 0)
             func app(_ name: String) -> String {

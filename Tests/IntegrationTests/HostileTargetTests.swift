@@ -9,15 +9,15 @@ import WatchdogVerdict
 
 extension EndToEnd {
     @Suite(
-        "Programs that are hard to take a picture of", .enabled(if: isInstalled("cc"), "there is no compiler"))
+        "Programs that resist a capture", .enabled(if: isInstalled("cc"), "there is no compiler"))
     struct HostileTargetTests {
-        /// A mode of `Subjects/hostile.c`, and what its report has to have in spite of it.
+        /// A mode of `Subjects/hostile.c`, and the content that its report must have anyway.
         struct Target: Sendable, CustomTestStringConvertible {
             let mode: String
-            /// Functions of the main thread, innermost first, that must be there in this order.
+            /// Functions of the main thread, innermost first, that must appear in this order.
             var frames = ["pause", "hang", "main", "__libc_start_main"]
             var threads = 1
-            /// Words that a note of the capture must have.
+            /// Text that a note of the capture must contain.
             var note: String?
             var needsRoot = false
             var testDescription: String { mode }
@@ -38,7 +38,7 @@ extension EndToEnd {
             Target(mode: "hidden", frames: ["pause", "main"], needsRoot: true),
         ]
 
-        /// Programs that unlink or replace themselves need a copy each.
+        /// Programs that unlink or replace themselves need one copy each.
         private func compile(in scratch: Scratch, _ flags: [String] = []) throws -> String {
             let path = scratch["hostile"]
             let compiler = try Program(
@@ -56,7 +56,7 @@ extension EndToEnd {
                 [path, mode], wrapper: wrapper, scratch: scratch)
         }
 
-        @Test("The kill is on time, and the report has all that can be had", arguments: targets)
+        @Test("The kill is on time, and the report is as complete as possible", arguments: targets)
         func target(_ target: Target) throws {
             guard hasAllRights || !target.needsRoot else { return print("hostile: \(target.mode) skipped: needs root") }
             let run = try start(target.mode)
@@ -65,7 +65,7 @@ extension EndToEnd {
                 peak = max(peak, peakMemory(of: run.program.pid))
             }
             let ending = try run.end()
-            // In KiB: as much as the largest snapshot and what is made of it take in a debug build.
+            // In KiB: the memory for the largest snapshot and its processing in a debug build.
             #expect(peak < 400 << 10, "\(peak) KiB")
             let report = try #require(ending.reports.first, "\(ending.errors)")
             #expect(ending.exitCode == 137)
@@ -92,8 +92,8 @@ extension EndToEnd {
                 #expect(linux.capture?.notes.contains { $0.contains(note) } == true, "\(linux.capture?.notes ?? [])")
             }
             if target.mode == "threads" {
-                // On a busy machine time may run out for the last of 15,000 frames, or for the last thread to stop; a note
-                // says so then.
+                // On a busy machine, time may run out for the last of 15,000 frames, or for the last thread to stop; a
+                // note states that.
                 let notes = linux.capture?.notes ?? []
                 let hasTime = !notes.contains { $0.contains("time ran out") || $0.contains("did not stop in time") }
                 let counts = report.body.threads.dropFirst().map(\.frames.count)
@@ -101,7 +101,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("Names that are made for mischief stay inside their fields")
+        @Test("Malicious names stay inside their fields")
         func strangeNames() throws {
             let ending = try start("names").end()
             let path = try #require(ending.reportPaths.first)
@@ -110,13 +110,13 @@ extension EndToEnd {
             let text = shown.text(.output)
             #expect(text.unicodeScalars.allSatisfy { $0 == "\n" || $0 == "\t" || !$0.properties.isControl })
             #expect(text.contains("line\\012break.so") || text.contains("line\\x0abreak.so"))
-            // Every line of the images is one image: a name with a line break makes none.
+            // Every line of the images is one image: a name with a line break adds none.
             let images = text.split(separator: "\n").drop { $0 != "Binary Images:" }.dropFirst()
                 .prefix { $0.hasPrefix("    0x") || $0.hasPrefix("  0x") || $0.hasPrefix(" 0x") || $0.hasPrefix("0x") }
             #expect(images.count == ending.reports.first?.body.usedImages.count)
         }
 
-        @Test("A stripped program has the same calls, without names")
+        @Test("A stripped program has the same frames, without names")
         func stripped() throws {
             let plain = try #require(try start("plain").end().reports.first)
             let bare = try #require(try start("plain", strip: true).end().reports.first)
@@ -127,7 +127,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "A set-user-id program under an ordinary user is killed, with the reason why it has no stacks",
+            "A set-user-id program under an ordinary user is killed, with the reason for missing stacks",
             .enabled(if: hasAllRights && isInstalled("setpriv"), "needs root and setpriv"))
         func setUserId() throws {
             let scratch = try Scratch()

@@ -23,7 +23,7 @@ extension EndToEnd {
             return (code, program.text(.output), program.text(.errors))
         }
 
-        @Test("It prints the app file, lists what is lost with its line, and writes nothing")
+        @Test("It prints the app file, lists lost settings with their lines, and writes nothing")
         func shows() throws {
             let answer = try run("import", "web.service")
             #expect(answer.code == 0)
@@ -76,7 +76,7 @@ extension EndToEnd {
             let errors: [Note]
         }
 
-        @Test("Without a terminal it writes only with --yes, and replaces a file only with --force")
+        @Test("Without a terminal, it writes only with --yes, and replaces a file only with --force")
         func writes() throws {
             #expect(try run("import", "--output", "apps", "web.service").code == 64)
             #expect(names(in: scratch["apps"]) == [])
@@ -96,7 +96,7 @@ extension EndToEnd {
             #expect(scratch.read("apps/web.app")?.contains("ExecStart=/bin/true") == true)
         }
 
-        @Test("A file with an error, and one that cannot be read, keep everything from being written")
+        @Test("If a file has an error or cannot be read, nothing is written")
         func errors() throws {
             try scratch.write("[Service]\nExecStart=bin/true\n", to: "bad.service")
             let invalid = try run("import", "--output", "apps", "--yes", "web.service", "bad.service")
@@ -108,7 +108,7 @@ extension EndToEnd {
             #expect(try run("import", "once.service").code == 65)
         }
 
-        @Test("On a terminal it asks after it has shown the file", .enabled(if: isInstalled("script"), "needs script"))
+        @Test("On a terminal, it asks after showing the file", .enabled(if: isInstalled("script"), "needs script"))
         func asks() throws {
             for (answer, isWritten) in [("n", false), ("", false), ("y", true)] {
                 let program = try Program(

@@ -23,7 +23,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("An app of the library gets its channel, and a file that is valid and never overwritten")
+        @Test("An app with the library gets its channel, and a valid file that is never overwritten")
         func channel() throws {
             let answer = try run("init", "--within", "60s", "--output", "it.app", "--", product("HealthyApp"))
             #expect(answer.code == 0, "\(answer.errors)")
@@ -40,7 +40,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "A server gets a probe of its port, and nothing of it is left",
+            "A server gets a probe of its port, and no process of it remains",
             .enabled(if: isInstalled("python3"), "needs python3"))
         func server() throws {
             try scratch.write(
@@ -59,7 +59,7 @@ extension EndToEnd {
             #expect(!runs("31415.9261"))
         }
 
-        @Test("A program that ignores SIGTERM is killed, with what it started")
+        @Test("A program that ignores SIGTERM is killed with its children")
         func stubborn() throws {
             let answer = try run(
                 "init", "--within", "3s", "--", "/bin/sh", "-c", "trap '' TERM; sleep 31415.9262; sleep 31415.9262")
@@ -69,7 +69,7 @@ extension EndToEnd {
             #expect(!runs("31415.9262"))
         }
 
-        @Test("A program that fails or goes to the background gets no file, and nothing is left")
+        @Test("A program that fails or daemonizes gets no file, and leaves no process")
         func failures() throws {
             let failed = try run("init", "--", "/bin/sh", "-c", "echo no licence >&2; exit 3")
             #expect(failed.code == 70)

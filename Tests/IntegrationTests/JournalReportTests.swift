@@ -8,7 +8,7 @@ import WatchdogReport
 import WatchdogVerdict
 
 extension EndToEnd {
-    /// Journal files of two hosts, as systemd-journal-remote writes them from what systemd-journal-upload sends.
+    /// Journal files of two hosts, as systemd-journal-remote writes them from the input of systemd-journal-upload.
     @Suite("Crash logs of many hosts")
     struct JournalReportTests {
         private static let remote = "/usr/lib/systemd/systemd-journal-remote"
@@ -19,7 +19,7 @@ extension EndToEnd {
             return isPossible
         }()
 
-        /// What an entry has instead of a report's fields.
+        /// An entry's host, and its differences from a report's fields.
         private struct Entry {
             var number: Int
             var host: String
@@ -72,7 +72,7 @@ extension EndToEnd {
             ]
             fields.merge(entry.changes) { $1 }
             var bytes: [UInt8] = []
-            // The receiver wants the address of an entry first.
+            // The receiver expects the address of an entry first.
             for (name, value) in fields.sorted(by: { $0.key < $1.key }) {
                 guard value.contains("\n") || value.utf8.count > 60_000 else {
                     bytes += Array("\(name)=\(value)\n".utf8)
@@ -85,7 +85,7 @@ extension EndToEnd {
             return bytes + [UInt8(ascii: "\n")]
         }
 
-        /// One file for each host.
+        /// Writes one file for each host.
         private func write(_ entries: [Entry], to scratch: Scratch) throws -> String {
             let folder = try scratch.makeDirectory("remote")
             for host in Set(entries.map(\.host)) {
@@ -110,7 +110,7 @@ extension EndToEnd {
             Entry(number: 4, host: "beta"),
         ]
 
-        @Test("list shows two hosts' crash logs as one list; the other subcommands read them", .enabled(if: canRun))
+        @Test("list merges two hosts' crash logs; the other subcommands read them", .enabled(if: canRun))
         func twoHosts() throws {
             let scratch = try Scratch()
             let folder = try write(Self.two, to: scratch)
@@ -142,7 +142,7 @@ extension EndToEnd {
             #expect(lines.output.contains("\"host\":\"alpha\"") && lines.output.contains("\"version\":\"1.4\""))
         }
 
-        @Test("open shows the page of a crash log, and writes none for a missing one", .enabled(if: canRun))
+        @Test("open shows the page of a crash log, and writes none if the log is missing", .enabled(if: canRun))
         func open() throws {
             let scratch = try Scratch()
             let folder = try write(Self.two, to: scratch)
@@ -165,7 +165,8 @@ extension EndToEnd {
             #expect(scratch.read("opened") == path + "\n")
         }
 
-        @Test("imitations, other users, damaged fields and files are reported; the rest is read", .enabled(if: canRun))
+        @Test(
+            "forgeries, other users, and damaged fields and files are reported; the rest is read", .enabled(if: canRun))
         func strangers() throws {
             let scratch = try Scratch()
             let folder = try write(
@@ -202,7 +203,7 @@ extension EndToEnd {
                 (10..<40).map { Entry(number: $0, host: "alpha") } + [Entry(number: 50, host: "beta")], to: scratch)
             let path = "\(folder)/remote-alpha.journal"
             var bytes = try #require(contents(of: path))
-            // Behind the header and its hash tables are the objects; the rest of the file is still empty.
+            // The objects follow the header and its hash tables; the rest of the file is still empty.
             let used = try #require(bytes.lastIndex { $0 != 0 })
             let begin = used / 4 * 3
             for index in begin..<used { bytes[index] = UInt8(truncatingIfNeeded: index &* 31) }

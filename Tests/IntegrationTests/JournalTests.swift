@@ -9,7 +9,7 @@ import WatchdogRendering
 import WatchdogReport
 
 extension EndToEnd {
-    /// With a journald of the test's own.
+    /// Uses the test's own journald.
     @Suite("The journal")
     struct JournalTests {
         private struct Entry: Decodable {
@@ -33,7 +33,7 @@ extension EndToEnd {
 
         private static let script = "\(subjects)/journal.sh"
 
-        /// A program that prints and hangs, in the words of a service.
+        /// A program that prints and hangs, using a service's protocol.
         private static let hanging = python(
             """
             notify("READY=1\\nWATCHDOG=1")
@@ -78,7 +78,7 @@ extension EndToEnd {
             return try lines.map { try JSONDecoder().decode(Entry.self, from: Data($0.utf8)) }
         }
 
-        /// On a busy machine there are more messages.
+        /// A busy machine adds messages.
         private func kinds(_ entries: [Entry]) -> [String] {
             entries.compactMap(\.WATCHDOGD_KIND).filter { !["credited", "overslept", "hung"].contains($0) }
         }
@@ -104,16 +104,16 @@ extension EndToEnd {
             #expect(kill.MESSAGE?.hasPrefix(start) == true)
             #expect(own.first?.OBJECT_PID == kill.WATCHDOGD_PID)
             #expect(own.first?.OBJECT_COMM != nil)
-            // Standard error leads to the journal as well: nothing is said there a second time.
+            // Standard error also leads to the journal, where nothing is repeated.
             #expect(!run.entries.contains { $0._TRANSPORT == "stdout" && $0.MESSAGE?.contains("0x8badf00d") == true })
         }
 
-        /// As in a container of systemd-nspawn, where a unit with `ProtectKernelTunables=` sees the machine's own.
+        /// As in a container of systemd-nspawn, where a unit with `ProtectKernelTunables=` sees the host's boot id.
         private static let otherBoot =
             "echo 01234567-89ab-4def-8123-456789abcdef >/run/boot; mount --bind /run/boot /proc/sys/kernel/random/boot_id"
 
         @Test(
-            "a report has the last lines that the app printed to the journal, also to one of another boot id",
+            "a report has the last lines that the app printed to the journal, even under a different boot id",
             .enabled(if: canRun), arguments: ["", otherBoot])
         func log(before: String) throws {
             let run = try run(asService: true, before: before)
@@ -130,7 +130,7 @@ extension EndToEnd {
             #expect(text.split(separator: "\n").count { $0 == "Thread 0 Crashed:" } == 1)
         }
 
-        @Test("the entry of a kill carries the report byte for byte, unless that is turned off", .enabled(if: canRun))
+        @Test("the entry of a kill contains the report byte for byte, unless that is turned off", .enabled(if: canRun))
         func data() throws {
             let with = try run(asService: true)
             let kill = try #require(with.entries.last { $0.WATCHDOGD_KIND == "killed" }, "\(with.errors)")
@@ -144,7 +144,7 @@ extension EndToEnd {
             #expect(without.entries.allSatisfy { $0.WATCHDOGD_REPORT_OMITTED == nil })
         }
 
-        /// Answers pings, but not for 1.5 s.
+        /// Answers pings, except for 1.5 s.
         private static let recovering = python(
             """
             end = channel()
@@ -173,7 +173,7 @@ extension EndToEnd {
             #expect(hang.WATCHDOGD_REPORT_DATA == run.scratch.read("reports/\(name)"))
         }
 
-        /// Waits for a file, and has named it, itself and its state as fields of an entry are written.
+        /// Waits for a file; its name, its status and its file names imitate fields of an entry.
         private static let forging = python(
             """
             import fcntl
@@ -186,7 +186,7 @@ extension EndToEnd {
             fcntl.flock(file, fcntl.LOCK_EX)
             """)
 
-        @Test("what a program calls itself, its files and its state is no field of an entry", .enabled(if: canRun))
+        @Test("names, files and status of a program cannot forge a field of an entry", .enabled(if: canRun))
         func forgedFields() throws {
             let place = try Scratch()
             let run = try run(asService: true, ["--chdir", place.path], program: Self.forging)
@@ -196,7 +196,7 @@ extension EndToEnd {
             let kill = try #require(own.last)
             #expect(kill.PRIORITY == "3")
             #expect(run.entries.allSatisfy { $0.WATCHDOGD_KIND != "forged" && $0.WATCHDOGD_INCIDENT != "forged" })
-            // What it has written is there, as a part of other words.
+            // Its text is there, as a part of other fields.
             let verdict = try #require(kill.WATCHDOGD_VERDICT)
             #expect(verdict.contains("forged") && !verdict.contains("\n"), "\(verdict)")
             let lines = try #require(kill.MESSAGE).split(separator: "\n")
@@ -204,7 +204,7 @@ extension EndToEnd {
             #expect(run.entries.contains { $0._TRANSPORT == "stdout" && $0.MESSAGE == "WATCHDOGD_KIND=forged" })
         }
 
-        /// Lives until journald has looked at it.
+        /// Lives until journald has looked it up.
         private static let imitation = """
             import socket, subprocess
             with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as journal:
@@ -213,7 +213,7 @@ extension EndToEnd {
             subprocess.run(["journalctl", "--sync"], check=True)
             """
 
-        @Test("the report is read from the journal by what journald says of its sender", .enabled(if: canRun))
+        @Test("the report is read from the journal if journald's fields confirm its sender", .enabled(if: canRun))
         func reading() throws {
             let scratch = try Scratch()
             let lines = """
@@ -241,7 +241,7 @@ extension EndToEnd {
             #expect(scratch.read("reports/exported") == scratch.read("reports/\(name)"))
         }
 
-        @Test("started by hand, a run leaves the journal alone", .enabled(if: canRun))
+        @Test("a run started by hand does not use the journal", .enabled(if: canRun))
         func byHand() throws {
             let run = try run(asService: false)
             #expect(run.exitCode == 137)
@@ -278,7 +278,7 @@ extension EndToEnd {
                 ])
         }
 
-        @Test("the daemon's apps print to the journal under their names, and status shows it", .enabled(if: canRun))
+        @Test("the daemon's apps print to the journal under their names, and status shows that", .enabled(if: canRun))
         func daemon() throws {
             let scratch = try Scratch()
             _ = try scratch.makeDirectory("apps")
@@ -331,7 +331,7 @@ extension EndToEnd {
             #expect(try report(in: scratch).body.linux?.log?.lines.map(\.text) == printed.compactMap(\.MESSAGE))
         }
 
-        @Test("the catalogue is one that journalctl can use", .enabled(if: isInstalled("journalctl")))
+        @Test("journalctl can use the catalogue", .enabled(if: isInstalled("journalctl")))
         func catalogue() throws {
             let scratch = try Scratch()
             let folder = "usr/lib/systemd/catalog"

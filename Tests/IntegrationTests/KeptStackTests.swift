@@ -94,7 +94,7 @@ extension EndToEnd {
         ]
 
         @Test(
-            "gdb, lldb and eu-stack show the functions of both threads, of a program at a fixed address, and of a deep stack",
+            "gdb, lldb and eu-stack show both threads' functions, at a fixed address and for a deep stack too",
             // A capture copies 256 KiB of a stack, and the outermost 32 KiB.
             arguments: [[String](), ["-no-pie"], ["-UFILLER", "-DFILLER=90000"]])
         func debuggers(_ compilation: [String]) throws {
@@ -104,7 +104,7 @@ extension EndToEnd {
             #expect(answer.code == 0, "\(answer.errors)")
             #expect(answer.errors == "watchdogd: wrote \(file); open it with: gdb PROGRAM FILE\n")
             for debugger in Self.debuggers {
-                // One that comes with a toolchain may lack a library.
+                // A debugger from a toolchain may lack a library.
                 guard isInstalled(debugger.name), try run([debugger.name, "--version"]).code == 0 else {
                     print("skipped: \(debugger.name) is not installed")
                     continue
@@ -118,7 +118,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("If parts of a stack are missing, the report says how much, and both ends are kept")
+        @Test("If parts of a stack are missing, the report states how much, and both ends are kept")
         func gap() throws {
             let (ending, program) = try hang(compiled: ["-UFILLER", "-DFILLER=400000"])
             let notes = ending.reports.first?.body.linux?.notes ?? []
@@ -129,12 +129,12 @@ extension EndToEnd {
             let file = ending.scratch["hang.core"]
             #expect(try core(["--output", file, "latest"], of: ending).code == 0)
             guard isInstalled("gdb") else { return }
-            // The return address of main is in what is kept of the outer end: the stack begins below the arguments.
+            // The return address of main is in the kept outer end: the stack begins below the arguments.
             let shown = try run(["gdb", "-nx", "-q", "-batch", "-ex", "backtrace", program, file])
             #expect(shown.output.contains("wait_for_lock"), "\(shown.output)\n\(shown.errors)")
         }
 
-        @Test("They are as secret as memory: mode 0600, and what report core writes, too")
+        @Test("They are as confidential as memory: mode 0600, including the output of report core")
         func modes() throws {
             let (ending, _) = try hang()
             let kept = try #require(ending.corePaths.first)
@@ -146,7 +146,7 @@ extension EndToEnd {
             #expect(contents(of: file) == contents(of: kept))
         }
 
-        @Test("A file that is there is not overwritten, unless that is wanted; standard output may be a pipe")
+        @Test("An existing file is overwritten only on request; standard output may be a pipe")
         func outputs() throws {
             let (ending, _) = try hang()
             let kept = try #require(ending.corePaths.first.flatMap { contents(of: $0) })
@@ -169,7 +169,7 @@ extension EndToEnd {
             #expect(try core(["--force"], of: ending).code == 64)
         }
 
-        @Test("Without them, report core says what would have kept them")
+        @Test("Without them, report core names the option that would have kept them")
         func none() throws {
             let (ending, _) = try hang([])
             #expect(ending.corePaths.isEmpty)
@@ -190,7 +190,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "A full disk costs them, not the crash log, which says so",
+            "A full disk costs the stacks, not the crash log, which states that",
             .enabled(if: hasAllRights, "mounting a small file system needs root"))
         func fullDisk() throws {
             let scratch = try Scratch()
@@ -215,7 +215,7 @@ extension EndToEnd {
             #expect(left.isEmpty, "\(left)")
         }
 
-        @Test("--keep-stacks needs a folder of reports")
+        @Test("--keep-stacks requires a reports folder")
         func printed() throws {
             let answer = try run([product("watchdogd"), "run", "--keep-stacks", "--reports", "none", "--", "/bin/true"])
             #expect(answer.code == 64)

@@ -7,18 +7,18 @@ import WatchdogControl
 import WatchdogLinux
 import WatchdogPolicy
 
-/// Root's daemon is not dumpable: tracing it takes CAP_SYS_PTRACE.
+/// Root's daemon is not dumpable, so tracing it takes CAP_SYS_PTRACE.
 private let mayTrace = !isRoot || hasAllRights
 
 extension EndToEnd {
-    /// What an app says exactly once must not be lost with a watchdogd that has read it and not saved it: strace kills
-    /// watchdogd as it begins to write.
+    /// A message that an app sends exactly once must survive a watchdogd that is killed between reading and saving it:
+    /// strace kills watchdogd as it begins to write.
     @Suite(
-        "watchdogd killed before it saves",
+        "A watchdogd killed before it saves",
         .enabled(if: access("/usr/bin/strace", X_OK) == 0 && mayTrace, "needs strace, and the right to trace watchdogd")
     )
     struct KilledBeforeSavingTests {
-        /// Lets watchdogd begin this many writes, and no more.
+        /// Lets watchdogd begin this many writes, and then kills it.
         private func trap(_ succession: Succession, write count: Int) throws -> Program {
             let pid = succession.program.pid
             let strace = try Program([
@@ -29,7 +29,7 @@ extension EndToEnd {
             return strace
         }
 
-        /// Does something, and ends watchdogd when it begins this many writes, or afterwards if there are fewer.
+        /// Acts, and kills watchdogd when it begins this many writes, or afterwards if there are fewer.
         private func interrupt(_ succession: Succession, write count: Int, _ act: () throws -> Void) throws {
             let strace = try trap(succession, write: count)
             try act()
@@ -44,7 +44,7 @@ extension EndToEnd {
             try strace.end()
         }
 
-        @Test("an answer that was read does not leave its ping unanswered", arguments: 1...4)
+        @Test("does not leave a ping unanswered whose answer it has read", arguments: 1...4)
         func ping(write: Int) throws {
             let succession = try Succession([:])
             try succession.add(["app": succession.survivor("app", "Update=3s\n")])
@@ -59,7 +59,7 @@ extension EndToEnd {
             try succession.end()
         }
 
-        @Test("an app that said that it is ready is ready", arguments: [true, false], 1...2)
+        @Test("does not lose an app's readiness", arguments: [true, false], 1...2)
         func readiness(byChannel: Bool, write: Int) throws {
             let succession = try Succession([:])
             let hold = succession.scratch["app.log.wait"]
@@ -81,7 +81,7 @@ extension EndToEnd {
             try succession.end()
         }
 
-        @Test("an app that is to be started again is started again, and once", arguments: 1...8)
+        @Test("restarts an app exactly once if a restart was requested", arguments: 1...8)
         func restart(write: Int) throws {
             let succession = try Succession([:])
             try succession.add(["app": succession.survivor("app")])
@@ -91,7 +91,7 @@ extension EndToEnd {
             try awaitKill(succession, strace)
             try succession.succeed()
             try succession.wait(for: "app") { $0.state == .running && ($0.pid != before || !isAccepted) }
-            // Without an answer to the command, the app may have been sent its SIGTERM, and log it any time.
+            // Without an answer to the command, the app may have been sent SIGTERM, and may log it at any time.
             var words: [String] = []
             let isSettled = try eventually {
                 let app = try succession.app("app")
@@ -103,7 +103,8 @@ extension EndToEnd {
             try succession.end()
         }
 
-        @Test("an app that was to be suspended runs, or is known to be suspended and can be resumed", arguments: 1...4)
+        @Test(
+            "leaves an app that was being suspended running, or known to be suspended and resumable", arguments: 1...4)
         func suspension(write: Int) throws {
             let succession = try Succession([:])
             try succession.add(["app": succession.survivor("app", "Update=3s\n")])
@@ -118,7 +119,7 @@ extension EndToEnd {
             try succession.end()
         }
 
-        @Test("a launch is not forgotten once a command before it has run", arguments: 1...4)
+        @Test("does not forget a launch once a command before it has run", arguments: 1...4)
         func preparation(write: Int) throws {
             let succession = try Succession([:])
             let mark = succession.scratch["prepared"]
@@ -129,13 +130,13 @@ extension EndToEnd {
             try interrupt(succession, write: write) { _ = try? succession.client.launch(AppRequest("app")) }
             let isPrepared = access(mark, F_OK) == 0
             try succession.succeed()
-            // One that is remembered already is launched, too.
+            // An app that is already saved is launched too.
             try succession.wait(for: "app") { $0.state == .running || (!isPrepared && $0.state == .stopped) }
             try succession.end()
         }
 
         @Test(
-            "an app that ends before it is known to have begun is counted as often as it was launched",
+            "counts each launch of an app that exits before its start is saved",
             .enabled(if: Leftovers.canUseCgroups, "needs cgroups"), arguments: 1...10)
         func shortLife(write: Int) throws {
             let succession = try Succession([:])
@@ -157,7 +158,7 @@ extension EndToEnd {
             try interrupt(succession, write: write) { _ = try? succession.client.launch(AppRequest("app")) }
             #expect(eventually { succession.processes.isEmpty })
             try succession.succeed()
-            // The first restart is at once.
+            // The first restart is immediate.
             let app = try succession.wait(for: "app") { [.waiting, .stopped].contains($0.state) }
             #expect(launches == (app.state == .waiting ? 2 : 0))
             #expect(app.restarts == max(0, launches - 1))
@@ -165,7 +166,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "an app that has done its work is not launched again, and what it has left is ended",
+            "does not relaunch an app that has finished its work, and ends its leftovers",
             .enabled(if: Leftovers.canUseCgroups, "needs cgroups"), arguments: 1...10)
         func workDone(write: Int) throws {
             let succession = try Succession([:])
@@ -189,7 +190,7 @@ extension EndToEnd {
             try succession.end()
         }
 
-        @Test("a crash that was seen has one report", arguments: 1...10)
+        @Test("reports a crash that was seen exactly once", arguments: 1...10)
         func crash(write: Int) throws {
             let succession = try Succession([:])
             try succession.add(["app": succession.survivor("app", "[Restart]\nPolicy=never\n")])
@@ -206,7 +207,7 @@ extension EndToEnd {
             #expect(reports.count <= 1)
         }
 
-        @Test("an orderly end that is cut short leaves no app down at the next start", arguments: 1...8)
+        @Test("leaves no app down at the next start if it was killed during a shutdown", arguments: 1...8)
         func stop(write: Int) throws {
             let succession = try Succession([:])
             let names = ["a", "b"]
@@ -218,7 +219,7 @@ extension EndToEnd {
             try succession.succeed()
             for name in names { try succession.wait(for: name) { $0.state == .running } }
             for name in names {
-                // A process that goes on may have its SIGTERM still before it.
+                // A process that continues may still receive its SIGTERM.
                 #expect(
                     eventually {
                         let log = succession.log(name).map(\.what)

@@ -8,9 +8,9 @@ import WatchdogReport
 import WatchdogReportStore
 
 extension EndToEnd {
-    @Suite("Names that come after the report", .enabled(if: isInstalled("cc"), "there is no C compiler"))
+    @Suite("Names that arrive after the report", .enabled(if: isInstalled("cc"), "there is no C compiler"))
     struct LateNameTests {
-        /// A watchdogd whose helper fails as long as a file tells it to, and a program of two threads that hangs.
+        /// A watchdogd whose helper fails while a file says so, and a program with two threads that hangs.
         private struct Bed {
             let scratch: Scratch
             let watchdogd: String
@@ -18,7 +18,7 @@ extension EndToEnd {
 
             init(failing: String) throws {
                 scratch = try Scratch()
-                // The helper has a user of its own.
+                // The helper runs as a different user.
                 chmod(scratch.path, 0o755)
                 let binaries = try scratch.makeDirectory("bin")
                 watchdogd = "\(binaries)/watchdogd"
@@ -27,7 +27,7 @@ extension EndToEnd {
                 }
                 let marks = try scratch.makeDirectory("marks")
                 chmod(marks, 0o777)
-                // Its first word says which role the program plays.
+                // Its first argument selects the program's role.
                 try scratch.write(
                     """
                     #!/bin/bash
@@ -70,9 +70,9 @@ extension EndToEnd {
 
         private func notes(_ report: Report) -> [String] { report.body.linux?.notes ?? [] }
 
-        @Test("run tries again before it ends, and the report has its names")
+        @Test("run tries again before it exits, and the report has its names")
         func run() throws {
-            // Later tries have more time.
+            // Later attempts have more time.
             let bed = try Bed(failing: "[[ \"$*\" == *--budget\\ 30000ms* ]] || exit 70")
             let ending = try Supervision(
                 ["--readiness", "notify", "--launch", "1s"], [bed.program], binary: bed.watchdogd, scratch: bed.scratch
@@ -84,7 +84,7 @@ extension EndToEnd {
             #expect(names(in: bed.scratch["reports"]).count == 1)
         }
 
-        @Test("the next daemon adds the names that the one before has not found")
+        @Test("the next daemon adds the names that the previous one did not find")
         func next() throws {
             let bed = try Bed(failing: "[ -e MARKS/busy ] && exit 70")
             try bed.scratch.write("", to: "marks/busy")
@@ -110,7 +110,7 @@ extension EndToEnd {
             #expect(try second.end() == 0)
         }
 
-        @Test("the daemon's report has all addresses at once, and names as soon as the helper works")
+        @Test("the daemon's report has all addresses immediately, and names as soon as the helper works")
         func serve() throws {
             let bed = try Bed(failing: "[ -e MARKS/busy ] && exit 70")
             try bed.scratch.write("", to: "marks/busy")

@@ -37,7 +37,7 @@ extension EndToEnd {
             return try #require(ending.reports.first?.body.linux?.launch)
         }
 
-        /// Whether the kernel recorded the launch; it may refuse in a container.
+        /// Whether the kernel recorded the launch; a container may forbid it.
         private func isRecorded(_ launch: LaunchDetails) -> Bool {
             guard let reason = launch.unrecorded else { return true }
             #expect(!hasAllRights, "\(reason)")
@@ -46,14 +46,15 @@ extension EndToEnd {
             return false
         }
 
-        @Test("A program killed in its constructor is shown there")
+        @Test("A program killed in a constructor is shown there")
         func constructor() throws {
             let launch = try launch(slow: 20_000)
             guard isRecorded(launch) else { return }
             let last = try #require(launch.phases.last)
             #expect(last.isOpen && last.nanoseconds > 400_000_000)
             #expect(launch.phases.prefix(3).map(\.name) == ["exec", "mapping", "relocation"])
-            // On a busy machine the breakpoints may come after the entry: where the program is remains unknown then.
+            // On a busy machine, the breakpoints may come after the entry, and the program's position then stays
+            // unknown.
             if launch.phases.count == 4 {
                 #expect(last.name == "ready")
             } else {
@@ -62,19 +63,19 @@ extension EndToEnd {
             }
         }
 
-        @Test("A program killed in main has its constructors behind it")
+        @Test("A program killed in main has finished its constructors")
         func main() throws {
             let launch = try launch(slow: 100)
             guard isRecorded(launch) else { return }
-            // On a busy machine the breakpoints may come after the entry, but not after 100 ms.
+            // On a busy machine, the breakpoints may come after the entry, but not after 100 ms.
             #expect(
                 launch.phases.map(\.name).filter { $0 != "library-constructors" }
                     == ["exec", "mapping", "relocation", "own-constructors", "ready"])
             let constructors = try #require(launch.phases.dropLast().last)
             #expect(constructors.nanoseconds > 99_000_000)
-            // It slept, which is not running.
+            // It slept, which does not count as running.
             #expect(try #require(constructors.blockedNanoseconds) > 99_000_000)
-            // The phases have no gaps, and each is what its thread did.
+            // The phases have no gaps, and each describes its own thread.
             for (phase, next) in zip(launch.phases, launch.phases.dropFirst()) {
                 #expect(phase.startNanoseconds + phase.nanoseconds == next.startNanoseconds)
             }
@@ -93,7 +94,7 @@ extension EndToEnd {
             #expect(launch.phases.dropFirst().prefix(2).map(\.name) == ["mapping", "relocation"])
         }
 
-        @Test("Without recording, only what the app says is known")
+        @Test("Without recording, only the app's own marks are known")
         func off() throws {
             let launch = try launch(["--no-launch-phases"])
             #expect(launch.phases.map(\.name) == ["exec", "ready"])

@@ -15,7 +15,7 @@ extension EndToEnd {
             return (code, program.text(.output), program.text(.errors))
         }
 
-        @Test("They do the same before and after the command")
+        @Test("They have the same effect before and after the command")
         func reports() throws {
             let hang = ["--", product("HangMain"), "--how", "sleep"]
             #expect(try run(["run", "--quiet", "--reports", "r", "--update", "500ms"] + hang).code == 137)
@@ -41,7 +41,7 @@ extension EndToEnd {
             #expect(!journal.errors.contains("nosuch: no such file or folder"), "\(journal.errors)")
         }
 
-        @Test("The daemon may be chosen before the command; a command without a daemon says so")
+        @Test("The daemon may be selected before the command; a command that uses no daemon rejects that")
         func daemon() throws {
             let answer = try run(["--control", "\(scratch.path)/none", "status", "web"])
             #expect(answer.code == 69 && answer.errors.contains("no socket at \(scratch.path)/none"))
@@ -49,7 +49,7 @@ extension EndToEnd {
                 let answer = try run(["--control", "\(scratch.path)/none"] + words)
                 #expect(answer.code == 69, "\(words): \(answer.errors)")
             }
-            // The program's own options are not touched.
+            // The program's own options are unchanged.
             #expect(try run(["--color", "never", "run", "--quiet", "--", "/bin/echo", "--user"]).output == "--user\n")
         }
     }

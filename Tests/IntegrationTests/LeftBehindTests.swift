@@ -6,9 +6,9 @@ import WatchdogBase
 import WatchdogLinux
 
 extension EndToEnd {
-    @Suite("What the main process leaves behind")
+    @Suite("Leftovers of the main process")
     struct LeftBehindTests {
-        /// A program that leaves a process behind: `leftover` is what that one does, before it waits.
+        /// A program that leaves a process behind: `leftover` is that process's code before it waits.
         private func leaving(_ leftover: String, then end: String = "os._exit(3)") -> [String] {
             python(
                 """
@@ -27,7 +27,7 @@ extension EndToEnd {
                 """)
         }
 
-        @Test("It is asked to end, and the launch ends as soon as it has")
+        @Test("A leftover is asked to exit, and the launch ends once it has")
         func asked() throws {
             let run = try Supervision(unhurried(), leaving("signal.signal(signal.SIGTERM, write)"))
             let ending = try run.end()
@@ -37,8 +37,8 @@ extension EndToEnd {
             #expect(ending.summary?.exit?.code == 3)
         }
 
-        /// A program that runs another, sends it a signal once a path exists unless that is "", and says what is left to whoever
-        /// reaps orphans.
+        /// A program that runs another one, signals it once `path` exists (unless that is ""), and prints the orphans
+        /// that its reaper inherits.
         private func reaper(signal: String = "", when path: String = "") -> [String] {
             // prctl(2): PR_SET_CHILD_SUBREAPER is 36.
             python(
@@ -58,12 +58,12 @@ extension EndToEnd {
                 """, path, signal)
         }
 
-        @Test("watchdogd leaves no process of its own to whoever reaps orphans")
+        @Test("watchdogd leaves none of its own processes to a subreaper")
         func ownProcesses() throws {
             let scratch = try Scratch()
             for (options, command, code) in [
                 ([], ["true"], 0), ([], ["sh", "-c", "kill -SEGV $$"], 139),
-                // The report of a hang is written by a process of another launcher.
+                // A process of another launcher writes the report of a hang.
                 (["--readiness", "notify", "--launch", "200ms"], ["sleep", "1000"], 137),
             ] as [([String], [String], Int)] {
                 let run = [product("watchdogd"), "run", "--reports", scratch.path] + options + ["--"]
@@ -83,14 +83,14 @@ extension EndToEnd {
         }
 
         @Test(
-            "Nor does a recording, a measurement or a trial, however it ends",
+            "A recording, a measurement or a trial leaves no process behind, however it ends",
             arguments: [
                 (["record", "--", "true"], 0), (["record", "--rung", "A", "--", "true"], nil),
                 (["record", "--rung", "B", "--", "true"], nil), (["record", "--rung", "C", "--", "true"], nil),
                 (["record", "--rung", "D", "--", "true"], 0), (["record", "--constructors", "--", "true"], nil),
                 (["record", "--until", "ready", "--time-limit", "300ms", "--", "sleep", "1000"], 75),
                 (["record", "--", "sh", "-c", "setsid sleep 1000 & sleep 1000 & kill -STOP $!"], 0),
-                // Nothing executes it; the other is refused when its process is already there.
+                // The first cannot be executed; the second is rejected when its process already exists.
                 (["record", "--", "./broken"], 66), (["record", "--rung", "D", "--", "./broken"], 66),
                 (["record", "--constructors", "--", "./marked"], 77),
                 (["measure", "--runs", "1", "--", "true"], 0), (["init", "--within", "1s", "--", "sleep", "1000"], 0),
@@ -109,7 +109,9 @@ extension EndToEnd {
             #expect(last.last == "none" && codes.contains(last.first ?? ""), "\(last) \(answer.text(.errors))")
         }
 
-        @Test("Nor does the daemon, whether it ends its apps or leaves them", arguments: ["SIGTERM", "SIGUSR1"])
+        @Test(
+            "The daemon leaves no process behind, whether it terminates its apps or leaves them running",
+            arguments: ["SIGTERM", "SIGUSR1"])
         func daemon(signal: String) throws {
             let scratch = try Scratch()
             _ = try scratch.makeDirectory("apps")
@@ -124,7 +126,7 @@ extension EndToEnd {
             #expect(daemon.text(.output) == "0\nnone\n", "\(daemon.text(.errors))")
         }
 
-        @Test("It is killed after the terminate allowance")
+        @Test("A leftover is killed after the terminate allowance")
         func killed() throws {
             let start = Instant.now()
             let ending = try supervise(
@@ -136,7 +138,7 @@ extension EndToEnd {
             #expect(ending.reports.isEmpty)
         }
 
-        @Test("SIGTERM kills it at once, and the exit code stays that of the main process")
+        @Test("SIGTERM kills a leftover immediately, and the exit code stays that of the main process")
         func insisted() throws {
             let run = try Supervision(
                 unhurried(["--verbose"]), leaving("signal.signal(signal.SIGTERM, signal.SIG_IGN)"))
@@ -147,7 +149,7 @@ extension EndToEnd {
             #expect(ending.summary?.termination == "exited")
         }
 
-        @Test("It is continued if it was stopped")
+        @Test("A stopped leftover is continued")
         func stopped() throws {
             let ending = try supervise(
                 ["--terminate", "1h"],
@@ -162,7 +164,7 @@ extension EndToEnd {
             #expect(contents(of: ending.scratch["ended"]) != nil)
         }
 
-        @Test("A watchdog kill does not ask it")
+        @Test("A watchdog kill does not ask a leftover to exit")
         func hang() throws {
             let ending = try supervise(
                 ["--update", "400ms", "--terminate", "1h"],

@@ -17,7 +17,7 @@ extension EndToEnd {
             ).end()
         }
 
-        @Test("An app saves in the background, is suspended, and comes back")
+        @Test("An app saves in the background, is suspended, and returns")
         func wholeWay() throws {
             let ending = try play(
                 """
@@ -44,7 +44,7 @@ extension EndToEnd {
             #expect(ending.errors.contains { $0.hasPrefix("main   read settings") }, "\(ending.errors)")
         }
 
-        @Test("A task that is left open is a kill that names it")
+        @Test("A task left open is a kill that names it")
         func leak() throws {
             let ending = try play(
                 "launch\nwait ready\nbackground\nexpect killed 0x2182bad2:background-task\n", ["leak"])
@@ -56,7 +56,7 @@ extension EndToEnd {
             #expect(ending.summary?.incidents.first?.code == "0x2182bad2")
         }
 
-        @Test("A lock that is held on suspension is a kill that names the file", arguments: ["lock", "posix"])
+        @Test("A lock held at suspension is a kill that names the file", arguments: ["lock", "posix"])
         func heldLock(kind: String) throws {
             let scratch = try Scratch()
             let ending = try play(
@@ -68,7 +68,9 @@ extension EndToEnd {
             #expect(ending.reports.first?.body.threads.first?.frames.isEmpty == false, "a frozen process has stacks")
         }
 
-        @Test("Going to the background takes too long, is a kill; almost too long, is none", arguments: [false, true])
+        @Test(
+            "A move to the background that takes too long is a kill; one that almost does is not",
+            arguments: [false, true])
         func slow(isTooSlow: Bool) throws {
             let ending = try play(
                 isTooSlow
@@ -79,7 +81,7 @@ extension EndToEnd {
             #expect(ending.reports.isEmpty != isTooSlow)
         }
 
-        @Test("A suspended app takes no CPU time and no deadline; it is ended without a word")
+        @Test("A suspended app uses no CPU time and has no deadline; it is killed without a request")
         func suspended() throws {
             let ending = try play(
                 "launch\nwait ready\nsuspend\nwait suspended\nsleep 10s\nexpect suspended\nterminate\n", [])
@@ -89,7 +91,7 @@ extension EndToEnd {
             #expect(ending.reports.isEmpty)
         }
 
-        @Test("A program that knows nothing of all this is suspended and resumed")
+        @Test("A program that does not participate is suspended and resumed")
         func outsider() throws {
             let scratch = try Scratch()
             let path = try scratch.write(
@@ -102,7 +104,7 @@ extension EndToEnd {
             #expect(ending.summary?.exit?.signal == "SIGTERM")
         }
 
-        @Test("A launch into the background has CPU time, and says so to the app")
+        @Test("A launch into the background has limited CPU time, and the app is told how much")
         func backgroundLaunch() throws {
             let burning = try play("launch background\nexpect killed 0x8badf00d\n", ["burn"])
             #expect(burning.exitCode == 0, "\(burning.errors)")
@@ -117,7 +119,7 @@ extension EndToEnd {
             #expect(idle.output == "background\n")
         }
 
-        @Test("An app that is launched for an event learns its kind, and gets the event first")
+        @Test("An app launched for an event learns its kind, and gets the event first")
         func eventLaunch() throws {
             let ending = try play(
                 "launch background event push 7 new\nwait ready\nevent url x\nwait suspended\n", [])
@@ -125,7 +127,7 @@ extension EndToEnd {
             #expect(ending.output == "background push\nevent push 7 new\nevent url x\n")
         }
 
-        @Test("A launch for an event fails a script if the program takes no part in the lifecycle")
+        @Test("A launch for an event fails a script if the program does not participate in the lifecycle")
         func eventForOutsider() throws {
             let scratch = try Scratch()
             let path = try scratch.write("launch event url x\nwait ready\nsleep 1s\n", to: "script")
@@ -145,7 +147,7 @@ extension EndToEnd {
             #expect(ending.summary?.lifecycle?.mistakes == 4)
         }
 
-        @Test("A script that fails exits with 1 and says where")
+        @Test("A failing script exits with 1 and names the step")
         func untrue() throws {
             let ending = try play("launch\nwait ready\nexpect background\n", [])
             #expect(ending.exitCode == 1)
@@ -156,7 +158,7 @@ extension EndToEnd {
                 }, "\(ending.messages)")
         }
 
-        @Test("A script with mistakes launches nothing, and each mistake has its place")
+        @Test("A script with mistakes launches nothing, and each mistake is reported with its place")
         func mistakes() throws {
             let ending = try play("launch\nbackgruond\nsleep 2\n", [])
             #expect(ending.exitCode == 65)
@@ -179,7 +181,7 @@ extension EndToEnd {
             #expect(ending.exitCode == 127)
         }
 
-        @Test("Where nothing is killed, all is reported")
+        @Test("In report mode everything is reported")
         func reportOnly() throws {
             let ending = try play(
                 "launch\nwait ready\nbackground\nexpect reported 0x2182bad2\nwait suspended\nresume\nexpect alive\n",

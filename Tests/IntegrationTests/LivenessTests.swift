@@ -13,13 +13,13 @@ private let hasPostgres =
     isRoot && isInstalled("postgres") && isInstalled("initdb") && isInstalled("pg_isready") && isInstalled("runuser")
 
 extension EndToEnd {
-    @Suite("Programs that know nothing of watchdogd, probed for life")
+    @Suite("Liveness probes of unmodified programs")
     struct LivenessTests {
         private static let rhythm = [
             "--readiness", "probe", "--probe-interval", "400ms", "--probe-timeout", "400ms",
         ]
 
-        /// A server with one thread that says its port, and hangs in the handler of `/hang`.
+        /// A server with one thread that prints its port, and hangs in the handler of `/hang`.
         private static let server = python(
             """
             import http.server, time
@@ -35,7 +35,7 @@ extension EndToEnd {
             server.serve_forever()
             """)
 
-        /// A port that was free a moment ago.
+        /// A recently free port.
         private static func freePort() throws -> Int {
             let program = try Program(
                 python("import socket; s = socket.create_server(('127.0.0.1', 0)); say(s.getsockname()[1])"))
@@ -52,7 +52,7 @@ extension EndToEnd {
             ]
         }
 
-        @Test("status shows how long the probes of an app take")
+        @Test("status shows the latencies of an app's probes")
         func latencies() throws {
             let service = try Service([
                 "probed": """
@@ -78,7 +78,7 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("A server whose only thread is stuck in a handler is found by each kind of probe", arguments: 0..<3)
+        @Test("A server whose only thread is stuck in a handler fails each kind of probe", arguments: 0..<3)
         func stuckHandler(kind: Int) throws {
             let port = try Self.freePort()
             let target = Self.probes(of: port)[kind]
@@ -101,7 +101,7 @@ extension EndToEnd {
             #expect(ending.errors.contains { $0.contains(" probes of \(shown)") && $0.contains("killed: ") })
         }
 
-        @Test("A server that answers is left in peace by each kind of probe", arguments: 0..<3)
+        @Test("A server that answers passes each kind of probe", arguments: 0..<3)
         func healthyServer(kind: Int) throws {
             let port = try Self.freePort()
             let timing = kind == 2 ? ["--probe-timeout", "5s", "--probe-threshold", "5"] : []
@@ -116,7 +116,7 @@ extension EndToEnd {
             #expect(ending.summary?.incidents.isEmpty == true)
         }
 
-        @Test("A socket that awaits data hides no hang from a tcp probe, and costs no healthy server its life")
+        @Test("A socket with deferred acceptance hides no hang from a tcp probe, and fails no healthy server")
         func deferredAcceptance() throws {
             let port = try Self.freePort()
             let server = python(
@@ -143,7 +143,7 @@ extension EndToEnd {
             #expect(ending.reports.first?.body.linux?.missed?.kind == .probe)
         }
 
-        @Test("What the body must contain decides, and the status")
+        @Test("The status and the required body decide")
         func judgement() throws {
             for (options, isWell) in [
                 (["--probe-body", "is well"], true), (["--probe-body", "is ill"], false),
@@ -158,7 +158,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("A probe command that hangs is ended with all that it started, and counts as no answer")
+        @Test("A probe command that hangs is killed with its children, and counts as no answer")
         func hangingCommand() throws {
             let ending = try supervise(
                 [
@@ -169,7 +169,7 @@ extension EndToEnd {
             #expect(ending.errors.contains { $0.contains("no answer") })
         }
 
-        @Test("A probe command that does not exist is reported, and nothing is killed for it")
+        @Test("A probe command that does not exist is reported, and causes no kill")
         func missingCommand() throws {
             let run = try Supervision(
                 ["--readiness", "none", "--probe-interval", "100ms", "--probe", "exec:no-such-command-here"],
@@ -220,7 +220,7 @@ extension EndToEnd {
         // MARK: - Real servers
 
         @Test(
-            "redis that sleeps in a command is killed with its stacks, redis that answers is not",
+            "A redis that sleeps in a command is killed with its stacks; one that answers is not",
             .enabled(if: isInstalled("redis-server") && isInstalled("redis-cli"), "redis is not installed"),
             arguments: ["tcp", "exec"], [true, false])
         func redis(kind: String, hangs: Bool) throws {
@@ -250,7 +250,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "postgres whose postmaster is stopped is killed as a whole; a stopped backend is not held against it",
+            "A postgres whose postmaster is stopped is killed as a whole; a stopped backend does not count against it",
             .enabled(if: hasPostgres, "needs root, postgres, initdb, pg_isready and runuser"), arguments: [true, false])
         func postgres(stopsPostmaster: Bool) throws {
             let scratch = try Scratch()
@@ -267,13 +267,13 @@ extension EndToEnd {
                     "--probe", "exec:pg_isready -q -t 1 -h 127.0.0.1 -p \(port)", "--readiness", "probe",
                     "--probe-interval", "500ms", "--probe-timeout", "2s",
                 ],
-                // A postmaster that is killed leaves what it has in /dev/shm.
+                // A killed postmaster leaves its segments in /dev/shm.
                 [
                     "postgres", "-D", data, "-p", "\(port)", "-h", "127.0.0.1", "-k", data, "-c",
                     "dynamic_shared_memory_type=mmap",
                 ], scratch: scratch)
             try run.line("ready after", on: .errors)
-            // They overwrite their environment, by which others are known.
+            // They overwrite their environment, which identifies other processes.
             let postmaster = try #require(children(of: run.program.pid).first { name(of: $0) == "postgres" })
             let backend = try #require(children(of: postmaster).first)
             kill(stopsPostmaster ? postmaster : backend, SIGSTOP)

@@ -67,7 +67,7 @@ extension EndToEnd {
             #expect(try codes("man1/watchdogd-status.1").contains(".Xr watchdogd 1"))
         }
 
-        @Test("mandoc finds no fault with them", .enabled(if: isInstalled("mandoc"), "needs mandoc"))
+        @Test("mandoc reports no problem", .enabled(if: isInstalled("mandoc"), "needs mandoc"))
         func lint() throws {
             for page in pages {
                 // The style level asks for pages that are not installed here.
@@ -76,7 +76,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("groff finds no fault with them, and they fit 80 columns", .enabled(if: isInstalled("man"), "needs man"))
+        @Test("groff reports no problem, and the pages fit 80 columns", .enabled(if: isInstalled("man"), "needs man"))
         func rendering() throws {
             for page in pages {
                 let (text, warnings) = try run(["man", "--warnings", "--local-file", page])

@@ -43,7 +43,7 @@ extension EndToEnd {
             for name in names { try service.wait(for: name) { $0.state == .running } }
             try database.send(SIGUSR1)
             let store = ReportStore(directory: scratch["reports"])
-            // Each report is an event of its own: all of them together may take a busy machine long.
+            // Each report is a separate event: all of them together may take long on a busy machine.
             for number in 1...Self.count {
                 try #require(eventually { (try? store.list().count) ?? 0 >= number }, "no report \(number)")
             }

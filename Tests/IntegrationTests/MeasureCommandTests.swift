@@ -17,7 +17,7 @@ extension EndToEnd {
             return (status.code ?? -1, program.text(.output), program.text(.errors))
         }
 
-        /// What the tests read of `--json`.
+        /// The part of `--json` that the tests read.
         private struct Result: Decodable {
             struct Run: Decodable {
                 let program: String
@@ -41,7 +41,7 @@ extension EndToEnd {
 
         private static let python = "/usr/bin/python3"
 
-        @Test("A program that exits is measured until then, and every run is in the result")
+        @Test("A program that exits is measured up to its exit, and every run is in the result")
         func exiting() throws {
             let result = try json(["--runs", "4", "--discard", "2", "--", "/bin/true"])
             #expect(result.until == "exit")
@@ -53,7 +53,7 @@ extension EndToEnd {
             #expect(text.errors == "", "no progress without a terminal")
         }
 
-        @Test("READY=1 over the channel ends the launch of an app that stays")
+        @Test("READY=1 over the channel ends the launch of an app that keeps running")
         func ready() throws {
             let result = try json(["--runs", "2", "--", product("HealthyApp")])
             #expect(result.until == "ready")
@@ -61,7 +61,8 @@ extension EndToEnd {
         }
 
         @Test(
-            "READY=1, FIRST_FRAME=1 and USEFUL=1 over the notify socket", arguments: ["ready", "first-frame", "useful"])
+            "READY=1, FIRST_FRAME=1 and USEFUL=1 over the notify socket end a launch",
+            arguments: ["ready", "first-frame", "useful"])
         func notified(until: String) throws {
             let script = """
                 import os, socket, time
@@ -101,7 +102,7 @@ extension EndToEnd {
             #expect(result.runs.allSatisfy { $0.wallNSec < 60_000_000_000 })
         }
 
-        @Test("What a program leaves behind is killed, even if it ignores SIGTERM")
+        @Test("Leftovers of a program are killed, even if they ignore SIGTERM")
         func nothingLeft() throws {
             let marker = "\(getpid())77"
             let script = "trap '' TERM; /bin/sleep 60.\(marker) & exit 0"
@@ -132,7 +133,7 @@ extension EndToEnd {
             #expect(try search.end().code == 1, "\(search.text(.output))")
         }
 
-        @Test("A program with twice the work is a regression, one with the same is none")
+        @Test("A program with twice the work is a regression; one with the same work is not")
         func against() throws {
             func code(_ size: Int) -> String { "sum(i * i for i in range(\(size)))" }
             let old = "\(Self.python) -c '\(code(200_000))'"
@@ -146,7 +147,7 @@ extension EndToEnd {
             #expect(faster.code == 0, "\(faster.output)")
         }
 
-        @Test("--against with one word gets the program's arguments")
+        @Test("--against with one word uses the program's arguments")
         func sameArguments() throws {
             let answer = try measure(["--runs", "7", "--against", "/usr/bin/test", "--", "/bin/test", "1", "=", "1"])
             #expect([0, 1, 2].contains(answer.code), "\(answer.errors)")
@@ -159,7 +160,7 @@ extension EndToEnd {
             #expect(try measure(["--runs", "5", "--max", "60s", "--", "/bin/sleep", "0.05"]).code == 0)
         }
 
-        @Test("A baseline is written, read, and fails more page faults; JUnit says so")
+        @Test("A baseline is written and read, and fails more page faults; JUnit reports that")
         func baseline() throws {
             let scratch = try Scratch()
             let small = ["--", Self.python, "-c", "b = bytearray(1 << 20)"]
@@ -203,7 +204,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "Wrong options are one error that says what to do",
+            "A wrong option is one error with a hint",
             arguments: [
                 ([], 64, "a program is missing"), (["--runs", "0", "--", "true"], 64, "--runs 0 is out of range"),
                 (["--runs", "6", "--against", "true", "--", "true"], 64, "--runs 6 is too few for --against"),
@@ -226,7 +227,7 @@ extension EndToEnd {
             #expect(answer.output == "")
         }
 
-        @Test("A program that cannot be executed, and a process that cannot be created, have codes of their own")
+        @Test("A program that cannot be executed and a process that cannot be created have separate codes")
         func notExecutable() throws {
             let scratch = try Scratch()
             for (text, code) in [("\u{0}no program", 65), ("#!/nonexistent\n", 66)] as [(String, Int32)] {
@@ -235,21 +236,21 @@ extension EndToEnd {
                 let answer = try measure(["--", scratch["program"]])
                 #expect(answer.code == code, "\(answer)")
             }
-            // Below, watchdogd cannot even prepare the launch.
+            // Below this limit, watchdogd cannot even prepare the launch.
             let program = try Program([
                 "prlimit", "--nofile=16:16", product("watchdogd"), "measure", "--runs", "1", "--", "true",
             ])
             #expect(try program.end().code == 71, "\(program.text(.errors))")
         }
 
-        @Test("--cold evicts the program's files, and says what stayed in memory")
+        @Test("--cold evicts the program's files, and reports what stayed in memory")
         func cold() throws {
             let answer = try measure(["--cold", "--runs", "2", "--", Self.python, "-c", "pass"])
             #expect([0, 2].contains(answer.code), "\(answer.errors)")
             #expect(answer.output.contains("of files were evicted"), "\(answer.output)")
         }
 
-        @Test("A CPU quota stretches the wall time, where a cgroup can be made")
+        @Test("A CPU quota stretches the wall time if a cgroup can be created")
         func quota() throws {
             let script = "import time\nwhile time.process_time() < 0.2: pass"
             let answer = try measure(
@@ -262,7 +263,7 @@ extension EndToEnd {
             #expect(result.runs.allSatisfy { $0.wallNSec > 600_000_000 })
         }
 
-        @Test("An interruption ends the program first")
+        @Test("An interruption terminates the program first")
         func interrupted() throws {
             let marker = "\(getpid())78"
             let program = try Program([

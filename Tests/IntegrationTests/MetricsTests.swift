@@ -36,7 +36,7 @@ extension EndToEnd {
             return seriesValues(in: output)
         }
 
-        @Test("An app that hangs, one that fails and one that lives are counted as what they did")
+        @Test("An app that hangs, one that fails and one that runs are counted accordingly")
         func counts() throws {
             let service = try Service(["hang": Self.hanging, "fail": Self.failing, "live": Self.sleeper])
             try service.wait(for: "hang") { $0.lastIncident?.report != nil && $0.state != .dying }
@@ -61,7 +61,7 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("A reload of the configuration takes nothing from the counts; an app that is gone has no series")
+        @Test("A reload of the configuration keeps the counts; a removed app has no series")
         func reload() throws {
             let service = try Service(["live": Self.sleeper, "fail": Self.failing])
             try service.wait(for: "fail") { $0.state == .stopped }
@@ -103,7 +103,7 @@ extension EndToEnd {
 
         // MARK: - The file
 
-        @Test("The file for node_exporter is readable to everybody, and has the same series")
+        @Test("The file for node_exporter is world-readable, and has the same series")
         func file() throws {
             let scratch = try Scratch()
             let service = try Service(
@@ -114,14 +114,14 @@ extension EndToEnd {
             #expect(information.st_mode & 0o777 == 0o644)
             let written = seriesValues(in: try #require(scratch.read("watchdogd.prom")))
             #expect(written["watchdogd_app_launches_total{app=\"live\"}"] != nil)
-            // What is read of a process may come between the two.
+            // Values read from a process may change between the two.
             let isCounted = { (name: String) in !name.contains(#/app_info|cpu_seconds|memory_bytes/#) }
             #expect(Set(written.keys.filter(isCounted)) == Set(try metrics(service).keys.filter(isCounted)))
             #expect(names(in: scratch.path).allSatisfy { !$0.hasSuffix(".tmp") })
             #expect(try service.end() == 0)
         }
 
-        @Test("A full disk is said, and keeps nothing from working")
+        @Test("A full disk is reported, and breaks nothing else")
         func fullDisk() throws {
             let scratch = try Scratch()
             #expect(symlink("/dev/full", scratch["full.prom"]) == 0)
@@ -158,7 +158,7 @@ extension EndToEnd {
                 sys.stdin.read()
             """
 
-        @Test("A scrape has what the command prints, under its content type", .enabled(if: isInstalled("python3")))
+        @Test("A scrape returns the command's output, under its content type", .enabled(if: isInstalled("python3")))
         func scrape() throws {
             let (service, port) = try served(["live": Self.sleeper], Scratch())
             try service.wait(for: "live") { $0.state == .running }
@@ -182,14 +182,14 @@ extension EndToEnd {
             try service.wait(for: "hang") { $0.lastIncident?.report != nil }
             #expect(try service.command("list").code == 0)
             #expect(try metrics(service)["watchdogd_app_terminations_total{app=\"hang\",cause=\"watchdog\"}"] == 1)
-            // Threads, sockets and files of the daemon, less than the crowd.
+            // Threads, sockets and files of the daemon: fewer than the crowd's.
             #expect(names(in: "/proc/\(service.program.pid)/fd").count < 150)
             try crowd.send(SIGKILL)
             _ = try crowd.end()
             #expect(try service.end() == 0)
         }
 
-        @Test("A port that is taken is a clear error, before anything is launched")
+        @Test("A port in use is a clear error, before any launch")
         func taken() throws {
             let scratch = try Scratch()
             let (service, port) = try served(["live": Self.sleeper], scratch)
@@ -205,7 +205,7 @@ extension EndToEnd {
     }
 }
 
-/// The values of all series of a text.
+/// The values of all series in a metrics text.
 func seriesValues(in text: String) -> [String: Double] {
     var values: [String: Double] = [:]
     for line in text.split(separator: "\n") where !line.hasPrefix("#") {

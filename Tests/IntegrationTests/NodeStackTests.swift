@@ -43,13 +43,13 @@ extension EndToEnd {
             return (lines.firstIndex { $0.hasSuffix("// line: \(mark)") } ?? -1) + 1
         }
 
-        /// Node leaves its map behind; the others of this machine stay.
+        /// Node leaves its map behind; other maps on this machine stay.
         private func hang(_ how: String, _ options: [String]) throws -> Ending {
             let scratch = try Scratch()
             let script = try scratch.write(Self.script, to: "app.js")
             let pipe = "\(scratch.path)/pipe"
             #expect(mkfifo(pipe, 0o600) == 0)
-            // More than node needs to start beside four spinners; it is never ready.
+            // More time than node needs to start beside four spinners; it never becomes ready.
             let command = ["node", "--logfile=\(scratch.path)/v8.log"] + options + [script, how, pipe]
             let ending = try Supervision(
                 ["--readiness", "notify", "--launch", "6s"], command, scratch: scratch
@@ -75,9 +75,9 @@ extension EndToEnd {
                 own.map(\.name) == ["readConfiguration", "loadSettings", "<anonymous>"], "\(stack.calls.map(\.name))")
             #expect(own.map(\.source) == ["read", "load"].map { "app.js:\(Self.line($0))" } + ["app.js:1"])
             #expect(own.allSatisfy { $0.language == "javascript" && $0.trust != .scan })
-            // What node's own JavaScript does is there, and is not the app's.
+            // Node's own JavaScript is shown, and is not attributed to the app.
             #expect(stack.calls.contains { $0.name == "readSync" && $0.origin == .runtime })
-            // The stack goes on beyond the generated code.
+            // The stack continues beyond the generated code.
             #expect(stack.calls.last?.name == "_start")
             let explanation = try explanation(ending)
             #expect(explanation.contains("From readConfiguration (app.js:\(Self.line("read")))"), "\(explanation)")
@@ -92,7 +92,7 @@ extension EndToEnd {
             #expect(caller.source == "app.js:\(Self.line("refresh"))")
         }
 
-        @Test("are missing without a map, and the advice says how to get them")
+        @Test("are missing without a map, and the advice explains how to get them")
         func withoutMap() throws {
             let ending = try hang("read", [])
             let stack = try #require(ending.reports.first?.faultingStack)
@@ -104,7 +104,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "are found in a container's own /tmp, by the process ID of its own namespace",
+            "are found in a container's own /tmp, by the process ID in its namespace",
             .enabled(if: hasAllRights, "only root makes namespaces here"))
         func namespaces() throws {
             let scratch = try Scratch()

@@ -6,9 +6,9 @@ import WatchdogBase
 import WatchdogReport
 
 extension EndToEnd {
-    @Suite("Programs that speak sd_notify")
+    @Suite("Programs that use sd_notify")
     struct NotifyTests {
-        @Test("READY and STATUS arrive, and the watchdog's variables are there, with the program's own pid")
+        @Test("READY and STATUS arrive, and the watchdog's variables are set, with the program's own pid")
         func ready() throws {
             let command = python(
                 """
@@ -26,7 +26,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "A program that root starts and that drops to another user is heard",
+            "Messages of a program that root starts and that drops to another user count",
             .enabled(if: geteuid() == 0, "needs root"))
         func changedUser() throws {
             let command = python(
@@ -43,7 +43,7 @@ extension EndToEnd {
             #expect(ending.summary?.status == "as user 65534")
         }
 
-        @Test("A program that stops saying WATCHDOG=1 is killed once its allowance is over")
+        @Test("A program that stops sending WATCHDOG=1 is killed once its allowance is over")
         func silence() throws {
             let command = python(#"notify("READY=1", "STATUS=busy"); push(5, 0.1); notify("STATUS=stuck"); hang()"#)
             let ending = try supervise(["--update", "800ms"], command)
@@ -58,14 +58,14 @@ extension EndToEnd {
             expectPatience(report)
         }
 
-        @Test("A program that keeps saying WATCHDOG=1 lives, though each allowance is short")
+        @Test("A program that keeps sending WATCHDOG=1 survives, though each allowance is short")
         func signsOfLife() throws {
             let ending = try supervise(["--update", "500ms"], python(#"notify("READY=1"); push(30, 0.05)"#))
             #expect(ending.exitCode == 0)
             #expect(ending.summary?.incidents.isEmpty == true)
         }
 
-        @Test("A program that never says WATCHDOG=1 is not watched for it")
+        @Test("A program that never sends WATCHDOG=1 is not watched for it")
         func noWatchdog() throws {
             let ending = try supervise(
                 unhurried(["--update", "200ms"]), python(#"notify("READY=1"); time.sleep(1); exit(3)"#))
@@ -73,7 +73,7 @@ extension EndToEnd {
             #expect(ending.summary?.incidents.isEmpty == true)
         }
 
-        @Test("WATCHDOG_USEC sets the allowance from the program's side")
+        @Test("WATCHDOG_USEC sets the allowance from the program")
         func ownAllowance() throws {
             let ending = try supervise(
                 unhurried(["--update", "60s"]),
@@ -82,7 +82,7 @@ extension EndToEnd {
             #expect(ending.summary?.incidents.first?.allowanceMilliseconds == 600)
         }
 
-        @Test("WATCHDOG_USEC=0 ends the watching of answers")
+        @Test("WATCHDOG_USEC=0 turns the watch off")
         func noAllowance() throws {
             let ending = try supervise(
                 ["--update", "300ms"],
@@ -90,7 +90,7 @@ extension EndToEnd {
             #expect(ending.exitCode == 0)
         }
 
-        @Test("EXTEND_TIMEOUT_USEC with progress prolongs a launch")
+        @Test("EXTEND_TIMEOUT_USEC with progress extends a launch")
         func extended() throws {
             let command = python(
                 """
@@ -105,7 +105,7 @@ extension EndToEnd {
             #expect(ending.messages.contains { $0.contains("extended its launch allowance by") })
         }
 
-        @Test("A STATUS that changes is progress too")
+        @Test("A STATUS that changes counts as progress")
         func extendedByStatus() throws {
             let command = python(
                 """
@@ -117,7 +117,7 @@ extension EndToEnd {
             #expect(try supervise(["--launch", "800ms"], command).exitCode == 0)
         }
 
-        @Test("EXTEND_TIMEOUT_USEC without progress is refused: a stuck program cannot extend its time forever")
+        @Test("EXTEND_TIMEOUT_USEC without progress is rejected: a stuck program cannot extend its time forever")
         func extendedBlindly() throws {
             let command = python(
                 """
@@ -132,7 +132,7 @@ extension EndToEnd {
                 ending.messages.contains { $0.hasSuffix("asked for more time without showing progress; refused") })
         }
 
-        @Test("WATCHDOG=trigger is the program's own request to be killed")
+        @Test("WATCHDOG=trigger requests the program's own kill")
         func trigger() throws {
             let ending = try supervise(
                 unhurried(["--update", "60s"]), python(#"notify("READY=1"); notify("WATCHDOG=trigger"); hang()"#))
@@ -141,7 +141,7 @@ extension EndToEnd {
             #expect(ending.reports.first?.body.linux?.allowance.kind == "triggered")
         }
 
-        @Test("EXTEND_TIMEOUT_USEC with progress prolongs the end, by the program's own will or on request")
+        @Test("EXTEND_TIMEOUT_USEC with progress extends the termination, unrequested or requested")
         func extendedEnd() throws {
             let farewell =
                 """
@@ -168,7 +168,7 @@ extension EndToEnd {
             #expect(try run.end().exitCode == 4)
         }
 
-        @Test("A program that keeps requesting time at its end without progress is killed")
+        @Test("A terminating program that keeps requesting time without progress is killed")
         func stuckEnd() throws {
             let ending = try supervise(
                 ["--terminate", "600ms"],
@@ -183,7 +183,7 @@ extension EndToEnd {
             #expect(ending.summary?.incidents.first?.event == "process-exit")
         }
 
-        @Test("STOPPING=1 starts the terminate allowance: one that ends in time is fine")
+        @Test("STOPPING=1 starts the terminate allowance, and a program that exits in time is not killed")
         func stopping() throws {
             let ending = try supervise(
                 unhurried(["--verbose"]),
@@ -192,7 +192,7 @@ extension EndToEnd {
             #expect(ending.messages.contains { $0.hasSuffix("says that it is terminating") })
         }
 
-        @Test("STOPPING=1 starts the terminate allowance: one that does not end is killed for process-exit")
+        @Test("STOPPING=1 starts the terminate allowance, and a program that does not exit is killed for process-exit")
         func stoppingForEver() throws {
             let ending = try supervise(
                 unhurried(["--terminate", "600ms"]), python(#"notify("READY=1"); notify("STOPPING=1"); hang()"#))
@@ -227,7 +227,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "A launcher that ends in the moment in which it has named its daemon hands over all the same",
+            "A launcher that exits just after naming its daemon still hands over",
             arguments: 1...4)
         func quickHandover(round: Int) throws {
             let command = python(
@@ -246,7 +246,7 @@ extension EndToEnd {
             #expect(try supervise([], command).exitCode == 24)
         }
 
-        @Test("What a program says last counts, however soon it ends", arguments: 1...4)
+        @Test("A program's last message counts, however soon it exits", arguments: 1...4)
         func lastWords(round: Int) throws {
             let ending = try supervise(
                 unhurried(),
@@ -259,14 +259,14 @@ extension EndToEnd {
             #expect(ending.summary?.exit?.code == 3)
         }
 
-        @Test("MAINPID of somebody else's process is not believed")
+        @Test("MAINPID of a foreign process is rejected")
         func foreignMainProcess() throws {
             let ending = try supervise(
                 unhurried(), python(#"notify("READY=1"); notify("MAINPID=1"); time.sleep(0.2); exit(5)"#))
             #expect(ending.exitCode == 5)
         }
 
-        @Test("BARRIER=1 is answered: the descriptor that came along is closed once everything before it was heeded")
+        @Test("BARRIER=1 is answered: its descriptor is closed once everything before it is handled")
         func barrier() throws {
             let command = python(
                 """
@@ -278,7 +278,7 @@ extension EndToEnd {
             #expect(ending.summary?.status == "before the barrier")
         }
 
-        @Test("Unknown keys and nonsense are passed over")
+        @Test("Unknown keys and nonsense are ignored")
         func unknownKeys() throws {
             let command = python(
                 #"""
@@ -299,7 +299,7 @@ extension EndToEnd {
 
         private static let hasTool = isInstalled("systemd-notify")
 
-        @Test("systemd-notify from a script: its process is short-lived, and its word counts", .enabled(if: hasTool))
+        @Test("systemd-notify from a script: its process is short-lived, and its message counts", .enabled(if: hasTool))
         func systemdNotify() throws {
             let ending = try supervise(
                 ["--readiness", "notify", "--launch", "10s"],
@@ -309,7 +309,9 @@ extension EndToEnd {
             #expect(ending.summary?.status == "from a script")
         }
 
-        @Test("systemd-notify --no-block is gone before its message is read, and is believed", .enabled(if: hasTool))
+        @Test(
+            "systemd-notify --no-block has exited before its message is read, and the message counts",
+            .enabled(if: hasTool))
         func systemdNotifyWithoutBarrier() throws {
             let ending = try supervise(
                 ["--readiness", "notify", "--launch", "10s"],

@@ -10,7 +10,7 @@ import WatchdogReport
 extension EndToEnd {
     @Suite("watchdogd observe")
     struct ObserveTests {
-        /// A server that says its port, and hangs in the handler of `/hang`.
+        /// A server that prints its port, and hangs in the handler of `/hang`.
         private static let server = python(
             """
             import http.server, time
@@ -29,7 +29,7 @@ extension EndToEnd {
             try Program([product("watchdogd"), "observe"] + arguments)
         }
 
-        @Test("A hang of someone else's process has a report, and the process lives")
+        @Test("A hang of a foreign process has a report, and the process survives")
         func hang() throws {
             let scratch = try Scratch()
             let server = try Program(Self.server)
@@ -50,19 +50,19 @@ extension EndToEnd {
             let report = try ReportCoding.decode(contents(of: "\(scratch.path)/\(file)") ?? [])
             let text = TextRenderer.render(report)
             #expect(text.contains("python3 [\(server.pid)]"), "\(text)")
-            // The parent is whoever started it, not watchdogd.
+            // The parent is the process that started it, not watchdogd.
             #expect(text.contains("[\(getpid())]"), "\(text)")
             #expect(text.contains("Kill: none, the process was left running"), "\(text)")
             #expect(text.contains("watchdogd only observes this process"), "\(text)")
             #expect(ProcessStat.read(server.pid)?.state == .sleeping)
-            // Its end is the end of the observation, without an error.
+            // Its exit ends the observation without an error.
             try server.send(SIGKILL)
             try observer.line("python3: process \(server.pid) has ended", on: .errors)
             let status = try observer.end()
             #expect(status == .exited(code: 0))
         }
 
-        @Test("A process that answers has no report, and the observer leaves it as it is")
+        @Test("A process that answers has no report, and the observer leaves it unchanged")
         func healthy() throws {
             let scratch = try Scratch()
             let server = try Program(Self.server)
@@ -77,7 +77,7 @@ extension EndToEnd {
             #expect(ProcessStat.read(server.pid)?.state == .sleeping)
         }
 
-        @Test("What cannot be observed is one line with what to do, and an exit code of sysexits")
+        @Test("A target that cannot be observed is reported in one line with a remedy, and an exit code of sysexits")
         func refusals() throws {
             let idle = try Program(["/bin/sleep", "1000"])
             let cases: [(arguments: [String], code: Int32, text: String)] = [

@@ -13,7 +13,7 @@ extension EndToEnd {
 
         private static let hasCompiler = isInstalled("cc")
 
-        /// Speaks for a program in C that cannot: the process is the same.
+        /// Sends messages for a C program that cannot: it becomes that program in the same process.
         private func start(_ subject: String, in scratch: Scratch) throws -> [String] {
             let compiler = try Program(
                 ["cc", "-pthread", "-o", scratch[subject], "\(subjects)/\(subject).c"], directory: scratch.path)
@@ -23,7 +23,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "A main thread that sleeps uninterruptibly until its child starts a program waits for that child, and dies",
+            "A main thread that sleeps uninterruptibly until its child starts a program is reported to wait for it, and dies",
             .enabled(if: hasCompiler, "no cc"))
         func uninterruptible() throws {
             let scratch = try Scratch()
@@ -38,7 +38,7 @@ extension EndToEnd {
             #expect(ending.summary?.isDeathVerified == true)
         }
 
-        @Test("A 32-bit program's system call is named as its kernel does", .enabled(if: hasCompiler, "no cc"))
+        @Test("A 32-bit program's system call has its own kernel's name", .enabled(if: hasCompiler, "no cc"))
         func of32Bits() throws {
             let scratch = try Scratch()
             let compiler = try Program(
@@ -59,7 +59,7 @@ extension EndToEnd {
             #expect(notes.contains("its threads are not 64-bit"))
         }
 
-        @Test("A process whose main thread has ended is not taken for ended", .enabled(if: hasCompiler, "no cc"))
+        @Test("A process whose main thread has exited is not considered dead", .enabled(if: hasCompiler, "no cc"))
         func threadGroupLeader() throws {
             let scratch = try Scratch()
             let ending = try Supervision(
@@ -70,7 +70,7 @@ extension EndToEnd {
             #expect(ending.summary?.isDeathVerified == true)
         }
 
-        @Test("All of three hundred threads are in the report")
+        @Test("A report has all of three hundred threads")
         func threads() throws {
             let ending = try supervise(
                 ["--update", "1s"],
@@ -87,7 +87,7 @@ extension EndToEnd {
             #expect(report.body.linux?.capture?.frozenNanoseconds ?? .max < 5_000_000_000)
         }
 
-        @Test("A program that cannot be examined is killed anyway, and the report says what is missing")
+        @Test("A program that cannot be examined is killed anyway, and the report states what is missing")
         func notDumpable() throws {
             let ending = try supervise(
                 ["--update", "600ms"],
@@ -110,7 +110,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("A daemon that left its session, its parent and its environment behind dies with its program")
+        @Test("A daemon without its session, its parent and its environment dies with its program")
         func strayDaemon() throws {
             let run = try Supervision(
                 [],
@@ -128,10 +128,10 @@ extension EndToEnd {
             let ending = try run.end()
             #expect(ending.exitCode == 0)
             let told = "left 1 process behind when it exited with code 0, which was ended"
-            // Without a cgroup it is found as an orphan, when nobody knows any more whose it was.
+            // Without a cgroup it is found as an orphan, when its owner is no longer known.
             #expect(ending.messages.count == (Leftovers.canUseCgroups ? 1 : 0), "\(ending.messages)")
             #expect(ending.messages.allSatisfy { $0.contains(told) })
-            // Reaped, too: not left to process 1 as a zombie.
+            // It is reaped too, not left to process 1 as a zombie.
             let isGone = kill(daemon, 0) != 0
             if !isGone { kill(daemon, SIGKILL) }
             #expect(isGone)
@@ -139,7 +139,7 @@ extension EndToEnd {
 
         // MARK: - Odd surroundings
 
-        @Test("Ignored and blocked signals that watchdogd inherits do not matter")
+        @Test("Ignored and blocked signals that watchdogd inherits have no effect")
         func inheritedSignals() throws {
             let wrapper = python(
                 """
@@ -173,7 +173,7 @@ extension EndToEnd {
             #expect(try Summary(ending.output.utf8).incidents.first?.reportError?.contains("EFBIG") == true)
         }
 
-        @Test("A reports folder that goes away costs the report, not the kill")
+        @Test("A reports folder that disappears costs the report, not the kill")
         func reportsFolderRemoved() throws {
             let scratch = try Scratch()
             let ending = try Supervision(
@@ -209,7 +209,7 @@ extension EndToEnd {
             expectPatience(try #require(ending.reports.first))
         }
 
-        @Test("A name that is made for mischief stays one line and inside the folder")
+        @Test("A malicious name stays on one line and inside the folder")
         func mischievousName() throws {
             let ending = try supervise(
                 ["--name", "../../x\ny\u{1b}[2J", "--update", "400ms"],
@@ -220,7 +220,7 @@ extension EndToEnd {
             #expect(!ending.errors.joined().unicodeScalars.contains("\u{1b}"))
         }
 
-        @Test("An allowance of a millisecond is one, too")
+        @Test("An allowance of a millisecond is enforced too")
         func shortest() throws {
             let ending = try supervise(["--launch", "1ms", "--readiness", "notify"], ["sleep", "60"])
             #expect(ending.exitCode == 137)

@@ -48,7 +48,7 @@ extension EndToEnd {
             return (code, program.text(.output), program.text(.errors))
         }
 
-        /// A fleet of two hosts: version 1.0 sleeps too long on alpha, version 1.1 on beta does that and polls too long.
+        /// A fleet of two hosts: version 1.0 on alpha sleeps too long; version 1.1 on beta also polls too long.
         private func fleet() throws -> Scratch {
             let fleet = try Scratch()
             for (host, version, calls) in [
@@ -69,7 +69,9 @@ extension EndToEnd {
             return fleet
         }
 
-        @Test("Crash logs of two versions in hosts' folders: what only the later one has is new; lines give the same")
+        @Test(
+            "Of crash logs of two versions in hosts' folders, only the later version's are new; lines give the same result"
+        )
         func versions() throws {
             let fleet = try fleet()
             let answer = try organizer("--reports", fleet.path, "--json")
@@ -94,7 +96,7 @@ extension EndToEnd {
             ])
             #expect(try export.end().code == 0)
             #expect(try organizer("--ndjson", lines, "--json").output == answer.output)
-            // What is in several sources counts once.
+            // Duplicates in several sources count once.
             let both = try organizer("--ndjson", lines, "--ndjson", lines, "--reports", fleet.path, "--json")
             #expect(both.output == answer.output.replacing("\"repetitions\" : 0", with: "\"repetitions\" : 6"))
 
@@ -103,7 +105,7 @@ extension EndToEnd {
             #expect(fleet.read("page.html")?.contains("<h2>editor</h2>") == true)
         }
 
-        @Test("A history tells launches; without incidents it is enough")
+        @Test("A history provides launches, and suffices without incidents")
         func history() throws {
             let scratch = try Scratch()
             let file = scratch["history.db"]
@@ -120,7 +122,7 @@ extension EndToEnd {
             #expect(try organizer("--history", file).output.contains("LAUNCH P50"))
         }
 
-        @Test("Crash logs and histories name a version alike", arguments: ["7.7", nil])
+        @Test("Crash logs and histories use the same name for a version", arguments: ["7.7", nil])
         func oneName(configured: String?) throws {
             let scratch = try Scratch()
             let file = scratch["history.db"]

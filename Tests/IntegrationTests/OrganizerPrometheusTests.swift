@@ -45,10 +45,10 @@ extension EndToEnd {
             return (code, program.text(.output), program.text(.errors))
         }
 
-        /// What the recording rules leave: version 1.0 on web-1 for three hours, version 1.1 on web-2 for the last one.
+        /// The recording rules' results: version 1.0 on web-1 for three hours, version 1.1 on web-2 for the last one.
         private func samples() -> String {
             series("hang_seconds", 0.01, 0.25) + series("running_seconds", 1, 0.5)
-                // A launch an hour, half of them in less than 0.4 s; two an hour, all in more than 1 s.
+                // One launch an hour, half of them in less than 0.4 s; two an hour, all in more than 1 s.
                 + series("launch_duration_seconds_bucket", 0.5 / 3_600, 0, within: "0.4")
                 + series("launch_duration_seconds_bucket", 1.0 / 3_600, 0, within: "1.0")
                 + series("launch_duration_seconds_bucket", 1.0 / 3_600, 2.0 / 3_600, within: "2.5")
@@ -69,7 +69,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "The recording rules of a real Prometheus tell the hang rates and launch times of all hosts",
+            "The recording rules of a real Prometheus yield the hang rates and launch times of all hosts",
             .enabled(if: PrometheusServer.isInstalled, "needs prometheus and promtool (Debian: prometheus)"))
         func rates() throws {
             let scratch = try Scratch()
@@ -81,7 +81,7 @@ extension EndToEnd {
             #expect(app.versions.map(\.isLatest) == [false, true])
             let (former, later) = (try #require(app.versions[0].hangRate), try #require(app.versions[1].hangRate))
             #expect(abs(former.secondsPerHour - 36) < 0.5 && abs(former.hours - 2) < 0.1, "\(former)")
-            // A value counts for up to five minutes beyond the last one: Prometheus' look-back.
+            // A value counts for up to five minutes beyond the last one, which is Prometheus' look-back.
             #expect(abs(later.secondsPerHour - 1_800) < 20 && abs(later.hours - 0.5) < 0.1, "\(later)")
             let launches = (try #require(app.versions[0].launches), try #require(app.versions[1].launches))
             #expect(launches.0.count == 2 && launches.1.count == 2, "\(launches)")
@@ -92,7 +92,7 @@ extension EndToEnd {
                 #expect(one.output.contains("1.1") && !one.output.contains("1.0 "), "\(one)")
             }
             #expect(try organizer(["--prometheus", server.url, "--app", "other"]).output == "no incidents\n")
-            // Beside crash logs, which it alone would not read.
+            // Beside crash logs, which --prometheus alone would not read.
             try scratch.write(
                 #"{"app":"editor","version":"1.1","time":"2026-11-01T00:00:00Z","event":"scene-update","#
                     + #""cause":"c","signature":"s","incident":"A"}"# + "\n", to: "lines")
@@ -100,7 +100,7 @@ extension EndToEnd {
             #expect(both.code == 0 && both.output.contains("s/h"), "\(both)")
         }
 
-        /// A server that answers every request in one way.
+        /// A server that answers every request in the same way.
         private static let hostile = """
             import socket, sys
             listener = socket.create_server(('127.0.0.1', int(sys.argv[1])))
@@ -132,7 +132,7 @@ extension EndToEnd {
             """
 
         @Test(
-            "A server that answers something else is one clear error",
+            "A server with an unexpected answer is one clear error",
             .enabled(if: isInstalled("python3"), "needs python3"),
             arguments: [
                 ("busy", "HTTP status 503"), ("moved", "HTTP status 302"), ("other", "is not Prometheus"),
@@ -154,7 +154,7 @@ extension EndToEnd {
             #expect(answer.output.utf8.count < 4_096)
         }
 
-        @Test("A server that is not there, and addresses that are none")
+        @Test("A missing server and invalid addresses are errors")
         func unreachable() throws {
             let port = try freePort()
             let closed = try organizer(["--prometheus", "http://127.0.0.1:\(port)"])

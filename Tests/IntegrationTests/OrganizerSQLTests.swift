@@ -23,10 +23,10 @@ private let hasPostgreSQL: Bool = {
 }()
 
 extension EndToEnd {
-    /// The examples in docs/organizer.md, on the lines of a small fleet.
+    /// The examples in docs/organizer.md, applied to a small fleet.
     @Suite("SQL examples")
     struct OrganizerSQLTests {
-        /// The examples of a database: load first, then its queries in order.
+        /// The examples for a database: load first, then its queries in order.
         private static func examples(of database: String) throws -> [String] {
             let root = subjects.split(separator: "/").dropLast(3).reduce("") { "\($0)/\($1)" }
             let text = String(decoding: try #require(contents(of: "\(root)/docs/organizer.md")), as: UTF8.self)
@@ -50,7 +50,7 @@ extension EndToEnd {
 
         private static let answer = ["editor|1.0|2|0.5", "editor|1.1|2|2", #"editor|new|in "C:\x", y|1"#]
 
-        /// Numbers as both databases print them: `0.50` is `0.5`.
+        /// Numbers as both databases print them: `0.50` becomes `0.5`.
         private static func rows(_ output: String) -> [String] {
             output.split(separator: "\n").map { row in
                 row.split(separator: "|").map { cell in
@@ -61,7 +61,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("DuckDB", .enabled(if: hasDuckDB, "DuckDB is not installed"))
+        @Test("The examples run in DuckDB", .enabled(if: hasDuckDB, "DuckDB is not installed"))
         func duckdb() throws {
             let examples = try Self.examples(of: "DuckDB")
             try #require(examples.count == 3)
@@ -79,7 +79,7 @@ extension EndToEnd {
             #expect(Self.rows(program.text(.output)) == Self.answer)
         }
 
-        @Test("PostgreSQL", .enabled(if: hasPostgreSQL, "PostgreSQL is not installed"))
+        @Test("The examples run in PostgreSQL", .enabled(if: hasPostgreSQL, "PostgreSQL is not installed"))
         func postgresql() throws {
             let examples = try Self.examples(of: "PostgreSQL")
             try #require(examples.count == 3)
@@ -92,7 +92,7 @@ extension EndToEnd {
             try scratch.write(examples.joined(), to: "examples.sql")
             let make = try Program(["runuser", "-u", "postgres", "--", "initdb", "-A", "trust", "-N", "-D", data])
             try #require(try make.end().code == 0, "\(make.text(.errors))")
-            // It listens nowhere but in its own folder, and ends with this shell.
+            // It listens only in its own folder, and exits with this shell.
             let script = """
                 postgres -D "$1" -k "$1" -h '' -c dynamic_shared_memory_type=mmap >"$1/log" 2>&1 & server=$!
                 tries=0

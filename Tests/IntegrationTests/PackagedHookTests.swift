@@ -16,8 +16,8 @@ private let canPost: Bool = {
 }()
 
 extension EndToEnd {
-    /// The commands in packaging/hooks, run for real incidents; what they send stays on this machine.
-    @Suite("Packaged commands for incidents")
+    /// The commands in packaging/hooks, run for real incidents; their messages stay on this machine.
+    @Suite("Packaged incident hooks")
     struct PackagedHookTests {
         private struct Request: Decodable {
             let path: String
@@ -42,7 +42,7 @@ extension EndToEnd {
 
         init() throws {
             scratch = try Scratch()
-            // What an installed watchdogd and a mail server have in the PATH.
+            // The PATH of an installed watchdogd and a mail server.
             let bin = try scratch.makeDirectory("bin")
             try #require(symlink(product("watchdogd"), "\(bin)/watchdogd") == 0)
             try scratch.write(
@@ -54,7 +54,7 @@ extension EndToEnd {
                 """, to: "bin/sendmail", mode: 0o755)
         }
 
-        /// Runs a program named Feed until its incident, and the command for it; returns what watchdogd said.
+        /// Runs a program named Feed until its incident, and the command for it; returns watchdogd's messages.
         private func run(
             _ command: [String], hook: String, reports: String = "reports", more: [String] = []
         ) throws -> String {
@@ -72,7 +72,7 @@ extension EndToEnd {
             return program.text(.errors)
         }
 
-        /// The only report; its path is as the hook gets it.
+        /// The only report; its path is the hook's.
         private func storedReport() throws -> (path: String, text: String) {
             let name = try #require(names(in: scratch["reports"]).first { $0.hasSuffix(".ips") })
             return ("reports/\(name)", try #require(scratch.read("reports/\(name)")))
@@ -105,7 +105,7 @@ extension EndToEnd {
             #expect(body.hasPrefix("Main thread "))
             #expect(body.contains("\nFault: app\nReport: \(report.path)\n"))
             #expect(!body.contains("Further incidents"))
-            // Of the crash log: the calls that led there, and its incident.
+            // From the crash log: the calls that led there, and its incident.
             #expect(body.contains("waitForDownload()"))
             let incident = try #require(body.firstMatch(of: #/incident ([0-9A-F-]{36})/#)).output.1
             #expect(report.text.contains(incident))
@@ -147,14 +147,14 @@ extension EndToEnd {
             #expect(posted.dropped == 0)
             #expect(!posted.host.isEmpty)
             #expect(posted.verdict.hasPrefix("Main thread "))
-            // The message has a line for who does not move, and one for what the kernel says.
+            // The message has one line for the stuck party, and one for the kernel's view.
             #expect(posted.verdict.split(separator: " · ").allSatisfy { errors.contains($0) }, "\(errors)")
             #expect(posted.signature.wholeMatch(of: #/[0-9a-f]{8}/#) != nil)
             #expect(posted.incident.wholeMatch(of: #/[0-9A-F-]{36}/#) != nil && report.text.contains(posted.incident))
         }
 
         @Test(
-            "A crash raises one alert, whose labels tell its cause", .enabled(if: canPost, "needs curl and jq"),
+            "A crash raises one alert, whose labels state its cause", .enabled(if: canPost, "needs curl and jq"),
             arguments: ["", "/"])
         func alertmanager(_ end: String) throws {
             let (receiver, port) = try startReceiver(answering: 200)
@@ -181,7 +181,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "A server that refuses makes the hook fail, which watchdogd says",
+            "A server that rejects the message makes the hook fail, which watchdogd reports",
             .enabled(if: canPost, "needs curl and jq"),
             arguments: ["webhook", "alertmanager"])
         func refused(_ hook: String) throws {

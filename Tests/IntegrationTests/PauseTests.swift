@@ -6,9 +6,9 @@ import WatchdogReport
 import WatchdogVerdict
 
 extension EndToEnd {
-    @Suite("Programs that somebody else keeps from running")
+    @Suite("Programs that somebody else pauses")
     struct PauseTests {
-        /// Answers once, says its pid, and then hangs or goes on.
+        /// Answers once, prints its pid, and then hangs or continues.
         private static let hanging = python(
             #"notify("READY=1", "WATCHDOG=1"); barrier(); say(os.getpid()); hang()"#)
         private static let living = python(
@@ -53,7 +53,7 @@ extension EndToEnd {
             #expect(report.body.linux?.verdict.kind == .blocked)
         }
 
-        @Test("A stopped program that is asked to end is continued, and ends")
+        @Test("A stopped program that is asked to exit is continued, and exits")
         func stoppedThenTerminated() throws {
             let run = try Supervision(["--update", "500ms"], Self.living)
             let pid = try pid(run)
@@ -68,7 +68,7 @@ extension EndToEnd {
         // MARK: - Frozen cgroup
 
         @Test(
-            "A program in a frozen cgroup is not killed, and lives on when it is thawed",
+            "A program in a frozen cgroup is not killed, and keeps running when it is thawed",
             .enabled(if: Leftovers.canUseCgroups, "no cgroups may be created here"))
         func frozen() throws {
             let run = try Supervision(["--update", "500ms"], Self.living)
@@ -95,11 +95,11 @@ extension EndToEnd {
             contents(of: "/proc/sys/kernel/yama/ptrace_scope").map { $0.first == UInt8(ascii: "0") } ?? true
 
         @Test(
-            "A program in a debugger is not killed; when the debugger lets go, a hang is",
+            "A program in a debugger is not killed; a hang after the debugger detaches is",
             .enabled(if: canDebug, "gdb is not installed, or may not attach to another program"))
         func debugged() throws {
             let run = try Supervision(
-                // The debugger must have it before it hangs.
+                // The debugger must attach before the program hangs.
                 ["--update", "700ms", "--ping", "100ms"], [product("HangMain"), "--how", "sleep", "--after", "8"])
             try run.line("HangMain: ready")
             let pid = try #require(run.processes.first)
@@ -113,12 +113,12 @@ extension EndToEnd {
             #expect(ending.exitCode == 137)
             let report = try #require(ending.reports.first)
             #expect(report.body.linux?.verdict.kind == .blocked)
-            // The allowance starts anew, with a fresh ping.
+            // The allowance starts over, with a fresh ping.
             expectPatience(report)
         }
 
         @Test(
-            "A program that lives on after the debugger's visit is not killed",
+            "A program that keeps running after the debugger detaches is not killed",
             .enabled(if: canDebug, "gdb is not installed, or may not attach to another program"))
         func debuggedAndWell() throws {
             let run = try Supervision(["--update", "600ms", "--ping", "100ms"], [product("HealthyApp")])
@@ -137,7 +137,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "A program that dies in a debugger's hands ends the run once the debugger lets go of it",
+            "A program that dies under a debugger ends the run once the debugger detaches",
             .enabled(if: canDebug, "gdb is not installed, or may not attach to another program"))
         func diedInDebugger() throws {
             let run = try Supervision(["--update", "20s"], Self.living)

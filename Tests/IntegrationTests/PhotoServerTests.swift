@@ -9,7 +9,7 @@ import WatchdogLinux
 extension EndToEnd {
     @Suite("PhotoServer")
     struct PhotoServerTests {
-        /// Sends bytes, prints the status of each answer until the connection ends or `count` have come.
+        /// Sends bytes, and prints the status of each response until the connection ends or `count` have arrived.
         private static let client = #"""
             host, port = sys.argv[1].rsplit(":", 1)
             connection = socket.create_connection((host, int(port)))
@@ -42,7 +42,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "Every request gets the answer it deserves",
+            "Every request gets the right response",
             arguments: [
                 (#"b"GET /feed.json HTTP/1.1\r\n\r\n""#, 200), (#"b"HEAD /photos/8.png HTTP/1.1\r\n\r\n""#, 200),
                 (#"b"GET /feed.json?page=2 HTTP/1.0\r\n\r\n""#, 200), (#"b"GET /photos/9.png HTTP/1.1\r\n\r\n""#, 404),
@@ -59,7 +59,7 @@ extension EndToEnd {
             #expect(service.program.status == nil)
         }
 
-        @Test("A connection serves many requests, sent at once, in order")
+        @Test("A connection serves many pipelined requests in order")
         func pipelining() throws {
             let service = try PhotoService(["--delay", "/friends.json=1s"])
             let requests =
@@ -67,7 +67,7 @@ extension EndToEnd {
             #expect(try answer(service, "say(statuses(\(requests), 3))") == "[200, 404, 200]\n")
         }
 
-        @Test("One client that stalls and one that is never answered do not keep others waiting")
+        @Test("Clients that stall and requests that are never answered do not delay others")
         func stalls() throws {
             let service = try PhotoService(["--delay", "/friends.json=forever"])
             let stalled = try Program(
@@ -83,7 +83,7 @@ extension EndToEnd {
             #expect(try answer(service, #"say(statuses(b"GET /feed.json HTTP/1.1\r\n\r\n", 1))"#) == "[200]\n")
         }
 
-        @Test("Photos are pictures, each another")
+        @Test("Each photo is a different picture")
         func photos() throws {
             let service = try PhotoService([])
             let port = service.address.split(separator: ":").last ?? ""

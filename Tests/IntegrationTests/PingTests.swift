@@ -15,7 +15,7 @@ extension EndToEnd {
             return (code, program.text(.output) + program.text(.errors))
         }
 
-        /// Waits until a ping has this outcome; a slow machine takes its time.
+        /// Waits until a ping has this outcome, however slow the machine is.
         private func expectPing(
             _ arguments: String..., at socket: String, _ code: Int32, _ text: String,
             sourceLocation: SourceLocation = #_sourceLocation
@@ -25,13 +25,13 @@ extension EndToEnd {
                 let program = try Program(
                     [product("watchdogd"), "ping", "--timeout", "1h", "--control", socket] + arguments)
                 latest = (try program.end().code, program.text(.output) + program.text(.errors))
-                // How long it has been silent is another time at each ping.
+                // The length of the silence differs with each ping.
                 return latest.code == code && latest.text.replacing(#/ for [^(]+ \(/#, with: " for … (") == text
             }
             #expect(isSo, "\(latest)", sourceLocation: sourceLocation)
         }
 
-        /// Ready when the first file is there, silent as long as the second is.
+        /// Ready when the first file exists, silent as long as the second one does.
         private let obedient = """
             while not os.path.exists(sys.argv[1]): time.sleep(0.02)
             notify("READY=1", "WATCHDOG=1")
@@ -68,7 +68,7 @@ extension EndToEnd {
             #expect(try ping(at: socket).code == 69)
         }
 
-        @Test("The socket of a run tells, and changes nothing")
+        @Test("The socket of a run answers, and changes nothing")
         func harmless() throws {
             let scratch = try Scratch()
             let run = try Supervision(
@@ -88,7 +88,7 @@ extension EndToEnd {
             #expect(try run.end().exitCode == 143)
         }
 
-        @Test("A control socket that cannot be made is an error, and nothing is launched")
+        @Test("A control socket that cannot be created is an error, and nothing is launched")
         func badSocket() throws {
             let ending = try supervise(["--control", "/proc/none/control"], ["/bin/true"])
             #expect(ending.exitCode == 73)
@@ -96,7 +96,7 @@ extension EndToEnd {
             #expect(ending.summary == nil)
         }
 
-        @Test("Of a daemon's apps, each is ready and answers, or is not")
+        @Test("Each of a daemon's apps is ready and answers, or not")
         func serve() throws {
             let service = try Service([
                 "good": "[App]\nExecStart=/usr/bin/sleep 600\n\(unhurriedSettings)Readiness=none\n",

@@ -6,14 +6,14 @@ import WatchdogReport
 import WatchdogVerdict
 
 extension EndToEnd {
-    @Suite("Servers of several processes, judged by the worker that should answer a probe")
+    @Suite("Servers with several processes, judged by the worker that should answer a probe")
     struct ProbedWorkerTests {
-        /// What a worker does instead of answering, and what the report says of it.
+        /// A worker's fault, and the report's text about it.
         struct Hang: Sendable, CustomTestStringConvertible {
             let function: String
-            /// Whether it accepts the probe before.
+            /// Whether it accepts the probe first.
             let accepts: Bool
-            /// Where others take the CPUs, a worker that computes is busy or starved.
+            /// If others take the CPUs, a worker that computes is busy or starved.
             let verdicts: Set<Verdict.Kind>
             let fault: Blame.Party?
             let headline: String
@@ -63,7 +63,7 @@ extension EndToEnd {
                 """, port, hang.function, hang.accepts ? "yes" : "no", "\(answers)")
         }
 
-        /// A port that was free a moment ago.
+        /// A recently free port.
         private static func freePort() throws -> String {
             let finder = try Program(
                 python("import socket; s = socket.create_server(('127.0.0.1', 0)); say(s.getsockname()[1])"))
@@ -96,7 +96,7 @@ extension EndToEnd {
             try expectWorker(hang, in: try #require(ending.reports.first))
         }
 
-        /// Asks the server for a line, as a shell's health check does.
+        /// A command that requests a line from the server, like a shell's health check.
         private static func question(_ port: String) -> String {
             "exec:exec bash -c 'exec 3<>/dev/tcp/127.0.0.1/\(port); echo >&3; read -u 3 answer'"
         }
@@ -112,7 +112,9 @@ extension EndToEnd {
             try expectWorker(hang, in: try #require(ending.reports.first))
         }
 
-        @Test("So is a launch that a command ends", arguments: hangs.filter { $0.function == "read_feed" })
+        @Test(
+            "A launch that a command ends is judged by the worker too",
+            arguments: hangs.filter { $0.function == "read_feed" })
         func readinessCommand(hang: Hang) throws {
             let port = try Self.freePort()
             let ending = try supervise(

@@ -11,7 +11,7 @@ extension EndToEnd {
     struct ProcessTests {
         // MARK: - Its own
 
-        @Test("If the process that starts examiners and copiers is killed, another one does, and reports are whole")
+        @Test("If the process that starts examiners and copiers is killed, it is replaced, and reports are complete")
         func examinerSource() throws {
             let service = try Service([
                 "hang": """
@@ -83,7 +83,7 @@ extension EndToEnd {
             #expect(try run.end().exitCode == 0)
         }
 
-        @Test("As process 1 it reaps too", .enabled(if: hasAllRights, "a PID namespace needs root"))
+        @Test("As process 1, it reaps too", .enabled(if: hasAllRights, "a PID namespace needs root"))
         func processOne() throws {
             let run = try Supervision(
                 [], Self.orphans, wrapper: ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"])
@@ -93,7 +93,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "As process 1 it kills, reports and ends as elsewhere",
+            "As process 1, it kills, reports and exits as usual",
             .enabled(if: hasAllRights, "a PID namespace needs root"))
         func processOneKills() throws {
             let ending = try Supervision(
@@ -104,7 +104,7 @@ extension EndToEnd {
             #expect(ending.reports.count == 1)
         }
 
-        @Test("As process 1 it hears SIGTERM", .enabled(if: hasAllRights, "a PID namespace needs root"))
+        @Test("As process 1, it handles SIGTERM", .enabled(if: hasAllRights, "a PID namespace needs root"))
         func processOneTerminates() throws {
             let run = try Supervision(
                 [], [product("HealthyApp")],
@@ -125,7 +125,7 @@ extension EndToEnd {
 
         // MARK: - What the program inherits
 
-        @Test("The program leads a session of its own and has default limits and priority")
+        @Test("The program leads its own session and has default limits and priority")
         func inheritance() throws {
             let ending = try supervise(
                 unhurried(),
@@ -135,12 +135,12 @@ extension EndToEnd {
                     say(os.getsid(0) == os.getpid(), os.sched_getscheduler(0), os.nice(0))
                     say(resource.getrlimit(resource.RLIMIT_RTTIME)[0] == resource.RLIM_INFINITY)
                     """))
-            // Those of the tests, which may have been started with others.
+            // The tests' own values, which may not be the defaults.
             let niceness = getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0)
             #expect(ending.output == "True \(sched_getscheduler(0)) \(niceness)\nTrue\n")
         }
 
-        @Test("The variables of a supervisor above are not passed on")
+        @Test("The variables of an outer supervisor are not inherited")
         func foreignVariables() throws {
             let ending = try supervise(
                 unhurried(),
@@ -153,12 +153,12 @@ extension EndToEnd {
             #expect(ending.output == "True True\nFalse enable=no\n")
         }
 
-        @Test("The socket lies in a directory of watchdogd's own, in /run for root, and is gone afterwards")
+        @Test("The socket lies in watchdogd's own directory, in /run for root, and is removed afterwards")
         func runtimeDirectory() throws {
             let run = try Supervision(unhurried(), python(#"say(os.environ["NOTIFY_SOCKET"])"#))
             let socket = try run.line()
             let directory = String(socket[..<(try #require(socket.lastIndex(of: "/")))])
-            // A user's own folders are often closed to others; then one that everybody can enter comes first.
+            // A user's own folders are often closed to others, so one that everybody can enter comes first.
             let places = isRoot ? ["/run/watchdogd/"] : [run.scratch["runtime/watchdogd/"], "/tmp/watchdogd-"]
             #expect(places.contains { directory.hasPrefix("\($0)\(run.program.pid)-") }, "\(directory)")
             #expect(try run.end().exitCode == 0)
@@ -168,7 +168,7 @@ extension EndToEnd {
         // MARK: - SIGABRT and Swift
 
         @Test(
-            "A dynamic Swift program swallows SIGABRT by default; under watchdogd the first one ends it",
+            "A dynamic Swift program swallows SIGABRT by default; under watchdogd the first one kills it",
             .enabled(if: isInstalled("swiftc"), "swiftc is not in PATH"))
         func swiftAndAbort() throws {
             let scratch = try Scratch()
@@ -191,7 +191,7 @@ extension EndToEnd {
             let plain = try Program([scratch["ticker"]])
             try plain.line("started")
             try plain.send(SIGABRT)
-            // The runtime's handler takes it, prints a backtrace and returns. Some of these lines are from before.
+            // The runtime's handler catches it, prints a backtrace and returns. Some of these lines are older.
             for _ in 1...10 { try plain.line("alive") }
             #expect(plain.status == nil, "the signal is gone, the program is not")
             try plain.send(SIGABRT)

@@ -8,7 +8,7 @@ import WatchdogVerdict
 extension EndToEnd {
     @Suite("Python's functions in crash logs")
     struct PythonStackTests {
-        /// The interpreters of this machine: the system's, and those of pyenv, if there are any.
+        /// This machine's interpreters: the system's, and those of pyenv, if there are any.
         static let interpreters: [String] = {
             let home = getenv("HOME").map { String(cString: $0) } ?? "/"
             let versions = names(in: "\(home)/.pyenv/versions").filter { name in
@@ -113,7 +113,7 @@ extension EndToEnd {
             #expect(own.dropFirst().first?.source == "app.py:\(Self.line("map"))")
             #expect(!stack.calls.contains { $0.name.hasPrefix("_PyEval_EvalFrameDefault") })
             #expect(stack.calls.filter { $0.language == nil }.allSatisfy { $0.origin != .application })
-            // What the function in C between two Python functions calls is still there.
+            // Functions called from C between two Python functions are still shown.
             let index = try #require(stack.calls.firstIndex { $0.name == "sleep" })
             #expect(stack.calls[index - 1].language == nil)
             let frame = try #require(report.body.threads[stack.index].frames.first { $0.symbol == function })
@@ -132,7 +132,7 @@ extension EndToEnd {
             #expect(try self.report(["export", "--format", "metrickit"], ending).contains("callStackTree"))
         }
 
-        @Test("as an ordinary user", .enabled(if: isRoot, "root becomes one; others are one already"))
+        @Test("are found for an ordinary user", .enabled(if: isRoot, "root becomes one; others are one already"))
         func ordinaryUser() throws {
             let scratch = try Scratch()
             chmod(scratch.path, 0o711)
@@ -143,18 +143,18 @@ extension EndToEnd {
             #expect(ending.reports.first?.faultingStack?.decisive.first?.name == "Feed.load_feed")
         }
 
-        @Test("are those of the right thread")
+        @Test("belong to the right thread")
         func secondThread() throws {
             let report = try #require(try hang("second_thread").reports.first)
             #expect(report.faultingStack?.decisive.first?.name == "second_thread")
             let others = report.stacks.filter { !$0.isFaulting }
             #expect(others.map { $0.decisive.first?.name } == ["refresh_index"])
             #expect(others.first?.decisive.first?.source == "app.py:\(Self.line("lock"))")
-            // The standard library's functions are there, but are not the app's.
+            // The standard library's functions are shown, but not attributed to the app.
             #expect(others.first?.calls.contains { $0.source?.hasPrefix("threading.py:") == true } == true)
         }
 
-        @Test("show what a busy loop runs, though it enters no function in C")
+        @Test("show the code of a busy loop, though it enters no function in C")
         func busy() throws {
             let report = try #require(try hang("busy").reports.first)
             let own = report.faultingStack?.decisive ?? []
@@ -171,7 +171,7 @@ extension EndToEnd {
             #expect(report.body.linux?.findings?.contains { $0.kind == .idleEventLoop } != true)
         }
 
-        @Test("show what the workers of a pool do")
+        @Test("show the code of a pool's workers")
         func threadPool() throws {
             let report = try #require(try hang("thread_pool").reports.first)
             #expect(report.faultingStack?.decisive.first?.name == "thread_pool")
@@ -180,7 +180,7 @@ extension EndToEnd {
             #expect(workers.first?.decisive.first?.source == "app.py:\(Self.line("resize"))")
         }
 
-        @Test("are in samples and in a capture that stops nothing")
+        @Test("appear in samples and in a capture that stops nothing")
         func sampling() throws {
             let scratch = try Scratch()
             let script = try scratch.write(

@@ -27,7 +27,7 @@ extension EndToEnd {
             #expect(ending.summary?.incidents.isEmpty == true)
         }
 
-        @Test("A program with --readiness none is ready at once")
+        @Test("A program with --readiness none is ready immediately")
         func none() throws {
             let ending = try supervise(
                 ["--readiness", "none", "--launch", "200ms", "--update", "200ms"], shell("sleep 0.8; exit 7"))
@@ -37,7 +37,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "A program that says nothing where its word is demanded is killed",
+            "A program that does not send the required message is killed",
             arguments: ["channel", "notify", "listen:/nowhere/socket", "exec:false"])
         func demanded(how: String) throws {
             let ending = try supervise(["--readiness", how, "--launch", "500ms"], ["sleep", "60"])
@@ -59,7 +59,7 @@ extension EndToEnd {
 
         // MARK: - Commands
 
-        @Test("exec:CMD is run again and again until it ends with 0")
+        @Test("exec:CMD is repeated until it exits with 0")
         func command() throws {
             let run = try Supervision(
                 unhurried(["--readiness", "exec:test -e ready", "--verbose"]),
@@ -71,7 +71,7 @@ extension EndToEnd {
             #expect(ending.summary?.launch?.milliseconds ?? 0 >= 400)
         }
 
-        @Test("A readiness command that hangs does not outlive the run, nor keep the launch from being judged")
+        @Test("A readiness command that hangs neither outlives the run nor delays the launch deadline")
         func hangingCommand() throws {
             let ending = try supervise(
                 ["--readiness", "exec:sleep 100 & sleep 100", "--launch", "800ms"], ["sleep", "60"])
@@ -81,7 +81,7 @@ extension EndToEnd {
 
         // MARK: - Listening sockets
 
-        @Test("listen:PATH waits until the program listens, and does not mistake a socket that is only bound")
+        @Test("listen:PATH waits until the program listens, and ignores a socket that is only bound")
         func unixSocket() throws {
             let scratch = try Scratch()
             let command = python(
@@ -104,7 +104,7 @@ extension EndToEnd {
         // MARK: - redis-server, unmodified
 
         @Test(
-            "redis-server --supervised systemd says READY=1 by itself, and ends with 0 on SIGTERM",
+            "redis-server --supervised systemd sends READY=1 by itself, and exits with 0 on SIGTERM",
             .enabled(if: hasRedis))
         func redisSupervised() throws {
             let scratch = try Scratch()
@@ -160,7 +160,7 @@ extension EndToEnd {
             #expect(ending.exitCode == 137)
             let report = try #require(ending.reports.first)
             let names = report.body.threads[report.body.faultingThread].frames.compactMap(\.symbol)
-            // Ten times a second, redis leaves epoll_wait for its own chores.
+            // Ten times a second, redis leaves epoll_wait for its own tasks.
             #expect(names.contains("aeMain"), "\(names)")
         }
 

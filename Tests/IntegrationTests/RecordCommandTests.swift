@@ -15,7 +15,7 @@ extension EndToEnd {
             return (code, program.text(.errors))
         }
 
-        @Test("ends what a program has left behind, in a session of its own too, unless --keep leaves it")
+        @Test("kills a program's leftovers, even in their own session, unless --keep is given")
         func orphans() throws {
             for (options, isLeft) in [([], false), (["--keep"], true)] as [([String], Bool)] {
                 let scratch = try Scratch()
@@ -29,7 +29,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("sees that a program is useful after it is ready, and does not wait for one that never is")
+        @Test("records first use after readiness, and does not wait for a program that never reports it")
         func useful() throws {
             for words in [["READY=1", "USEFUL=1"], ["READY=1"]] {
                 let scratch = try Scratch()
@@ -53,7 +53,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("passes on an interrupt that another process sends", arguments: [SIGINT, SIGQUIT, SIGTERM, SIGHUP])
+        @Test("forwards an interrupt that another process sends", arguments: [SIGINT, SIGQUIT, SIGTERM, SIGHUP])
         func interrupts(signal: Int32) throws {
             let scratch = try Scratch()
             let script = "echo > \(scratch["running"]); exec sleep 100"
@@ -67,13 +67,13 @@ extension EndToEnd {
             #expect(try program.end().code == 128 + signal, "\(program.text(.errors))")
         }
 
-        @Test("says what is wrong with a program in one line")
+        @Test("reports a problem with a program in one line")
         func mistakes() throws {
             let scratch = try Scratch()
             let own = try #require(TestFiles.read("/bin/true"))
             try TestFiles.write(Array(own.prefix(200)), to: scratch["short"])
             var foreign = own
-            // elf(5), e_machine: none that exists.
+            // elf(5), e_machine: an unassigned value.
             (foreign[18], foreign[19]) = (0xfe, 0xfe)
             try TestFiles.write(foreign, to: scratch["foreign"])
             for name in ["short", "foreign"] { #expect(chmod(scratch[name], 0o755) == 0) }
@@ -88,7 +88,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("replaces no program by its recording", arguments: ["-o", "--html", "--perfetto"])
+        @Test("never replaces a program by its recording", arguments: ["-o", "--html", "--perfetto"])
         func programAsOutput(option: String) throws {
             let scratch = try Scratch()
             let original = try #require(TestFiles.read("/bin/true"))
@@ -105,7 +105,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "Output that is lost is no success, and a failure of the program remains one",
+            "Lost output is not a success, and a failure of the program stays a failure",
             arguments: [
                 ("record -- /bin/true", 74), ("record -- /bin/sh -c 'exit 7'", 7),
                 ("measure --runs 1 -- /bin/true", 74),

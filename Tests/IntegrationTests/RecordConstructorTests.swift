@@ -5,13 +5,13 @@ import Testing
 import WatchdogRecording
 
 extension EndToEnd {
-    /// Records a program whose libraries and own code have constructors of known work.
+    /// Records a program whose libraries and own code have constructors with known work.
     @Suite("watchdogd record --constructors", .enabled(if: isInstalled("cc"), "needs cc"))
     struct RecordConstructorTests {
         private static let rights = "needs root outside of a container"
 
         @Test(
-            "times each constructor, in the order in which they ran, also in files without symbols",
+            "times each constructor, in execution order, even in files without symbols",
             .enabled(if: hasAllRights, Comment(rawValue: rights)), arguments: [false, true])
         func constructors(isStripped: Bool) throws {
             let subject = try Subject(isStripped: isStripped)
@@ -38,7 +38,7 @@ extension EndToEnd {
             #expect(known[2].wall >= .milliseconds(60))
             #expect(try #require(known[2].time).blocked >= .milliseconds(55))
 
-            // They lie within their phases, which leave out the time in which the probes were set.
+            // They lie within their phases, which exclude the time in which the probes were set.
             for (kind, constructors) in [
                 (LaunchPhase.Kind.libraryConstructors, known.prefix(2)), (.ownConstructors, known.suffix(1)),
             ] {
@@ -58,7 +58,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("is missing without the option", .enabled(if: hasAllRights, Comment(rawValue: rights)))
+        @Test("is required for constructor times", .enabled(if: hasAllRights, Comment(rawValue: rights)))
         func withoutOption() throws {
             let subject = try Subject(isStripped: false)
             let answer = try subject.record([])
@@ -77,7 +77,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "launches nothing as an ordinary user, and says what would help",
+            "launches nothing as an ordinary user, and suggests a remedy",
             .enabled(if: hasAllRights && isInstalled("setpriv"), "needs root and setpriv"))
         func ordinaryUser() throws {
             let subject = try Subject(isStripped: false)
@@ -100,7 +100,7 @@ extension EndToEnd {
             #expect(answer.recording == nil)
         }
 
-        @Test("is refused on rungs without perf events")
+        @Test("is rejected on rungs without perf events")
         func rungs() throws {
             let subject = try Subject(isStripped: false)
             for rung in ["C", "D"] {

@@ -7,9 +7,9 @@ import WatchdogRecording
 
 extension EndToEnd {
     /// Records programs of each kind that the kernel starts differently, or whose `main` is found differently.
-    @Suite("watchdogd record, one kind of program after the other")
+    @Suite("watchdogd record, by kind of program")
     struct RecordKindTests {
-        /// How a compiler makes a program of `slow_start.c`.
+        /// How a compiler builds `slow_start.c`.
         struct Build: Sendable, CustomTestStringConvertible {
             let testDescription: String
             var compiler = "cc"
@@ -119,7 +119,7 @@ extension EndToEnd {
 
         // MARK: - Steps
 
-        /// The path of the program; nil if this machine's compiler cannot make programs of this kind.
+        /// The path of the program; nil if this machine's compiler cannot build programs of this kind.
         private func compiled(_ build: Build, in scratch: Scratch) throws -> String? {
             guard isInstalled(build.compiler) else {
                 print("skipped: \(build.compiler) is not installed")
@@ -136,7 +136,7 @@ extension EndToEnd {
             return path
         }
 
-        /// Records a command to its end; nil if this machine permits only rung D, or not the rung.
+        /// Records a command to its exit; nil if this machine permits only rung D, or not the rung.
         private func recording(
             _ command: [String], rung: String? = nil, in scratch: Scratch
         ) throws -> LaunchRecording? {
@@ -161,7 +161,7 @@ extension EndToEnd {
             return recording
         }
 
-        /// The boundary between constructors and `main` is where it is: neither may be shorter than it sleeps.
+        /// Checks the boundary between constructors and `main`: neither may be shorter than it sleeps.
         private func expectSlowStart(of build: Build, _ recording: LaunchRecording?) throws {
             guard let recording else { return }
             #expect(recording.end == LaunchEnd(kind: .exit, time: recording.end.time, code: 0))

@@ -5,7 +5,8 @@ import Testing
 import WatchdogRecording
 
 extension EndToEnd {
-    /// Records, as an ordinary user, programs whose execve(2) raises their privileges: under a tracer it would not.
+    /// Records, as an ordinary user, programs whose execve(2) raises their privileges, which it does not under a
+    /// tracer.
     @Suite(
         "watchdogd record, programs with privileges",
         .enabled(if: hasAllRights && isInstalled("setpriv") && isInstalled("cc"), "needs root, setpriv and cc"))
@@ -32,7 +33,7 @@ extension EndToEnd {
             #expect(recording.phases.allSatisfy { $0.stopped == .zero })
         }
 
-        @Test("are refused on a rung that stops them", arguments: Privilege.allCases)
+        @Test("are rejected on a rung that stops them", arguments: Privilege.allCases)
         func refused(privilege: Privilege) throws {
             guard let subject = try Subject(privilege) else { return }
             for rung in ["A", "B", "C"] {
@@ -45,7 +46,8 @@ extension EndToEnd {
             }
         }
 
-        @Test("run without them if a wrapper executes them, and the recording says so", arguments: Privilege.allCases)
+        @Test(
+            "run without them if a wrapper executes them, and the recording states that", arguments: Privilege.allCases)
         func wrapped(privilege: Privilege) throws {
             guard let subject = try Subject(privilege) else { return }
             let answer = try subject.record(["/bin/sh", "-c", "exec \(subject.program)"])
@@ -72,7 +74,7 @@ extension EndToEnd {
             #expect(recording.phases.suffix(2).map(\.kind) == [.ownConstructors, .main])
         }
 
-        /// A program with a privilege, beside a folder to which the user nobody may write.
+        /// A program with a privilege, beside a folder that the user nobody may write to.
         private struct Subject {
             struct Answer {
                 let code: Int32?
@@ -83,10 +85,10 @@ extension EndToEnd {
 
             let scratch: Scratch
             let program: String
-            /// What it prints with its privilege.
+            /// Its output with its privilege.
             let privileged: String
 
-            /// Nil if this machine does not give it its privilege, or the user nobody cannot run watchdogd.
+            /// Nil if this machine does not grant the privilege, or the user nobody cannot run watchdogd.
             init?(_ privilege: Privilege) throws {
                 scratch = try Scratch()
                 program = scratch["subject"]

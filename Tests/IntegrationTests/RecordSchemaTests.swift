@@ -21,12 +21,12 @@ extension EndToEnd {
         private func printed(_ arguments: String...) throws -> [UInt8] {
             let program = try Program([product("watchdogd")] + arguments)
             let status = try program.end()
-            // 2: a measurement that is too imprecise.
+            // 2: the measurement is too imprecise.
             #expect([0, 2].contains(status.code ?? -1), "\(program.text(.errors))")
             return Array(program.text(.output).utf8)
         }
 
-        @Test("is what the schemas describe, and has no key that they do not know")
+        @Test("matches the schemas, without unknown keys")
         func commands() throws {
             #expect(try faults(printed("record", "--json", "--", "/bin/true"), schema: "launch") == [])
             if hasAllRights {
@@ -39,7 +39,7 @@ extension EndToEnd {
             #expect(try faults(measured, schema: "measurement") == [])
         }
 
-        @Test("of a measurement in which nothing is missing is what the schema describes")
+        @Test("of a complete measurement matches the schema")
         func measurement() throws {
             var runs: [MeasuredRun] = []
             for number in 0...7 {

@@ -21,7 +21,7 @@ extension EndToEnd {
             return path
         }
 
-        @Test("prints the text that the library makes, or the recording as JSON")
+        @Test("prints the library's text, or the recording as JSON")
         func prints() throws {
             let scratch = try Scratch()
             let path = try recording(in: scratch)
@@ -33,7 +33,7 @@ extension EndToEnd {
             #expect(try RecordingCoding.decode(Array(json.output.utf8)) == Launches.starSearcher)
         }
 
-        @Test("writes a page and a trace, whole, beside the text")
+        @Test("writes a complete page and trace beside the text")
         func writesFiles() throws {
             let scratch = try Scratch()
             let path = try recording(in: scratch)
@@ -46,7 +46,7 @@ extension EndToEnd {
             #expect(TestFiles.names(in: scratch.path).filter { $0.hasSuffix(".tmp") } == [])
         }
 
-        @Test("shows a launch that was recorded on this machine, on any rung, as record itself does")
+        @Test("shows a launch recorded on this machine, on any rung, like record itself")
         func recorded() throws {
             let scratch = try Scratch()
             let (path, page) = (scratch["true.launch"], scratch["true.html"])
@@ -98,7 +98,7 @@ extension EndToEnd {
             #expect(scratch.read("page.html")?.contains("Catalog::load()") == true)
         }
 
-        @Test("says in one line what is wrong with a file or an option")
+        @Test("reports a problem with a file or an option in one line")
         func mistakes() throws {
             let scratch = try Scratch()
             let path = try recording(in: scratch)

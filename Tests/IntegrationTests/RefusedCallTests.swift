@@ -7,15 +7,15 @@ import WatchdogBase
 import WatchdogReport
 
 extension EndToEnd {
-    /// Old kernels lack system calls (ENOSYS), and the seccomp profiles of older container engines refuse those that they
-    /// do not know (EPERM).
+    /// Old kernels lack system calls (ENOSYS), and the seccomp profiles of older container engines reject unknown ones
+    /// (EPERM).
     ///
-    /// Of the same kind: a container without ptrace, perf events or user namespaces, and a partly hidden /proc.
-    @Suite("Where system calls are refused or /proc is missing")
+    /// Siblings: a container without ptrace, perf events or user namespaces, and a partly hidden /proc.
+    @Suite("Rejected system calls and missing parts of /proc")
     struct RefusedCallTests {
         private static let refusals = [EPERM, ENOSYS]
 
-        /// Executes what follows `--` after a filter has been installed that answers with an error to the calls before it.
+        /// Runs the command after `--` under a filter that fails the calls before it.
         private static func denying(_ calls: [Int], with error: Int32) -> [String] {
             let script = """
                 import ctypes, os, struct, sys
@@ -52,7 +52,7 @@ extension EndToEnd {
                 ("eventfd2", 290), ("signalfd4", 289), ("epoll_create1", 291), ("prctl", 157), ("socketpair", 53),
             ]
 
-            /// Calls that recording has a substitute for: another rung.
+            /// Calls whose substitute in recording is another rung.
             private static let recorders = [
                 ("fsopen", 430), ("fsconfig", 431), ("fsmount", 432), ("perf_event_open", 298), ("ptrace", 101),
                 ("pidfd_getfd", 438),
@@ -70,7 +70,7 @@ extension EndToEnd {
                 #expect(ending.reports.count == 1, "\(call.name): \(ending.errors)")
             }
 
-            @Test("A launch is recorded, if need be on another rung", arguments: recorders, refusals)
+            @Test("A launch is recorded, if necessary on another rung", arguments: recorders, refusals)
             func recorded(call: (name: String, number: Int), error: Int32) throws {
                 let program = try Program(
                     Self.denying([call.number], with: error) + [
@@ -81,14 +81,14 @@ extension EndToEnd {
             }
 
             @Test(
-                "A call that watchdogd needs is named in one line with the exit code 71, and nothing is launched",
+                "A call that watchdogd needs is named in one line with exit code 71, and nothing is launched",
                 arguments: indispensable, refusals)
             func needed(call: (name: String, number: Int), error: Int32) throws {
-                // The filter itself is installed by prctl(2), and by nothing afterwards.
+                // Only the filter itself uses prctl(2), to install itself.
                 try expectNamed(call, error)
             }
 
-            @Test("Threads need clone3, or the older call where it does not exist", arguments: refusals)
+            @Test("Threads need clone3, or the older call if it does not exist", arguments: refusals)
             func threads(error: Int32) throws {
                 guard error == ENOSYS else { return try expectNamed(("clone3", 435), error) }
                 try substituted(call: ("clone3", 435), error: error)
@@ -108,10 +108,10 @@ extension EndToEnd {
 
             // MARK: - Which calls
 
-            /// The newest call of Linux 3.13: those up to it are in every kernel, and known to every profile.
+            /// The newest call of Linux 3.13: every kernel has those up to it, and every profile knows them.
             private static let lastOfAll = 313
 
-            /// Older calls that Docker's default profile refuses: docs.docker.com, "Significant syscalls blocked by the
+            /// Older calls that Docker's default profile rejects: docs.docker.com, "Significant syscalls blocked by the
             /// default profile".
             private static let blocked: Set<String> = [
                 "acct", "add_key", "bpf", "clock_adjtime", "clock_settime", "create_module", "delete_module",
@@ -122,7 +122,7 @@ extension EndToEnd {
                 "setns", "settimeofday", "swapon", "swapoff", "sysfs", "umount2", "unshare", "uselib", "ustat",
             ]
 
-            /// The names and numbers of all calls that the kernel's headers know.
+            /// The names and numbers of all calls in the kernel's headers.
             private static func numbers() throws -> [String: Int] {
                 let header = try Program(shell("echo '#include <asm/unistd.h>' | cc -E -dM -"))
                 try #require(try header.end() == .exited(code: 0), "\(header.text(.errors))")
@@ -134,7 +134,7 @@ extension EndToEnd {
                 return Dictionary(pairs, uniquingKeysWith: { $1 })
             }
 
-            /// The functions of libc that a program uses, some of them named as the calls that they make.
+            /// The libc functions that a program uses, some of them under the names of their calls.
             private static func imports(of program: String) throws -> Set<String> {
                 let listing = try Program(["nm", "-D", "--undefined-only", program])
                 try #require(try listing.end() == .exited(code: 0), "\(listing.text(.errors))")
@@ -156,7 +156,7 @@ extension EndToEnd {
             }
 
             @Test(
-                "Every call that watchdogd makes and that may be refused is refused above",
+                "Every call that watchdogd makes and that may be rejected is tested above",
                 .enabled(if: isInstalled("cc")))
             func allCalls() throws {
                 let numbers = try Self.numbers()
@@ -169,14 +169,14 @@ extension EndToEnd {
                     .union(made.intersection(Self.blocked))
                 let tried = Set((Self.substitutable + Self.indispensable + Self.recorders).map(\.0)).union(["clone3"])
                 #expect(refusable.subtracting(tried) == [], "add them to a list above")
-                // A mistyped number would refuse another call.
+                // A mistyped number would reject another call.
                 for (name, number) in Self.substitutable + Self.indispensable + Self.recorders {
                     #expect(numbers[name].map { $0 == number } ?? true, "\(name)")
                 }
             }
         #endif
 
-        /// The commands that supervise, with all that they need in a scratch directory.
+        /// The supervising commands, with their files in a scratch directory.
         private static func supervising(_ command: String, in scratch: Scratch) throws -> [String] {
             switch command {
             case "run":
@@ -199,7 +199,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "Without a /proc of its own, watchdogd says so in one line with the exit code 71, and launches nothing",
+            "Without its own /proc, watchdogd reports that in one line with exit code 71, and launches nothing",
             .enabled(if: geteuid() == 0, "needs root"),
             arguments: [
                 (["unshare", "--mount", "sh", "-c", #"umount -l /proc && exec "$@""#, "sh"], "/proc is not mounted"),
@@ -213,7 +213,7 @@ extension EndToEnd {
             #expect(lines.count == 1 && lines.first?.contains(surroundings.reason) == true, "\(lines)")
         }
 
-        /// What is missing, as a wrapper takes it away, the words about it, and the commands that say them.
+        /// A missing feature, the wrapper that removes it, the message, and the commands that print it.
         private static let shortcomings: [(wrapper: String, words: String, commands: [String])] = [
             (#"umount -l /sys/fs/cgroup && exec "$@""#, "no cgroup: ", ["run", "serve"]),
             (
@@ -225,7 +225,7 @@ extension EndToEnd {
         ]
 
         @Test(
-            "What is missing is said in one line at the start, and everything else works",
+            "A missing feature is reported in one line at the start, and everything else works",
             .enabled(if: hasAllRights, "needs root"), arguments: [0, 1], ["run", "serve", "observe"])
         func shortcoming(index: Int, command: String) throws {
             let (wrapper, words, commands) = Self.shortcomings[index]

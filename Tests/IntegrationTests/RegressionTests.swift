@@ -6,10 +6,10 @@ import WatchdogControl
 extension EndToEnd {
     @Suite("New versions that launch more slowly")
     struct RegressionTests {
-        /// Gives an app that was launched once a past.
+        /// Adds a past to an app that was launched once.
         ///
-        /// Another version was launched on eight days, then its own, which needs `factor` times the CPU time. Its own has a
-        /// launch a minute ago, too: what follows belongs to that moment, which is not over.
+        /// A different version was launched on eight days, then its own, which needs `factor` times the CPU time. Its
+        /// own also has a launch a minute ago: later launches belong to that period, which has not ended.
         private static let past = """
             import sqlite3, sys, time
             path, name, factor = sys.argv[1], sys.argv[2], float(sys.argv[3])
@@ -33,14 +33,14 @@ extension EndToEnd {
             history.commit()
             """
 
-        /// The lines of `watchdogd events` about an app that have a text.
+        /// The lines of `watchdogd events` about an app that contain a text.
         private func events(_ text: String, of app: String, _ service: Service) throws -> [Substring] {
             let answer = try service.command("events", "--no-follow", "--json", app)
             guard answer.code == 0 else { throw Failure(answer.errors) }
             return answer.output.split(separator: "\n").filter { $0.contains(text) }
         }
 
-        @Test("A version that needs 10 % more CPU time raises launchRegressed, one that needs a little less does not")
+        @Test("A version that needs 10 % more CPU time raises launchRegressed; one that needs a little less does not")
         func launchRegressed() throws {
             let app = "[App]\nExecStart=\(quoted(product("HealthyApp")))\nStandardOutput=null\n"
             let apps = ["under": app, "over": app + "Enabled=no\n"]
@@ -63,7 +63,7 @@ extension EndToEnd {
             let over = try events(#""kind":"launchRegressed""#, of: "over", second)
             #expect(over.count == 1)
             #expect(over.first?.contains("launches 10 % more slowly since version ") == true, "\(over)")
-            // It was launched first, and the history looks at launches in order.
+            // It was launched first, and the history compares launches in order.
             #expect(try events(#""kind":"ready""#, of: "under", second).count == 1)
             #expect(try events(#""kind":"launchRegressed""#, of: "under", second) == [])
 

@@ -40,7 +40,7 @@ extension EndToEnd {
                     os._exit(0)
                     """))
             try run.line("] reported: ", on: .errors)
-            // The names of reports have seconds.
+            // The names of reports contain seconds.
             poll(nil, 0, 1_100)
             try run.send(SIGUSR1)
             try run.line("] reported: ", on: .errors)
@@ -50,7 +50,7 @@ extension EndToEnd {
             return ending
         }
 
-        @Test("delete removes the named crash logs after a yes, and those that are old enough")
+        @Test("delete removes the named crash logs after confirmation, and those that are old enough")
         func delete() throws {
             let ending = try twoReports()
             let folder = ending.scratch["reports"]
@@ -125,7 +125,7 @@ extension EndToEnd {
             #expect(Array(shown.output.utf8) == contents(of: newest))
         }
 
-        @Test("Times are those of the reader's clock, and the zone is named")
+        @Test("Times use the reader's clock, and the zone is named")
         func zones() throws {
             let ending = try twoReports()
             func output(_ command: String, in zone: String) throws -> String {
@@ -158,7 +158,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "Without permission, the message says who has it: 77",
+            "Without permission, the message names who has it: 77",
             .enabled(if: isRoot && isInstalled("setpriv"), "needs root and setpriv"))
         func permission() throws {
             let scratch = try Scratch()
@@ -178,7 +178,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("A reference that fits nothing: 66; one that fits several: 64")
+        @Test("A reference without a match exits with 66, an ambiguous one with 64")
         func references() throws {
             let ending = try twoReports()
             let folder = ending.scratch["reports"]
@@ -281,7 +281,7 @@ extension EndToEnd {
             #expect(shown.errors.first?.contains("cannot be read completely: line ") == true)
         }
 
-        @Test("open without a display writes a page that only its owner may read, and prints where")
+        @Test("open without a display writes a page that only its owner may read, and prints its path")
         func open() throws {
             let ending = try twoReports()
             var environment = testEnvironment()
@@ -301,7 +301,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "A default folder that does not exist yet is no error for a list, and named for a report",
+            "A default folder that does not exist yet is not an error for a list, and is named for a report",
             .enabled(if: geteuid() != 0, "root's default folder is the machine's"))
         func defaultFolder() throws {
             let scratch = try Scratch()
@@ -318,7 +318,7 @@ extension EndToEnd {
             .first(where: FileManager.default.isExecutableFile(atPath:))
 
         @Test(
-            "A browser renders the page without a word on its console, and runs its script",
+            "A browser renders the page without console output, and runs its script",
             .enabled(if: browser != nil, "no chromium is installed"))
         func browserRendersThePage() throws {
             let ending = try twoReports()

@@ -16,7 +16,7 @@ extension EndToEnd {
             return (code, program.text(.output), program.text(.errors))
         }
 
-        @Test("An app runs as its file says, with what comes before it, and ends with its exit code")
+        @Test("An app runs as its file specifies, after its preparations, and the run has its exit code")
         func runs() throws {
             let scratch = try Scratch()
             try scratch.write(
@@ -40,7 +40,7 @@ extension EndToEnd {
             #expect(try run(["--app", "web@blue"], in: scratch).output == "blue\n")
         }
 
-        @Test("A missing app gets the nearest name, an invalid one every mistake, a repeated setting a refusal")
+        @Test("A missing app gets the nearest name, an invalid one every mistake, and a repeated setting an error")
         func mistakes() throws {
             let scratch = try Scratch()
             try scratch.write("[App]\nExecStrat=/bin/true\n", to: "photos.app")
@@ -64,7 +64,7 @@ extension EndToEnd {
             let answer = try run(["--app", "web"], in: scratch)
             #expect(answer.code == 125)
             #expect(answer.output == "")
-            // An ordinary user is told before that there is no cgroup.
+            // An ordinary user first gets a line about the missing cgroup.
             let last = answer.errors.split(separator: "\n").last
             #expect(last == "watchdogd: web was not launched: ExecStartPre: /bin/false exited with code 1")
         }

@@ -14,14 +14,14 @@ extension EndToEnd {
 
         init() throws { scratch = try Scratch() }
 
-        /// A service that lives until it is asked to end.
+        /// A service that runs until it is asked to exit.
         private func serve(_ options: String...) throws -> Supervision {
             try Supervision(
                 unhurried(["--name", "shop", "--readiness", "none", "--control", scratch["control"]] + options),
                 ["/bin/sleep", "600"], scratch: scratch)
         }
 
-        /// What the command prints; empty while the run does not answer.
+        /// The command's output; empty while the run does not answer.
         private func told() throws -> [String: Double] {
             let program = try Program([product("watchdogd"), "metrics", "--control", scratch["control"]])
             return try program.end().code == 0 ? seriesValues(in: program.text(.output)) : [:]
@@ -44,7 +44,7 @@ extension EndToEnd {
             #expect(try #require(values[prefix + #"last_incident_time_seconds{app="HangMain"}"#]) > 1.7e9)
         }
 
-        @Test("What nothing happened to is 0 from the start, with the labels of the run")
+        @Test("A series without an event is 0 from the start, with the labels of the run")
         func zeros() throws {
             let run = try serve("--app-version", "1.2")
             var values: [String: Double] = [:]
@@ -67,7 +67,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "A scrape has the series of the command, and nobody listens at the port after the end",
+            "A scrape has the series of the command, and nobody listens at the port afterwards",
             .enabled(if: isInstalled("python3"), "needs python3"))
         func scrape() throws {
             let port = try freePort()
@@ -78,7 +78,7 @@ extension EndToEnd {
             let answer = client.text(.output)
             #expect(answer.contains("Content-Type: text/plain; version=0.0.4; charset=utf-8"))
             let body = try #require(answer.split(separator: "\r\n\r\n", maxSplits: 1).last)
-            // What is read of a process may come between the two.
+            // Values read from a process may change between the two.
             let isCounted = { (name: String) in !name.contains(#/app_info|cpu_seconds|memory_bytes/#) }
             let scraped = Set(seriesValues(in: String(body)).keys.filter(isCounted))
             #expect(scraped == Set(try told().keys.filter(isCounted)))
@@ -87,7 +87,7 @@ extension EndToEnd {
             _ = try TextServer.listen(on: NetworkAddress(parsing: "127.0.0.1:\(port)"))
         }
 
-        @Test("Without --metrics there is no port: the run listens at no TCP address")
+        @Test("Without --metrics there is no port: the run listens on no TCP address")
         func none() throws {
             let run = try serve()
             #expect(try eventually { try told()[Self.running] == 1 })
@@ -111,7 +111,7 @@ extension EndToEnd {
             _ = try run.end()
         }
 
-        @Test("A port that is taken is a clear error, and nothing is launched")
+        @Test("A port in use is a clear error, and nothing is launched")
         func taken() throws {
             let port = try freePort()
             let listener = try TextServer.listen(on: NetworkAddress(parsing: "127.0.0.1:\(port)"))
@@ -124,7 +124,7 @@ extension EndToEnd {
             #expect(!scratch.exists("made"))
         }
 
-        /// How many TCP sockets of a process listen.
+        /// The number of a process's listening TCP sockets.
         private func listeners(of pid: Int32) -> Int {
             let sockets = Set(
                 names(in: "/proc/\(pid)/fd").compactMap { name -> Substring? in
@@ -138,7 +138,7 @@ extension EndToEnd {
                 let text = String(decoding: contents(of: "/proc/\(pid)/net/\(table)") ?? [], as: UTF8.self)
                 for line in text.split(separator: "\n") {
                     let fields = line.split(separator: " ")
-                    // 0A is TCP_LISTEN, and the tenth field the inode: proc_pid_net(5).
+                    // 0A is TCP_LISTEN, and the tenth field is the inode: proc_pid_net(5).
                     if fields.count > 9, fields[3] == "0A", sockets.contains(fields[9]) { count += 1 }
                 }
             }

@@ -11,7 +11,7 @@ extension EndToEnd {
     struct SampleAppTests {
         // MARK: - HealthyApp
 
-        @Test("HealthyApp is pinged, answers, and ends with 0 when watchdogd is asked to end")
+        @Test("HealthyApp is pinged, answers, and exits with 0 when watchdogd is asked to exit")
         func healthy() throws {
             let run = try Supervision(["--ping", "20ms", "--verbose"], [product("HealthyApp")])
             try run.line("HealthyApp: ready")
@@ -34,7 +34,7 @@ extension EndToEnd {
             #expect(ending.messages.contains("watchdogd: HealthyApp exited with code 0"))
         }
 
-        @Test("HealthyApp may end by itself, and nothing is said about it")
+        @Test("HealthyApp may exit by itself without a message")
         func healthyEnds() throws {
             let ending = try supervise(unhurried(), [product("HealthyApp"), "--run-for", "0.2s"])
             #expect(ending.exitCode == 0)
@@ -45,13 +45,13 @@ extension EndToEnd {
 
         // MARK: - SlowLaunch
 
-        @Test("SlowLaunch within its launch allowance is left alone")
+        @Test("SlowLaunch within its launch allowance is not killed")
         func slowLaunch() throws {
             let run = try Supervision(["--launch", "10s"], [product("SlowLaunch"), "--seconds", "2"])
             try run.line("SlowLaunch: ready, 2400 rows")
             try run.send(SIGTERM)
             let ending = try run.end()
-            // It has no handler: the signal ends it.
+            // It has no handler, so the signal kills it.
             #expect(ending.exitCode == 143)
             #expect(ending.summary?.termination == "terminated")
             #expect(ending.summary?.exit?.signal == "SIGTERM")
@@ -78,7 +78,7 @@ extension EndToEnd {
             #expect(names.contains { $0.contains("finishLaunching") }, "\(names)")
         }
 
-        @Test("An app that never says hello is killed for process-launch")
+        @Test("An app that never sends hello is killed for process-launch")
         func noHello() throws {
             let command = python(#"notify("STATUS=looking for a seat"); time.sleep(60)"#)
             let ending = try supervise(["--launch", "3s"], command)
@@ -121,7 +121,7 @@ extension EndToEnd {
             expectPatience(report)
         }
 
-        @Test("A second SIGTERM kills at once, without an incident")
+        @Test("A second SIGTERM kills immediately, without an incident")
         func secondTerm() throws {
             let run = try Supervision(unhurried(["--verbose"]), [product("IgnoresTerm")])
             try run.line("IgnoresTerm: ready")
@@ -139,14 +139,14 @@ extension EndToEnd {
 
         // MARK: - ForkingApp
 
-        @Test("ForkingApp's grandchildren die with it, those that left the session and their parent too")
+        @Test("ForkingApp's grandchildren die with it, even those that left the session and their parent")
         func forkingApp() throws {
             let run = try Supervision(unhurried(["--verbose"]), [product("ForkingApp"), "--exit"])
             try expectNoGrandchildren(run)
         }
 
         @Test(
-            "ForkingApp's grandchildren die with it where there are no cgroups",
+            "ForkingApp's grandchildren die with it, even without cgroups",
             .enabled(if: isRoot, "an ordinary user has no cgroups: the test before this one is then the same"))
         func forkingAppWithoutCgroups() throws {
             let run = try Supervision(
@@ -156,7 +156,7 @@ extension EndToEnd {
             try expectNoGrandchildren(run)
         }
 
-        @Test("ForkingApp's grandchildren die when it is asked to end")
+        @Test("ForkingApp's grandchildren die when it is asked to exit")
         func forkingAppTerminated() throws {
             let run = try Supervision(unhurried(), [product("ForkingApp")])
             try run.line("ForkingApp: ready")
@@ -174,7 +174,7 @@ extension EndToEnd {
             #expect(ending.exitCode == 0)
             #expect(ending.summary?.isDeathVerified == true)
             for pid in [inGroup, inSession] {
-                // Reaped, too: not left to process 1 as a zombie.
+                // It is reaped too, not left to process 1 as a zombie.
                 #expect(kill(pid, 0) != 0 && errno == ESRCH)
             }
         }

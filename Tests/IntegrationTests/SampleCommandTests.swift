@@ -14,7 +14,7 @@ extension EndToEnd {
         private func hangMain(_ how: String) throws -> Program {
             let program = try Program([product("HangMain"), "--how", how, "--after", "0"])
             try program.line("HangMain: ready")
-            // It hangs a moment after it has said so.
+            // It hangs a moment after its message.
             let isHung = eventually {
                 if how == "spin" { return ProcessStat.read(program.pid)?.state == .running }
                 // In futex(2) or clock_nanosleep(2), not in the poll(2) of its main loop.
@@ -30,7 +30,7 @@ extension EndToEnd {
             return (status.code ?? -1, program.text(.output), program.text(.errors))
         }
 
-        @Test("a thread that computes is stopped for its stack, and counts as on a CPU")
+        @Test("a thread that computes is stopped for its stack, and counts as running on a CPU")
         func spinning() throws {
             let app = try hangMain("spin")
             let result = try watchdogd(["sample", "--for", "1s", "\(app.pid)"])
@@ -51,7 +51,7 @@ extension EndToEnd {
             #expect(result.output.contains("on CPU"))
         }
 
-        @Test("threads that sleep are never stopped, and have whole stacks")
+        @Test("sleeping threads are never stopped, and have complete stacks")
         func blocked() throws {
             let app = try hangMain("deadlock")
             let result = try watchdogd(["sample", "--for", "200ms", "--format", "collapsed", "\(app.pid)"])
@@ -65,7 +65,7 @@ extension EndToEnd {
             #expect(json.contains("\"stops\" : 0,"))
         }
 
-        @Test("capture prints the classic text without stopping the process, and on what the main thread waits")
+        @Test("capture prints the classic text without stopping the process, with the main thread's wait")
         func capture() throws {
             let app = try hangMain("deadlock")
             let result = try watchdogd(["capture", "\(app.pid)"])
@@ -88,7 +88,7 @@ extension EndToEnd {
             #expect(kill(app.pid, 0) == 0, "it runs on")
         }
 
-        @Test("what cannot be sampled is reported in one line", arguments: ["sample", "capture"])
+        @Test("a target that cannot be sampled is reported in one line", arguments: ["sample", "capture"])
         func refusals(command: String) throws {
             let absent = try watchdogd([command, "4194304"])
             #expect(absent.code == 66)
@@ -98,14 +98,14 @@ extension EndToEnd {
             #expect(wrong.errors.contains("0 is not a process ID"))
         }
 
-        @Test("a process of another user is refused with the right that is missing")
+        @Test("a process of another user is rejected with the missing permission")
         func foreign() throws {
             guard geteuid() == 0 else {
                 print("skipped: only root can become another user")
                 return
             }
             let app = try hangMain("sleep")
-            // Nobody may not reach the build folder.
+            // The user nobody may not be able to reach the build folder.
             let program = try Program([
                 "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "sh", "-c",
                 "exec /proc/self/fd/9 sample \(app.pid) 9< \(shellWord(product("watchdogd")))",

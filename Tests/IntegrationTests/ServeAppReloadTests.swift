@@ -10,10 +10,10 @@ extension EndToEnd {
     struct ServeAppReloadTests {
         private static let hangup = "ExecReload=/bin/kill -HUP $MAINPID"
 
-        /// A daemon whose app shows as its status what its own configuration file says.
+        /// A daemon whose app shows the content of its own configuration file as its status.
         ///
-        /// - Parameter reload: nil for a command that ends when the app has announced that it reloads. It may be late:
-        ///   the time for that after the last command is short.
+        /// - Parameter reload: nil for a command that exits when the app has announced its reload. The announcement may
+        ///   be late, because the time for it after the last command is short.
         private func service(_ options: String = "", reload: String? = nil, more: String = "") throws -> Service {
             let scratch = try Scratch()
             let announced = scratch["own.announced"]
@@ -38,7 +38,7 @@ extension EndToEnd {
             try service.client.describe(DescribeRequest("app")).details?.status
         }
 
-        @Test("An app that says that it reloads has reloaded when the command ends")
+        @Test("An app that sends RELOADING=1 has reloaded when the command ends")
         func confirmed() throws {
             let service = try service("slow=0.4")
             let pid = try service.wait(for: "app") { $0.state == .running }.pid
@@ -54,7 +54,7 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("An app that says nothing has reloaded when its commands have ended")
+        @Test("An app that sends nothing has reloaded when its commands have exited")
         func unconfirmed() throws {
             let service = try service("silent", reload: Self.hangup)
             try service.wait(for: "app") { $0.state == .running }
@@ -65,7 +65,7 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("Commands run as the app, one after the other, and the first that fails is reported with its exit code")
+        @Test("Commands run as the app, one after the other, and the first failure is reported with its exit code")
         func commands() throws {
             let scratch = try Scratch()
             let log = scratch["log"]
@@ -103,7 +103,7 @@ extension EndToEnd {
             #expect(service.program.text(.errors).contains("app could not be reloaded: ExecReload: /bin/sh exited"))
         }
 
-        @Test("A command that does not end is killed at the deadline, with all that it has started")
+        @Test("A command that does not exit is killed at the deadline with its children")
         func stuckCommand() throws {
             let service = try service(
                 "silent", reload: "ExecReload=/bin/sh -c 'setsid sleep 1234 & sleep 1235'", more: "Reload=300ms")
@@ -116,7 +116,7 @@ extension EndToEnd {
             }
             #expect(try service.app("app").state == .running)
             #expect(try service.app("app").pid == pid)
-            // And it can be reloaded again.
+            // It can be reloaded again.
             #expect(try service.command("reload", "app").code == 1)
             #expect(try service.end() == 0)
         }
@@ -133,7 +133,7 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("An app that shows progress while it reloads has the time that it asks for, and no more")
+        @Test("An app that shows progress while it reloads gets the time that it requests, and no more")
         func extended() throws {
             let service = try service("extend=60 slow=3.5", more: "Reload=3s")
             try service.wait(for: "app") { $0.state == .running }
@@ -175,7 +175,7 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("An app that is asked to end while it reloads ends with its reload")
+        @Test("An app that is asked to exit while it reloads ends its reload")
         func endsMeanwhile() throws {
             let service = try service("silent", reload: "ExecReload=/bin/sleep 1236")
             try service.wait(for: "app") { $0.state == .running }

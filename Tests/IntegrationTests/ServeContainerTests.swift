@@ -68,7 +68,7 @@ extension EndToEnd {
             #expect(lines.allSatisfy { $0.time.hasSuffix("Z") })
         }
 
-        @Test("A daemon that cannot serve says so in an object")
+        @Test("A daemon that cannot serve reports that in an object")
         func refusal() throws {
             let scratch = try Scratch()
             let places = [
@@ -82,7 +82,7 @@ extension EndToEnd {
             #expect(line.level == "error" && line.message.contains(scratch["none"]))
         }
 
-        @Test("The termination message is the last failure of any app, written at once")
+        @Test("The termination message is the last failure of any app, written immediately")
         func terminationMessage() throws {
             let scratch = try Scratch()
             let service = try Service(
@@ -108,7 +108,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "An allowance that does not fit into the grace period is a warning, at the start and after a reload",
+            "An allowance that exceeds the grace period causes a warning, at the start and after a reload",
             arguments: [
                 (["--grace-period", "3s"], [:], true), (["--grace-period", "3001ms"], [:], false),
                 ([], ["WATCHDOGD_GRACE_PERIOD": "3s"], true),
@@ -119,7 +119,7 @@ extension EndToEnd {
             try service.wait(for: "one") { $0.state == .running }
             try service.write(Self.shell("exec sleep 1000", terminate: "900ms"), to: "short")
             try service.write(Self.shell("exec sleep 1000", terminate: "1500ms"), to: "two")
-            // Its lines are broken where the path's length demands it.
+            // Its lines are wrapped if the path's length requires it.
             let answer = try service.command("reload").output.split(whereSeparator: \.isWhitespace)
                 .joined(separator: " ")
             #expect(try service.end() == 0)

@@ -9,11 +9,11 @@ import WatchdogRendering
 import WatchdogReport
 
 extension EndToEnd {
-    @Suite("watchdogd serve, told what to do")
+    @Suite("watchdogd serve, under commands")
     struct ServeControlTests {
         private static let sleeper = "[App]\nExecStart=/bin/sleep 1000\n\(unhurriedSettings)Readiness=none\n"
 
-        @Test("launch, terminate and restart say what they find")
+        @Test("launch, terminate and restart report what they find")
         func actions() throws {
             let service = try Service(["a": Self.sleeper])
             let pid = try service.wait(for: "a") { $0.state == .running }.pid
@@ -39,7 +39,7 @@ extension EndToEnd {
             let service = try Service(["secretive": Self.sleeper], isSystem: true)
             try service.wait(for: "secretive") { $0.state == .running }
             chmod(service.scratch.path, 0o711)
-            // As of the machine's own socket.
+            // Like the machine's own socket.
             chmod(service.scratch["control"], 0o666)
             func seen(_ arguments: String...) throws -> (code: Int32?, output: String) {
                 let program = try Program(
@@ -73,7 +73,7 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("Commands act on several apps and on patterns, and a failure does not keep the others from their turn")
+        @Test("Commands act on several apps and on patterns, and one failure does not stop the others")
         func several() throws {
             let service = try Service(["web1": Self.sleeper, "web2": Self.sleeper, "db": Self.sleeper])
             for name in ["web1", "web2", "db"] { try service.wait(for: name) { $0.state == .running } }
@@ -90,7 +90,7 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("Commands that show or reload apps take several of them and patterns, too")
+        @Test("Commands that show or reload apps accept several of them, and patterns")
         func severalShown() throws {
             let file = "[App]\nExecStart=/bin/sh -c 'echo hello; exec sleep 1000'\nStandardOutput=append:"
             let scratch = try Scratch()
@@ -131,7 +131,7 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("--json answers with an object, whatever comes of it")
+        @Test("--json answers with an object, whatever the outcome")
         func json() throws {
             let service = try Service(["photos": Self.sleeper])
             let pid = try service.wait(for: "photos") { $0.state == .running }.pid ?? 0
@@ -158,7 +158,7 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("launch waits for readiness, and tells why there is none")
+        @Test("launch waits for readiness, and reports why an app did not become ready")
         func waits() throws {
             let service = try Service([
                 "no": "[App]\nEnabled=no\nExecStart=/nonexistent/program\n[Restart]\nPolicy=never\n",
@@ -185,7 +185,7 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("capture writes a report of an app that runs on")
+        @Test("capture writes a report of an app that keeps running")
         func capture() throws {
             let service = try Service(["a": Self.sleeper])
             let pid = try service.wait(for: "a") { $0.state == .running }.pid
@@ -204,7 +204,7 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("logs shows what an app has printed into its file, and follows it; discarded output is reported")
+        @Test("logs shows an app's output in its file, and follows it; discarded output is reported")
         func logs() throws {
             let scratch = try Scratch()
             let service = try Service([
@@ -237,7 +237,7 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("logs --follow has journalctl name the zone of each time")
+        @Test("logs --follow makes journalctl name the zone of each time")
         func followedJournal() throws {
             let scratch = try Scratch()
             try scratch.write("#!/bin/sh\nprintf '%s\\n' \"$@\"\n", to: "journalctl", mode: 0o755)
@@ -254,7 +254,7 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("events tells what happens, and --json one object a line")
+        @Test("events lists events, and --json prints one object per line")
         func events() throws {
             let service = try Service(["a": Self.sleeper])
             try service.wait(for: "a") { $0.state == .running }
@@ -268,7 +268,7 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("events shows past events and exits, unless it follows; --since leaves out older ones")
+        @Test("events shows past events and exits, unless it follows; --since omits older ones")
         func pastEvents() throws {
             let service = try Service(["a": Self.sleeper])
             try service.wait(for: "a") { $0.state == .running }
@@ -285,7 +285,7 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("A second daemon at the same socket is refused, and the first continues")
+        @Test("A second daemon at the same socket is rejected, and the first continues")
         func second() throws {
             let service = try Service(["a": Self.sleeper])
             let other = try Program([
@@ -298,7 +298,7 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("Without a daemon, commands say so and how to start one")
+        @Test("Without a daemon, commands report that and how to start one")
         func noDaemon() throws {
             let scratch = try Scratch()
             let program = try Program([product("watchdogd"), "list", "--control", scratch["control"]])
@@ -308,7 +308,7 @@ extension EndToEnd {
                     == "watchdogd: watchdogd is not running: no socket at \(scratch["control"])\n")
         }
 
-        @Test("--user without a runtime directory is an error, and never the machine's daemon")
+        @Test("--user without a runtime directory is an error, and never means the machine's daemon")
         func noRuntimeDirectory() throws {
             var environment = testEnvironment()
             environment["XDG_RUNTIME_DIR"] = nil
@@ -320,7 +320,7 @@ extension EndToEnd {
                     + "log in to a session, or set a path with --control\n")
         }
 
-        @Test("A named directory that is not there is an error; so are contradictions")
+        @Test("A configured directory that is missing is an error, and so are contradictions")
         func badInput() throws {
             let scratch = try Scratch()
             let missing = try Program([
@@ -335,7 +335,7 @@ extension EndToEnd {
             #expect(try lines.end().code == 64)
         }
 
-        @Test("64 clients that hammer, hang and send garbage delay neither each other nor a deadline")
+        @Test("64 clients that flood, hang and send garbage delay neither each other nor a deadline")
         func hammering() throws {
             let hang =
                 "[App]\nExecStart=\(quoted(product("HangMain"))) --how sleep --after 1\n"
@@ -374,7 +374,7 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("Launches that wait, sent together on one connection, all begin before the first is answered")
+        @Test("Pipelined launches that wait on one connection all begin before the first is answered")
         func pipelined() throws {
             let count = 50
             let names = (0..<count).map { "app\($0)" }
@@ -425,7 +425,8 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("With few descriptors some apps are not launched, and say why; the daemon and the others live")
+        @Test(
+            "With few descriptors, some apps are not launched, with the reason; the daemon and the others keep running")
         func descriptors() throws {
             var apps: [String: String] = [:]
             for index in 0..<32 { apps["app\(index)"] = Self.sleeper }

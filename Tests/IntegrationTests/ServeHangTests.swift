@@ -29,7 +29,7 @@ extension EndToEnd {
             """
         }
 
-        @Test("An app that hangs again and again has five reports, and the newest counts the rest")
+        @Test("An app that hangs repeatedly gets five reports, and the newest counts the rest")
         func repeats() throws {
             let service = try Service([
                 "hang": "[App]\nExecStart=\(quoted(product("HangMain"))) --how sleep --after 0\n"
@@ -40,7 +40,7 @@ extension EndToEnd {
             let reports = try names(in: service.scratch["reports"]).map { name in
                 try ReportCoding.decode(contents(of: service.scratch["reports/\(name)"]) ?? [])
             }
-            // On a busy machine, a few may have starved, which is another fault.
+            // On a busy machine, a few may have starved, which is a different fault.
             let faults = Dictionary(grouping: reports) { Signature(of: $0) }
             #expect(faults.values.allSatisfy { $0.count <= 5 })
             let usual = try #require(faults.values.first { $0.count == 5 })
@@ -49,7 +49,7 @@ extension EndToEnd {
             #expect(service.program.text(.errors).contains(".ips: 2 more like it"))
         }
 
-        @Test("A long one has a report, told in status and events; a short one is counted, and so is an unwanted one")
+        @Test("A long hang gets a report, shown in status and events; a short or unwanted one is counted")
         func reports() throws {
             let scratch = try Scratch()
             let program = try compiled(in: scratch)
@@ -72,7 +72,7 @@ extension EndToEnd {
             #expect(incident.summary.hasPrefix("hung: the main loop did not answer for "))
             #expect(incident.event == "scene-update")
             let report = try ReportCoding.decode(contents(of: try #require(incident.report)) ?? [])
-            // On a crowded machine the looks may begin too late to see anything, and then tell nothing.
+            // On a crowded machine, sampling may begin too late to see anything, and yields nothing.
             let isSeen = report.body.linux?.samples != nil
             #expect(
                 incident.verdict?.contains("blocked") == true

@@ -9,7 +9,7 @@ extension EndToEnd {
         private static let app =
             "[App]\nExecStart=/usr/bin/python3 \(quoted("\(subjects)/lifecycle_app.py")) save=0.2\n"
 
-        @Test("An app is moved to where the commands say, and each command ends when it is there")
+        @Test("An app moves to the requested state, and each command returns when it is there")
         func moves() throws {
             let service = try Service(["a": Self.app])
             _ = try service.wait(for: "a") { $0.state == .running }
@@ -28,7 +28,7 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("How soon an app is suspended, and where it is launched, is for its file to say")
+        @Test("An app's file sets when it is suspended, and the state into which it is launched")
         func settings() throws {
             let service = try Service([
                 "soon": Self.app + "[Watchdog]\nSuspendAfter=200ms\n",
@@ -47,7 +47,7 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("An app that is not running, or takes no part, is reported")
+        @Test("An app that is not running, or does not participate, is reported")
         func outsiders() throws {
             let service = try Service([
                 "down": "[App]\nEnabled=no\nExecStart=/bin/sleep 1000\n",
@@ -63,7 +63,7 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("event --launch launches an app that is down for the event, and sends it to one that runs")
+        @Test("event --launch launches a stopped app for the event, and delivers it to a running one")
         func eventLaunch() throws {
             let service = try Service(["a": Self.app + "Enabled=no\n"])
             let refused = try service.command("event", "a", "url", "http://x/")
@@ -78,7 +78,7 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("event --launch says why the app cannot be launched")
+        @Test("event --launch reports why the app cannot be launched")
         func eventLaunchFails() throws {
             let service = try Service(["a": "[App]\nEnabled=no\nExecStart=/nowhere/program\n"])
             let answer = try service.command("event", "--launch", "a", "url")
@@ -87,7 +87,7 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("A suspended app is ended with the daemon")
+        @Test("A suspended app is terminated with the daemon")
         func endsSuspended() throws {
             let service = try Service(["a": Self.app])
             _ = try service.wait(for: "a") { $0.state == .running }

@@ -6,11 +6,11 @@ import WatchdogControl
 import WatchdogLinux
 
 extension EndToEnd {
-    @Suite("watchdogd serve, reading its configuration again")
+    @Suite("watchdogd serve, reloading its configuration")
     struct ServeReloadTests {
         private static let sleeper = "[App]\nExecStart=/bin/sleep 1000\n[Watchdog]\nReadiness=none\n"
 
-        @Test("Apps come, go and change; what did not change is not touched")
+        @Test("Apps are added, removed and changed; unchanged ones are not touched")
         func reload() throws {
             let service = try Service(["same": Self.sleeper, "other": Self.sleeper, "gone": Self.sleeper])
             let same = try service.wait(for: "same") { $0.state == .running }.pid
@@ -66,7 +66,7 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("One mistake, and nothing changes")
+        @Test("One mistake prevents every change")
         func atomic() throws {
             let service = try Service(["a": Self.sleeper, "b": Self.sleeper])
             let pids = try ["a", "b"].map { name in try service.wait(for: name) { $0.state == .running }.pid }
@@ -81,7 +81,7 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("SIGHUP does the same")
+        @Test("SIGHUP reloads the configuration")
         func hangup() throws {
             let service = try Service(["a": Self.sleeper])
             try service.wait(for: "a") { $0.state == .running }
@@ -92,7 +92,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "What does not concern the process leaves it alone",
+            "A setting that does not affect the process leaves it alone",
             arguments: [
                 "[App]\nDescription=new\n", "[App]\nExecReload=/bin/true\n", "[Watchdog]\nReload=5s\n",
                 "[Watchdog]\nKeepReports=2d\n",
@@ -118,7 +118,7 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("What was stopped by hand stays down through a reload")
+        @Test("An app stopped by hand stays down through a reload")
         func stopped() throws {
             let service = try Service(["a": Self.sleeper])
             try service.wait(for: "a") { $0.state == .running }

@@ -17,7 +17,7 @@ extension EndToEnd {
             return "[App]\nExecStart=/bin/sh -c '\(script)'\nStandardOutput=inherit\n\(settings)Readiness=none\n\(rest)"
         }
 
-        @Test("All enabled apps run, disabled ones do not, templates are none")
+        @Test("All enabled apps run; disabled ones and templates do not")
         func launches() throws {
             let disabled = Self.sleeper + "[App]\nEnabled=no\n"
             let service = try Service(["a": Self.sleeper, "b": Self.sleeper, "c": disabled, "t@": Self.sleeper])
@@ -29,7 +29,7 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("The first launch does not wait for the kernel to make its table of descriptors longer")
+        @Test("The first launch does not wait for the kernel to enlarge the descriptor table")
         func descriptorTable() throws {
             let service = try Service()
             func size() throws -> Substring? {
@@ -46,7 +46,7 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("Places named from its own directory are told to clients by their whole paths")
+        @Test("Paths relative to the daemon's directory are reported to clients in full")
         func relativePlaces() throws {
             let service = try Service(["a": Self.sleeper], options: ["--config", "apps", "--reports", "reports"])
             try service.wait(for: "a") { $0.state == .running }
@@ -75,7 +75,7 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("What ends by itself is restarted by its policy: after a failure, not after success")
+        @Test("An app that exits is restarted by its policy: after a failure, not after success")
         func policies() throws {
             let service = try Service([
                 "fails": Self.shell("exit 3"),
@@ -95,7 +95,7 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("A program that daemonizes is ended with its first process, and that is reported")
+        @Test("A program that daemonizes is terminated with its first process, which is reported")
         func background() throws {
             let service = try Service(["forks": Self.shell("sleep 1000 & exit 0")])
             try service.wait(for: "forks") { $0.state == .stopped && $0.lastIncident != nil }
@@ -115,9 +115,9 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("Apps that fail without a pause delay neither the deadline of another nor the request to end them")
+        @Test("Apps that fail immediately and repeatedly delay neither another's deadline nor a request to exit")
         func failingWithoutPause() throws {
-            // More work than one CPU can do: each is restarted as soon as its end is seen.
+            // More work than one CPU can do: each is restarted as soon as its exit is noticed.
             let loop = Self.shell(
                 "exit 3", "[Restart]\nPolicy=always\nDelay=1ms\nMaxDelay=1ms\nReset=1ms\nLimit=infinity\n")
             var apps = Dictionary(uniqueKeysWithValues: (0..<16).map { ("loop\($0)", loop) })
@@ -126,7 +126,7 @@ extension EndToEnd {
                 + "[Watchdog]\nUpdate=1s\nPing=200ms\n[Restart]\nPolicy=never\n"
             let service = try Service(apps)
             try service.wait(for: "hangs") { $0.state == .stopped && $0.lastIncident?.event == "scene-update" }
-            // The lines of the others do not crowd it out.
+            // The other apps' lines do not crowd it out.
             try service.program.line("] killed: did not answer within 1 s", on: .errors)
             for name in apps.keys where name != "hangs" {
                 #expect(try service.client.terminate(AppRequest(name, waits: true)).isGone)
@@ -135,7 +135,7 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("At its limit an app stays down, and a launch by hand gives it another chance")
+        @Test("At its limit an app stays down, and a manual launch gives it another chance")
         func limit() throws {
             let service = try Service([
                 "loop": Self.shell("exit 3", "[Restart]\nLimit=2\nDelay=1ms\nAtLimit=stop\n")
@@ -154,7 +154,7 @@ extension EndToEnd {
             #expect(service.program.text(.errors).contains(told), "\(service.program.text(.errors))")
         }
 
-        @Test("A silent app is not waited for, and a later end is not a failed launch")
+        @Test("A silent app is not awaited, and a later exit is not a failed launch")
         func silent() throws {
             let restart = "[Restart]\nLimit=1\nDelay=1min\n"
             let service = try Service([
@@ -175,11 +175,11 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("What was killed from outside runs again, as another process")
+        @Test("An app killed from outside runs again, as a new process")
         func killed() throws {
             let service = try Service(["a": Self.sleeper])
             let first = try #require(try service.wait(for: "a") { $0.state == .running }.pid)
-            // The pipe that tells of execve(2) is closed a moment before the new program's environment is in place.
+            // The pipe that signals execve(2) is closed a moment before the new program's environment is in place.
             #expect(eventually { service.processes.contains(first) })
             kill(first, SIGKILL)
             let second = try service.wait(for: "a") { $0.state == .running && $0.pid != first }
@@ -188,11 +188,11 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("What hangs is killed, reported and restarted")
+        @Test("An app that hangs is killed, reported and restarted")
         func hang() throws {
             let scratch = try Scratch()
-            // It hangs before watchdogd, which it has stopped, learns that it is ready: so the allowance ends nothing but the
-            // hang. Its next launch does not hang.
+            // It hangs before watchdogd, which it has stopped, learns that it is ready, so the allowance ends nothing
+            // but the hang. Its next launch does not hang.
             let script =
                 "test -e hung && exec sleep 1000; touch hung; until test -e go; do sleep 0.01; done; kill -STOP $$PPID; "
                 + "exec \"$0\" --how sleep --after 0"
@@ -215,7 +215,7 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("Commands before the program run in order, and one that fails keeps it from running")
+        @Test("Commands before the program run in order, and a failure prevents the launch")
         func preparations() throws {
             let scratch = try Scratch()
             let file = scratch["order"]
@@ -240,7 +240,7 @@ extension EndToEnd {
             #expect(scratch.read("order") == "one\ntwo\n")
         }
 
-        @Test("The environment is the app's own: its files win, and nothing of the daemon's sockets is in it")
+        @Test("The environment is the app's own: its files take precedence, and it has nothing of the daemon's sockets")
         func environment() throws {
             let scratch = try Scratch()
             let file = try scratch.write("A=file\nB=\"two words\"\n", to: "vars")
@@ -262,7 +262,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "Variables about passed descriptors that are wrong, or another's, keep it from nothing",
+            "Wrong or foreign variables about passed descriptors do no harm",
             arguments: [
                 ("LISTEN_PID=$$ LISTEN_FDS=0", false), ("LISTEN_PID=1 LISTEN_FDS=x", false),
                 ("LISTEN_PID=$$ LISTEN_FDS=x", true), ("LISTEN_PID=$$ LISTEN_FDS=-1", true),
@@ -276,7 +276,7 @@ extension EndToEnd {
             #expect(service.program.text(.errors).contains("LISTEN_FDS and LISTEN_FDNAMES are ignored") == isTold)
         }
 
-        @Test("SIGTERM ends each app within its own allowance; one that does not exit is killed and reported")
+        @Test("SIGTERM terminates each app within its own allowance; one that does not exit is killed and reported")
         func stop() throws {
             let service = try Service([
                 "quick": Self.sleeper,
@@ -284,7 +284,7 @@ extension EndToEnd {
                 "deaf": Self.shell("trap \"\" TERM; echo deaf; while :; do sleep 0.05; done", "Terminate=400ms\n"),
             ])
             for name in ["quick", "slow", "deaf"] { try service.wait(for: name) { $0.state == .running } }
-            // Each says so when its trap is set, in either order.
+            // Each reports when its trap is set, in either order.
             let haveSpoken = try eventually {
                 _ = try service.program.lives(for: .milliseconds(10))
                 let lines = service.program.text(.output).split(separator: "\n")
@@ -297,7 +297,7 @@ extension EndToEnd {
             #expect(reports.first?.hasPrefix("deaf-") == true)
         }
 
-        @Test("A second SIGTERM kills what is left")
+        @Test("A second SIGTERM kills the remaining apps")
         func stopTwice() throws {
             let service = try Service([
                 "deaf": Self.shell("trap \"\" TERM; echo deaf; while :; do sleep 0.05; done", "Terminate=1h\n")

@@ -6,9 +6,9 @@ import WatchdogReport
 import WatchdogVerdict
 
 extension EndToEnd {
-    @Suite("Programs of several processes")
+    @Suite("Programs with several processes")
     struct SeveralProcessTests {
-        /// A master that waits for three workers, of which one is blocked in a read.
+        /// A master that waits for three workers, one of which is blocked in a read.
         private static let server = python(
             """
             def wait_for_work():
@@ -55,7 +55,7 @@ extension EndToEnd {
             #expect(reader.stacks.first?.systemCall?.name == "read")
             #expect(reader.stacks.first?.decisive.first?.name == "read_request")
             #expect(reader.waits?.first?.subject?.contains("pipe") == true, "\(reader)")
-            // The main process has what it has without workers.
+            // The main process has the same content as without workers.
             #expect(report.faultingStack?.systemCall?.name == "wait4")
             #expect(linux.capture?.method == (enforcement == "kill" ? .ptrace : .procfsRegisters))
             #expect(linux.kill.outcome == (enforcement == "kill" ? "verified" : "none"))
@@ -80,7 +80,7 @@ extension EndToEnd {
             #expect(processes.first?.stacks.first?.systemCall?.name == "wait4")
         }
 
-        @Test("A program that answers pings itself is the subject, whatever its children say")
+        @Test("A program that answers pings itself is the subject, whatever its children send")
         func child() throws {
             let ending = try supervise(
                 ["--update", "500ms"],

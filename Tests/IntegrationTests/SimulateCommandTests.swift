@@ -17,7 +17,7 @@ extension EndToEnd {
                 .write(to: URL(filePath: file))
         }
 
-        /// What the tests read of `--json`.
+        /// The part of `--json` that the tests read.
         private struct Result: Decodable {
             struct ComparedIncident: Decodable {
                 let kind: String
@@ -53,7 +53,7 @@ extension EndToEnd {
             return try JSONDecoder().decode(Result.self, from: Data(answer.output.utf8))
         }
 
-        @Test("A real kill is in the recorded trace, and other allowances change it")
+        @Test("The recorded trace contains a real kill, and other allowances change it")
         func killed() throws {
             let trace = scratch["hang.jsonl"]
             let ending = try supervise(
@@ -70,7 +70,7 @@ extension EndToEnd {
             #expect(update.counts.map(\.incidents) == [1, 1, 1, 1, 0])
             #expect(update.counts.last?.possibleIncidents == 1)
             #expect(try result([file, "--trace", trace, "--set", "Update=30s"]).incidents.map(\.kind) == ["past"])
-            // The launch history and the crash log tell of the same kill.
+            // The launch history and the crash log contain the same kill.
             let report = try #require(ending.reportPaths.first)
             for other in [scratch["history.db"], report] {
                 let result = try result([file, "--trace", other])
@@ -97,7 +97,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "A history that cannot be used is named, and what to do",
+            "An unusable history is named, with a remedy",
             arguments: [
                 ("/etc/passwd", 65, "/etc/passwd:1: is not a trace: use a file of 'watchdogd run --trace'"),
                 ("/nonexistent", 66, "cannot open /nonexistent: No such file or directory"),

@@ -10,8 +10,8 @@ import WatchdogReport
 import WatchdogVerdict
 
 extension EndToEnd {
-    /// What no other test shows without depending on how fast the machine is.
-    @Suite("What the README promises, on a machine of any speed")
+    /// Behavior that no other test shows independently of the machine's speed.
+    @Suite("The promises of the README, on a machine of any speed")
     struct SmokeTests {
         /// System calls in which a program sleeps: nanosleep, clock_nanosleep, select and pselect6.
         private static let sleeping: Set = [35, 230, 23, 270]
@@ -29,10 +29,10 @@ extension EndToEnd {
 
         /// Runs a program that hangs before watchdogd learns that it is ready, because watchdogd is stopped until then.
         ///
-        /// So a short allowance ends nothing but the hang.
+        /// A short allowance therefore ends nothing but the hang.
         ///
         /// - Parameters:
-        ///   - line: what the program says before it hangs.
+        ///   - line: the program's output before it hangs.
         ///   - calls: the system calls in which it may hang.
         private func hang(
             _ options: [String], _ command: [String], saying line: String = "hangs", in calls: Set<Int> = Self.sleeping,
@@ -76,7 +76,7 @@ extension EndToEnd {
             return scratch[name]
         }
 
-        /// Functions of the main thread, innermost first, and others in between.
+        /// Expects functions of the main thread, innermost first, possibly with others in between.
         private func expectFrames(
             _ functions: [String], in report: Report?, sourceLocation: SourceLocation = #_sourceLocation
         ) throws {
@@ -112,7 +112,7 @@ extension EndToEnd {
             for function in hang.functions { #expect(shown.output.contains(function)) }
         }
 
-        @Test("A program that stops saying WATCHDOG=1 is killed")
+        @Test("A program that stops sending WATCHDOG=1 is killed")
         func heartbeat() throws {
             let ending = try hang(
                 ["--update", "500ms"],
@@ -147,7 +147,7 @@ extension EndToEnd {
             hang()
             """)
 
-        /// Keeps a port of the loopback, and does not listen at it; a server shares it with SO_REUSEPORT.
+        /// Reserves a loopback port without listening; a server shares it with SO_REUSEPORT.
         private func reservePort() throws -> (holder: Program, port: String) {
             let holder = try Program(
                 python(
@@ -161,7 +161,7 @@ extension EndToEnd {
             return (holder, try holder.line())
         }
 
-        @Test("A server that breaks while it runs is found by each kind of probe", arguments: ["tcp", "http", "exec"])
+        @Test("A running server that breaks fails each kind of probe", arguments: ["tcp", "http", "exec"])
         func brokenServer(kind: String) throws {
             let (holder, port) = try reservePort()
             let target =
@@ -187,7 +187,7 @@ extension EndToEnd {
             withExtendedLifetime(holder) {}
         }
 
-        @Test("A server that is stuck gives a probe no answer", arguments: ["tcp", "http"])
+        @Test("A stuck server does not answer a probe", arguments: ["tcp", "http"])
         func stuckServer(kind: String) throws {
             let (holder, port) = try reservePort()
             let server = python(
@@ -211,7 +211,7 @@ extension EndToEnd {
 
         // MARK: - Quick start
 
-        @Test("--enforce report reports a hang, and the program goes on to its own end")
+        @Test("--enforce report reports a hang, and the program continues to its own exit")
         func reportOnly() throws {
             let run = try Supervision(
                 unhurried(["--enforce", "report", "--update", "300ms"]),
@@ -233,7 +233,7 @@ extension EndToEnd {
             #expect(report.body.linux?.kill.outcome == "none")
         }
 
-        @Test("A crash log can be explained, shown and opened, and is not for everybody")
+        @Test("A crash log can be explained, shown and opened, and is not readable by everybody")
         func crashLog() throws {
             let run = try Supervision(
                 ["--quiet", "--readiness", "notify", "--launch", "300ms", "--name", "my-server"], ["sleep", "1000"],
@@ -265,7 +265,7 @@ extension EndToEnd {
             #expect(contents(of: page)?.starts(with: "<!DOCTYPE html>".utf8) == true)
         }
 
-        @Test("A service that something else runs is observed: its fault is reported, and it runs on")
+        @Test("A service under another supervisor is observed: its fault is reported, and it keeps running")
         func observe() throws {
             let server = try Program(Self.server + ["0", "http"], directory: scratch.path)
             let url = "http://127.0.0.1:\(try server.line())/"
@@ -287,7 +287,7 @@ extension EndToEnd {
             #expect(try observer.end() == .exited(code: 0))
         }
 
-        @Test("init writes a valid app file to match a program, and replaces none")
+        @Test("init writes a valid app file for a program, and never replaces one")
         func appFile() throws {
             let command = ["init", "--within", "60s", "--output", "my-server.app", "--", product("HealthyApp")]
             let answer = try watchdogd(command)
@@ -298,7 +298,7 @@ extension EndToEnd {
             #expect(try watchdogd(command).code == 73)
         }
 
-        @Test("The daemon reads its configuration again, and leaves alone what did not change")
+        @Test("The daemon reloads its configuration, and leaves unchanged apps alone")
         func reload() throws {
             let app = "[App]\nExecStart=/bin/sleep 1000\n[Watchdog]\nTerminate=1h\nReadiness=none\n"
             let service = try Service(["same": app, "other": app, "gone": app])
@@ -319,7 +319,7 @@ extension EndToEnd {
 
         // MARK: - In your program
 
-        /// Runs a program until it has answered pings, and asks it to end.
+        /// Runs a program until it has answered pings, and asks it to exit.
         private func expectAnswers(
             _ command: [String], environment: [String: String] = [:], sourceLocation: SourceLocation = #_sourceLocation
         ) throws {
@@ -341,10 +341,10 @@ extension EndToEnd {
             #expect(ending.summary?.incidents.isEmpty == true, sourceLocation: sourceLocation)
         }
 
-        @Test("A program with the Swift library answers pings, and ends on request")
+        @Test("A program with the Swift library answers pings, and exits on request")
         func swiftLibrary() throws { try expectAnswers([product("HealthyApp")]) }
 
-        @Test("A program with the C client answers pings, and ends on request")
+        @Test("A program with the C client answers pings, and exits on request")
         func cClient() throws {
             let folder = "\(Self.clients)/C"
             try expectAnswers([
@@ -364,7 +364,7 @@ extension EndToEnd {
 
         private static let pythonPath = ["PYTHONPATH": "\(clients)/Python/src"]
 
-        @Test("A program with the Python client answers pings, and ends on request")
+        @Test("A program with the Python client answers pings, and exits on request")
         func pythonClient() throws {
             try expectAnswers(
                 ["/usr/bin/python3", "\(Self.clients)/Python/examples/service.py"], environment: Self.pythonPath)
@@ -388,7 +388,7 @@ extension EndToEnd {
         // MARK: - Conditions and scripts
 
         @Test(
-            "--expect gives 0 for what was expected, and 1 for anything else",
+            "--expect exits with 0 for the expected result, and with 1 for any other",
             arguments: [
                 ("ready", ["--readiness", "notify"], python(#"notify("READY=1"); hang()"#), 0),
                 ("ready", [], shell("exit 0"), 1),
@@ -446,7 +446,7 @@ extension EndToEnd {
             let incidents: [ComparedIncident]
         }
 
-        @Test("simulate has the kill of a recorded run, and none with a longer allowance")
+        @Test("simulate shows the kill of a recorded run, and none with a longer allowance")
         func simulate() throws {
             let trace = scratch["trace.jsonl"]
             let ending = try hang(

@@ -3,9 +3,9 @@
 import Testing
 
 extension EndToEnd {
-    @Suite("Sample apps that are launched for an event")
+    @Suite("Sample apps launched for an event")
     struct StoryEventTests {
-        /// Runs commands on QuickPick as an app of a daemon, which is down before the first of them.
+        /// Runs commands on QuickPick as a daemon's app, which is stopped before the first one.
         private func serve(stage: String, server: String, _ commands: [[String]]) throws -> StoryRecord {
             let scratch = try Scratch()
             let command = try StoryApp.quickPick.command(["--stage", stage, "--server", server], in: scratch)
@@ -29,7 +29,9 @@ extension EndToEnd {
             #expect(record["opened"] == "Photo 3")
         }
 
-        @Test("QuickPick that loads its list after the launch has nothing to open then", arguments: ["3", "4", "5"])
+        @Test(
+            "QuickPick that loads its list after the launch has nothing to open at that time",
+            arguments: ["3", "4", "5"])
         func lost(stage: String) throws {
             let network = try PhotoService(["--profile", "100-percent-loss"])
             let record = try serve(stage: stage, server: network.address, [link("quickpick://photo/3")])
@@ -37,7 +39,7 @@ extension EndToEnd {
             #expect(record["opened"] == "nothing")
         }
 
-        @Test("A link that arrives later opens a photo in the app that runs")
+        @Test("A later link opens a photo in the running app")
         func later() throws {
             let record = try serve(
                 stage: "placeholders", server: "127.0.0.1:1", [["launch", "photos"], link("quickpick://photo/3")])
@@ -46,7 +48,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "A link that leads nowhere opens nothing",
+            "A dead link opens nothing",
             arguments: ["quickpick://photo/13", "quickpick://photo/-9223372036854775808", "http://photo/3"])
         func wrong(target: String) throws {
             let record = try serve(stage: "placeholders", server: "127.0.0.1:1", [link(target)])

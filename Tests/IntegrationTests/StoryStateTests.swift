@@ -5,9 +5,9 @@ import Testing
 import WatchdogLinux
 
 extension EndToEnd {
-    @Suite("Sample apps that begin where they ended")
+    @Suite("Sample apps that restore their state")
     struct StoryStateTests {
-        /// QuickPick, visited several times, with one folder for its files and one for its state.
+        /// Several visits to QuickPick, with one folder for its files and one for its state.
         private struct Visits {
             let scratch: Scratch
             let environment: [String: String]
@@ -34,7 +34,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("QuickPick opens the photo that was open, in its first frame")
+        @Test("QuickPick opens the previously open photo in its first frame")
         func restored() throws {
             let visits = try Visits()
             let first = try visits.visit(touch: "select 3")
@@ -44,12 +44,12 @@ extension EndToEnd {
             #expect(second["restored"] == "photo 3")
             #expect(second["opened"] == "Photo 3")
             #expect(visits.scratch.read("frames/frame-0001.txt")?.contains("Photo 3, ESC goes back") == true)
-            // Whoever goes back wants to begin with the list.
+            // A user who goes back wants to begin with the list.
             #expect(try visits.visit(touch: "back")["restored"] == "photo 3")
             #expect(try visits.visit()["restored"] == nil)
         }
 
-        @Test("Without --restore QuickPick leaves no state, and uses none")
+        @Test("Without --restore, QuickPick neither saves nor uses state")
         func notRestored() throws {
             let visits = try Visits()
             #expect(try visits.visit([], touch: "select 3")["opened"] == "Photo 3")
@@ -60,7 +60,7 @@ extension EndToEnd {
             #expect(last["opened"] == nil)
         }
 
-        @Test("A launch that is killed takes the state along, so that it cannot kill the next one")
+        @Test("A launch that is killed discards the state, so that it cannot kill the next one")
         func discarded() throws {
             let visits = try Visits()
             _ = try visits.visit(touch: "select 3")

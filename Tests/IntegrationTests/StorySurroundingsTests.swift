@@ -7,10 +7,10 @@ import WatchdogBase
 import WatchdogLinux
 
 extension EndToEnd {
-    @Suite("Surroundings of the sample apps")
+    @Suite("The environment of the sample apps")
     struct StorySurroundingsTests {
         @Test(
-            "A wrong command line is one line that lists the choices, and 64",
+            "A wrong command line is one line that lists the choices, with exit code 64",
             arguments: [
                 (
                     "QuickPick", ["--stage", "7"],
@@ -43,7 +43,7 @@ extension EndToEnd {
             #expect(names(in: scratch.path) == [])
         }
 
-        @Test("A script of touches that cannot be read is named with its line")
+        @Test("An unreadable script of touches is reported with its line")
         func wrongScript() throws {
             let scratch = try Scratch()
             let file = try scratch.write("# comment\n100ms select 1\nsoon back\n", to: "touches")
@@ -69,7 +69,7 @@ extension EndToEnd {
             #expect(ending.output.contains("QuickPick: useful after"))
         }
 
-        @Test("The first run prepares what is missing, below the home folder")
+        @Test("The first run prepares missing files below the home folder")
         func firstRun() throws {
             let scratch = try Scratch()
             var environment = testEnvironment()
@@ -85,7 +85,7 @@ extension EndToEnd {
                 names(in: scratch["cache with blanks/watchdogd-samples/Glassboard-0.01"]) == ["bundle", "documents"])
         }
 
-        @Test("Frames are text and pictures that can be read")
+        @Test("Frames are readable as text and as pictures")
         func frames() throws {
             let scratch = try Scratch()
             let command = try StoryApp.glassboard.command(
@@ -103,7 +103,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "On a terminal an app draws itself, takes keys, and gives the terminal back",
+            "On a terminal an app draws itself, reads keys, and restores the terminal",
             .enabled(if: isInstalled("script"), "script of bsdutils is not installed"))
         func terminal() throws {
             let scratch = try Scratch()
@@ -124,7 +124,7 @@ extension EndToEnd {
             let shown = program.text(.output)
             #expect(shown.hasPrefix("\u{1B}[?1049h"))
             #expect(shown.contains("\u{1B}[?1049l"))
-            // script(1) itself keeps the terminal from echoing.
+            // script(1) itself turns off the terminal's echo.
             #expect(shown.contains(" icanon ") && !shown.contains("-icanon"), "the terminal reads lines again")
             #expect(try StoryRecord(scratch).number("touches") == 1)
         }

@@ -7,14 +7,14 @@ import WatchdogLinux
 import WatchdogReport
 
 extension EndToEnd {
-    /// How every state of repair of the four apps ends.
+    /// The outcome of every repair stage of the four apps.
     ///
-    /// How quick they are is what scripts/samples shows on a machine that has nothing else to do.
+    /// scripts/samples measures their speed on a machine that has nothing else to do.
     @Suite("Sample apps that tell a story")
     struct StoryTests {
         private let nowhere = "127.0.0.1:1"
 
-        /// A tenth of the usual allowances, as the apps do a tenth of the work.
+        /// A tenth of the usual allowances, because the apps do a tenth of the work.
         private func supervise(
             _ app: StoryApp, _ arguments: [String], options: [String] = [], wrapper: [String] = []
         ) throws -> Supervision {
@@ -24,7 +24,7 @@ extension EndToEnd {
                 wrapper: wrapper, scratch: scratch)
         }
 
-        /// Runs an app that ends by itself.
+        /// Runs an app that exits by itself.
         private func record(
             _ app: StoryApp, _ arguments: [String], quitWhen: String = "complete", options: [String] = []
         ) throws -> StoryRecord {
@@ -54,7 +54,7 @@ extension EndToEnd {
             #expect(symbols.contains { $0.contains("launchBlocking") }, "\(symbols)")
         }
 
-        @Test("QuickPick is killed at its very first launch, too, which prepares its files")
+        @Test("QuickPick is killed even at its very first launch, which prepares its files")
         func quickPickFirstLaunch() throws {
             let service = try PhotoService()
             let scratch = try Scratch()
@@ -69,7 +69,7 @@ extension EndToEnd {
             #expect(ending.reports.first?.body.linux?.launch?.spent != nil)
         }
 
-        @Test("QuickPick with one background queue lives, and is useless until the slowest list is there")
+        @Test("QuickPick with one background queue survives, but is useless until the slowest list arrives")
         func quickPickNaive() throws {
             let service = try PhotoService()
             let record = try record(.quickPick, ["--stage", "naive-async", "--server", service.address])
@@ -77,13 +77,13 @@ extension EndToEnd {
             #expect(record.count("interval.photo") == 8)
         }
 
-        @Test("QuickPick with operations downloads side by side", arguments: ["4", "5"])
+        @Test("QuickPick with operations downloads in parallel", arguments: ["4", "5"])
         func quickPickOperations(stage: String) throws {
             let service = try PhotoService()
             let record = try record(.quickPick, ["--stage", stage, "--server", service.address])
             #expect(record.count("interval.photo") == 8)
             #expect(record.count("interval.local photos") == 1)
-            // All of it in a row would take the sum.
+            // One after the other, they would take the sum.
             let sum = record.number("interval.friends.json") + 8 * record.number("interval.photo")
             #expect(sum > 800)
             if stage == "5" { #expect(record.number("useful") < record.number("complete")) }
@@ -112,7 +112,7 @@ extension EndToEnd {
             #expect(record["photo-stamp"] == "not licensed")
         }
 
-        @Test("QuickPick with placeholders is useful when nothing ever arrives, and ends when asked")
+        @Test("QuickPick with placeholders is useful even if nothing ever arrives, and exits on request")
         func quickPickOnDeadLink() throws {
             let service = try PhotoService(["--profile", "100-percent-loss"])
             let run = try supervise(.quickPick, ["--stage", "6", "--server", service.address])
@@ -126,13 +126,13 @@ extension EndToEnd {
 
         // MARK: - StarSearcher
 
-        @Test("StarSearcher: each of the four repairs takes its own cause away, and all of them take all")
+        @Test("StarSearcher: each of the four repairs removes its own cause, and together they remove all")
         func starSearcher() throws {
             let slow = try record(.starSearcher, ["--slow"])
             // Main sleeps for the loader while others compute.
             #expect(slow.number("blocked.app init") > 0.7 * slow.number("interval.app init"))
 
-            // The amount of work is fixed, but the machine is not: what a repair saves is a share of CPU time or of sleep.
+            // The amount of work is fixed, but the machine is not: a repair saves a share of CPU time or of sleep.
             let logger = try record(.starSearcher, ["--repair", "system-logger"])
             #expect(logger.number("running.before main") < slow.number("running.before main") / 2)
             let details = try record(.starSearcher, ["--repair", "details-on-demand"])
@@ -151,7 +151,7 @@ extension EndToEnd {
             #expect(firstFrame < slow.number("first-frame") / 2)
         }
 
-        @Test("What StarSearcher does not use is not even linked")
+        @Test("StarSearcher does not link what it does not use")
         func linkage() throws {
             let symbols = try Program(["nm", product("StarSearcher")])
             #expect(try symbols.end().code == 0)
@@ -200,7 +200,7 @@ extension EndToEnd {
 
         // MARK: - Glassboard
 
-        @Test("Glassboard is loaded but useless when cold, and when it has been there before it is not")
+        @Test("Glassboard is loaded but useless when cold, but not on later visits")
         func glassboard() throws {
             let scratch = try Scratch()
             let command = try StoryApp.glassboard.command(
@@ -223,7 +223,7 @@ extension EndToEnd {
             #expect(later.allSatisfy { (1...16).contains($0.count("interval.avatar")) })
         }
 
-        @Test("Glassboard outlives an archive that is damaged")
+        @Test("Glassboard survives a damaged archive")
         func damagedArchive() throws {
             let scratch = try Scratch()
             let command = try StoryApp.glassboard.command(["--quit-when", "complete", "--snapshot"], in: scratch)

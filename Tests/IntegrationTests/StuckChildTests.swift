@@ -6,9 +6,9 @@ import WatchdogReport
 import WatchdogVerdict
 
 extension EndToEnd {
-    @Suite("Wrappers that wait while what they started is stuck")
+    @Suite("Wrappers whose child is stuck")
     struct StuckChildTests {
-        /// A wrapper, and what its main thread does meanwhile.
+        /// A wrapper, and its main thread's wait.
         struct Wrapper: Sendable, CustomTestStringConvertible {
             let command: [String]
             let words: String
@@ -25,7 +25,7 @@ extension EndToEnd {
             ["/usr/bin/python3", "-c", "import os, signal, subprocess\nos.mkfifo('fifo')\n" + source]
         }
 
-        /// Each starts `cat fifo`, which waits for somebody who writes.
+        /// Each starts `cat fifo`, which waits for a writer.
         static let wrappers = [
             Wrapper("waits for signals", ["dash", "-c", "mkfifo fifo; cat fifo & trap 'kill $!' TERM; wait $!"]),
             Wrapper("waits for signals", ["sh", "-c", "mkfifo fifo; exec timeout 600 cat fifo"]),
@@ -47,7 +47,7 @@ extension EndToEnd {
             return try #require(ending.reports.first)
         }
 
-        @Test("The verdict and the fault name the program, its process and on what it is blocked", arguments: wrappers)
+        @Test("The verdict and the fault name the program, its process and its wait", arguments: wrappers)
         func named(wrapper: Wrapper) throws {
             let report = try report(wrapper.command)
             let linux = try #require(report.body.linux)
@@ -81,7 +81,7 @@ extension EndToEnd {
                 "\(blame.reason)")
         }
 
-        @Test("A server that waits for clients beside a helper that sleeps is not named, nor is the helper")
+        @Test("Neither a server that waits for clients nor its sleeping helper is named")
         func idle() throws {
             let serve = "import socket; server = socket.create_server(('127.0.0.1', 0)); server.accept()"
             let report = try report(

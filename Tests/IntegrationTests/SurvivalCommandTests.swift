@@ -8,13 +8,13 @@ import WatchdogLinux
 import WatchdogPolicy
 
 extension EndToEnd {
-    @Suite("Commands of apps outlive no deadline with watchdogd")
+    @Suite("Commands of apps keep their deadlines when watchdogd is replaced")
     struct SurvivalCommandTests {
         private let binaries: Scratch
 
         init() throws { binaries = try Scratch() }
 
-        /// A watchdogd, on a machine without cgroups if it is to be.
+        /// A watchdogd, if requested on a machine without cgroups.
         private func binary(withCgroups hasCgroups: Bool) throws -> String {
             guard !hasCgroups, Leftovers.canUseCgroups else { return product("watchdogd") }
             return try binaries.write(
@@ -32,7 +32,7 @@ extension EndToEnd {
             return succession
         }
 
-        /// The processes that have such an argument.
+        /// The processes with this argument.
         private func sleepers(_ argument: String, _ succession: Succession) -> [Int32] {
             succession.processes.filter { pid in
                 ProcessFacts.arguments(pid).dropFirst().contains { $0.description == argument }
@@ -40,7 +40,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "a reload's command that runs on is killed at its deadline, with all that it has started",
+            "a reload command that keeps running is killed at its deadline with its children",
             arguments: Leftovers.canUseCgroups ? [true, false] : [false])
         func stuckReload(hasCgroups: Bool) throws {
             let binary = try binary(withCgroups: hasCgroups)
@@ -93,7 +93,7 @@ extension EndToEnd {
                 try succession.succeed()
             }
             try succession.scratch.write("", to: "go")
-            // Of a process that is no child, older kernels do not tell how it has ended.
+            // Older kernels do not report the exit status of a process that is not a child.
             let isTold = signal == SIGUSR2 || kernelTellsExitStatus
             try succession.program.line(
                 isTold ? "app reloaded within " : "/bin/sh ended; exit status unknown", on: .errors)
@@ -118,7 +118,7 @@ extension EndToEnd {
             try succession.end()
         }
 
-        @Test("a reload ends with what watchdogd did not see the end of")
+        @Test("a reload ends if watchdogd did not see its command exit")
         func lostReload() throws {
             let succession = try Succession([:])
             try succession.add([
@@ -138,7 +138,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "preparations and probes are ended with what they have started, and begun anew",
+            "preparations and probes are killed with their children, and restarted",
             arguments: Leftovers.canUseCgroups ? [true, false] : [false])
         func begunAnew(hasCgroups: Bool) throws {
             let binary = try binary(withCgroups: hasCgroups)

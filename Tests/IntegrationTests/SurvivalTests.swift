@@ -9,11 +9,11 @@ import WatchdogPolicy
 import WatchdogReport
 
 extension EndToEnd {
-    @Suite("Apps outlive watchdogd")
+    @Suite("Apps survive watchdogd")
     struct SurvivalTests {
         private let dice = Dice()
 
-        /// How soon the next ping has to come on a machine that does other things as well.
+        /// The time limit for the next ping on a machine that is busy.
         private static let soon = Duration.seconds(10)
 
         private func start(_ rest: [String: String], keepsDescriptors: Bool = true) throws -> Succession {
@@ -58,7 +58,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("the service manager gets the number of apps in each state when that changes")
+        @Test("the service manager receives the number of apps in each state when that changes")
         func status() throws {
             let succession = try Succession([
                 "plain": "[App]\nExecStart=/bin/sleep 1000\n\(unhurriedSettings)Readiness=none\n"
@@ -76,7 +76,7 @@ extension EndToEnd {
             #expect(try isTold("1 app: 1 running"), "\(succession.statuses)")
         }
 
-        @Test("an app that runs on can be made to read its own configuration again")
+        @Test("an inherited app can reload its own configuration")
         func reload() throws {
             let succession = try Succession([:])
             let log = succession.scratch["reloads"]
@@ -103,7 +103,8 @@ extension EndToEnd {
         }
 
         @Test(
-            "twenty kills at any time: the same processes, pinged again at once, none twice, nothing held against them")
+            "twenty kills at any time: the same processes, pinged again immediately, none twice, nothing held against them"
+        )
         func killedAgainAndAgain() throws {
             let names = ["a", "b", "c"]
             let succession = try start(["a": "", "b": "", "c": "Update=5s\n"])
@@ -128,7 +129,7 @@ extension EndToEnd {
             #expect(names.allSatisfy { succession.log($0).last?.what == "terminated" })
         }
 
-        @Test("an end while no watchdogd ran is noticed, with its status if the kernel reports it, and counts once")
+        @Test("an exit while no watchdogd ran is noticed, with its status if the kernel reports it, and counts once")
         func endMeanwhile() throws {
             let succession = try start(["a": "", "b": ""])
             let pid = try #require(try succession.app("a").pid)
@@ -148,7 +149,7 @@ extension EndToEnd {
             try succession.end()
         }
 
-        @Test("a hang that began before the kill is ended at its deadline, one that is over is not")
+        @Test("a hang that began before the kill is killed at its deadline; one that has ended is not")
         func hangAcrossTheKill() throws {
             let succession = try start(["hangs": "Update=6s\n", "lives": "Update=6s\n"])
             let pid = try #require(try succession.app("hangs").pid)
@@ -156,7 +157,7 @@ extension EndToEnd {
             let process = try Pidfd(opening: pid)
             try succession.scratch.write("", to: "hangs.log.hang")
             #expect(eventually { succession.log("hangs").contains { $0.what == "hangs" } })
-            // The ping after the last that was answered is the one that counts.
+            // The ping after the last answered one counts.
             let last = try #require(succession.log("hangs").last { $0.what == "ping" }).at
             poll(nil, 0, 3_000)
             try succession.killDaemon()
@@ -175,14 +176,14 @@ extension EndToEnd {
             try succession.end()
         }
 
-        @Test("a deadline that passed meanwhile is not granted again; an app that answered meanwhile is left alone")
+        @Test("a deadline that passed meanwhile is not granted again; an app that answered meanwhile is not killed")
         func deadlineMeanwhile() throws {
             let succession = try start(["hangs": "Update=3s\n", "lives": "Update=3s\n"])
             let lives = try #require(try succession.app("lives").pid)
             let process = try Pidfd(opening: try #require(try succession.app("hangs").pid))
             try succession.scratch.write("", to: "hangs.log.hang")
             #expect(eventually { succession.log("hangs").contains { $0.what == "hangs" } })
-            // Killed at once, watchdogd might not have sent the ping that stays unanswered.
+            // If killed immediately, watchdogd might not have sent the ping that stays unanswered.
             poll(nil, 0, 1_000)
             try succession.killDaemon()
             poll(nil, 0, 4_000)
@@ -201,7 +202,7 @@ extension EndToEnd {
             try succession.end()
         }
 
-        @Test("told to leave, watchdogd ends and its apps do not")
+        @Test("watchdogd that is asked to leave exits, and its apps keep running")
         func leaves() throws {
             let succession = try start(["a": "", "b": ""])
             let before = try pids(succession, ["a", "b"])
@@ -214,7 +215,9 @@ extension EndToEnd {
             try succession.end()
         }
 
-        @Test("told to leave while it ends its apps, it ends at once, and all run again after the next start")
+        @Test(
+            "watchdogd that is asked to leave during a shutdown exits immediately, and all apps run again after the next start"
+        )
         func leavesWhileItEnds() throws {
             let succession = try start(["quick": ""])
             let (isSet, isAsked) = (succession.scratch["set"], succession.scratch["asked"])
@@ -267,7 +270,7 @@ extension EndToEnd {
             try succession.end()
         }
 
-        @Test("an app whose file has become invalid keeps running; one whose file is gone is ended")
+        @Test("an app whose file has become invalid keeps running; one whose file is gone is terminated")
         func configurationChanged() throws {
             let succession = try start(["wrong": "", "gone": ""])
             let wrong = try #require(try succession.app("wrong").pid)
@@ -296,7 +299,7 @@ extension EndToEnd {
             try succession.add(["a": succession.survivor("a"), "b": succession.survivor("b")])
             let before = try pids(succession, ["a", "b"])
             for _ in 0..<5 {
-                // As package managers do: another file under the same name.
+                // Like package managers: a different file under the same name.
                 #expect(
                     try Program(["/bin/sh", "-c", "cp \(binary) \(binary).new && mv \(binary).new \(binary)"]).end()
                         == .exited(code: 0))
@@ -314,7 +317,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "when the program cannot be executed, the one that runs goes on, and so does what it has begun",
+            "if the program cannot be executed, the running one continues with its current work",
             arguments: [
                 ("rm $0", "No such file or directory (ENOENT)"), ("chmod 644 $0", "Permission denied (EACCES)"),
                 ("rm $0; echo half > $0; chmod 755 $0", "Exec format error (ENOEXEC)"),
@@ -350,7 +353,7 @@ extension EndToEnd {
 
         // MARK: - With less than everything
 
-        @Test("a state that cannot be read, or is newer, costs the history and not the app", arguments: [false, true])
+        @Test("an unreadable or newer state costs the history, not the app", arguments: [false, true])
         func unreadable(isNewer: Bool) throws {
             let succession = try start(["a": "", "b": ""])
             let before = try pids(succession, ["a", "b"])
@@ -360,7 +363,7 @@ extension EndToEnd {
             for name in ["a", "b"] { _ = try #require(pinged(succession, name, after: .now())) }
             try expectOneLife(succession, ["a", "b"], before)
             #expect(try succession.program.line("found running", on: .errors).contains("its previous state is lost"))
-            // It is watched over again.
+            // It is watched again.
             try succession.killDaemon()
             try succession.succeed()
             try expectOneLife(succession, ["a", "b"], before)
@@ -407,27 +410,27 @@ extension EndToEnd {
             let app = try succession.wait(for: "hang") { $0.state == .stopped }
             let launched = (succession.scratch.read("launches") ?? "").split(separator: "\n").compactMap { Int($0) }
             try succession.end()
-            // What was being written when its writer was killed has another name.
+            // A file whose writer was killed has a temporary name.
             let files = names(in: succession.scratch["reports"]).filter { $0.hasPrefix("hang-") }
             let reported = try files.map { name in
                 try ReportCoding.decode(contents(of: "\(succession.scratch["reports"])/\(name)") ?? []).body.pid
             }
             print("\(launched.count) launches, \(reported.count) reports")
             #expect(launched.count == Set(launched).count)
-            // The last may have been told to end before it could write.
+            // The last process may have been asked to exit before it could log.
             #expect(
                 (launched.count - 1...launched.count).contains(app.restarts),
                 "\(succession.said)\(succession.program.text(.errors))")
             #expect(Set(reported).count == reported.count, "no incident is reported twice: \(reported)")
-            // The last was told to end; all others hung.
+            // The last one was asked to exit; all others hung.
             #expect(Set(launched.dropLast()).subtracting(reported).isEmpty, "each death is accounted for")
         }
 
-        @Test("apps whose files are gone leave nothing: no process, no state, and no report unwritten")
+        @Test("apps whose files are gone leave nothing: no process, no state, and no unwritten report")
         func filesGone() throws {
             let succession = try Succession([:])
             let names = (0..<8).map { "app\($0)" }
-            // Each is killed and launched again all the time: the reports of the launches before wait to be written.
+            // Each is killed and launched repeatedly, so reports of earlier launches wait to be written.
             let dies =
                 "[App]\nExecStart=/bin/sleep 1000\n"
                 + "[Watchdog]\nReadiness=none\nProbe=exec:false\nProbeInterval=100ms\nProbeThreshold=1\n"
@@ -448,7 +451,7 @@ extension EndToEnd {
     }
 }
 
-/// Linux 6.15 tells how a process ended that was somebody else's child.
+/// Linux 6.15 reports the exit status of a process that was somebody else's child.
 let kernelTellsExitStatus: Bool = {
     let parts = Machine.kernelRelease.split(separator: ".").prefix(2).compactMap { Int($0.prefix { $0.isNumber }) }
     return parts.count == 2 && (parts[0], parts[1]) >= (6, 15)

@@ -11,7 +11,7 @@ extension EndToEnd {
         "watchdogd report symbolicate",
         .enabled(if: isInstalled("cc") && isInstalled("objcopy"), "there is no C compiler"))
     struct SymbolicateTests {
-        /// A report of a stripped program, and the debug file that was kept of it.
+        /// A report of a stripped program, and its separate debug file.
         private struct Stripped {
             let ending: Ending
             let report: String
@@ -60,7 +60,7 @@ extension EndToEnd {
                 return (code, program.text(.output), program.text(.errors))
             }
 
-            /// Puts the debug file where build-ids lead.
+            /// Stores the debug file under its build-id.
             func store(_ file: String, below folder: String, as buildID: String) throws {
                 let directory = "\(folder)/.build-id/\(buildID.prefix(2))"
                 try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
@@ -70,7 +70,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "A stripped program's frames get function, file and line, inlined calls too, and the circle of waits its names"
+            "A stripped program's frames get function, file and line, and inlined calls; the cycle of waits gets its names"
         )
         func functions() throws {
             let stripped = try Stripped()
@@ -90,7 +90,7 @@ extension EndToEnd {
             #expect(answer.output.contains("Holder: Thread 1 (stripped): pause"))
         }
 
-        @Test("A folder of build-ids is found at once, and a file anywhere below by its content")
+        @Test("A folder of build-ids is searched directly, and a file anywhere below is found by its content")
         func places() throws {
             let stripped = try Stripped()
             let folder = try stripped.scratch.makeDirectory("by-id")
@@ -123,7 +123,9 @@ extension EndToEnd {
             #expect(answer.errors.split(separator: "\n").count == 1)
         }
 
-        @Test("In place, the file keeps its mode and time; --output leaves it alone; both can be read as any report")
+        @Test(
+            "In-place output keeps the file's mode and time; --output leaves the file alone; both are readable as reports"
+        )
         func inPlace() throws {
             let stripped = try Stripped()
             let before = try #require(contents(of: stripped.report))
@@ -148,12 +150,12 @@ extension EndToEnd {
             for (thread, details) in zip(report.body.threads, linux.threads) {
                 #expect(details.trust.count == thread.frames.count)
             }
-            // Once more changes nothing.
+            // A second time changes nothing.
             #expect(try stripped.symbolicate(kept + ["--in-place"]).errors.hasPrefix("watchdogd: 0 frames got names"))
             #expect(contents(of: stripped.report) == contents(of: output))
         }
 
-        @Test("A server of debug files is asked only on demand, and only believed when the build is right")
+        @Test("A debug file server is used only on request, and its file only if the build matches")
         func debuginfod() throws {
             let stripped = try Stripped()
             let root = try stripped.scratch.makeDirectory("server")
@@ -182,7 +184,7 @@ extension EndToEnd {
             #expect(answer.code == 0, "\(answer.errors)")
             #expect(answer.output.contains("block_for_ever + "))
             #expect(names(in: "/tmp").filter { $0.hasPrefix("watchdogd-debuginfod-") } == [])
-            // What a server sends is no better than what lies in a folder.
+            // A file from a server is trusted no more than one in a folder.
             try FileManager.default.removeItem(atPath: "\(folder)/debuginfo")
             try FileManager.default.removeItem(atPath: stripped.scratch["cache"], ifThere: true)
             try FileManager.default.copyItem(atPath: product("watchdogd"), toPath: "\(folder)/debuginfo")
@@ -192,7 +194,7 @@ extension EndToEnd {
             try server.send(SIGTERM)
         }
 
-        @Test("Wrong usage and damaged reports: one clear error")
+        @Test("Wrong usage and damaged reports are one clear error")
         func errors() throws {
             let stripped = try Stripped()
             let usage = try stripped.symbolicate(["--in-place", "--output", "x"])

@@ -6,17 +6,17 @@ import WatchdogBase
 import WatchdogLinux
 
 extension EndToEnd {
-    /// Who has the control socket, and does not answer.
-    @Suite("A watchdogd that cannot end", .enabled(if: hasAllRights, "FUSE needs root"))
+    /// A process that holds the control socket, and does not answer.
+    @Suite("A watchdogd that cannot exit", .enabled(if: hasAllRights, "FUSE needs root"))
     struct TakeoverTests {
-        /// A program that has the control socket's lock, and then does nothing, or waits for FUSE.
+        /// A program that holds the control socket's lock, and then does nothing, or waits for FUSE.
         private func holder(_ mode: String, _ scratch: Scratch, file: String = "") throws -> Program {
             let holder = try Program(["/usr/bin/python3", "\(subjects)/holder.py", mode, scratch["control.lock"], file])
             try holder.line("held")
             return holder
         }
 
-        /// What `serve` says when it does not start.
+        /// The error of a `serve` that does not start.
         private func refusal(_ scratch: Scratch) throws -> String {
             let began = Instant.now()
             let other = try Program([
@@ -32,7 +32,7 @@ extension EndToEnd {
             Procfs.threads(of: process).contains { WaitChannel.read(process, thread: $0) == "request_wait_answer" }
         }
 
-        @Test("is named while it is stopped, with what ends that, and otherwise too")
+        @Test("is named if it is stopped, with a remedy, and otherwise too")
         func stopped() throws {
             let scratch = try Scratch()
             let holder = try holder("wait", scratch)
@@ -52,12 +52,12 @@ extension EndToEnd {
             _ = try holder.end()
         }
 
-        @Test("is named while the kernel holds it, and replaced once it is killed", arguments: ["main", "thread"])
+        @Test("is named while the kernel blocks it, and replaced once it is killed", arguments: ["main", "thread"])
         func heldUp(mode: String) throws {
             let scratch = try Scratch()
             let bed = try DelayBed(scratch, .ownUser)
             let folder = try bed.mountSilent("flush", at: "silent")
-            // It ends no sooner than what it waits for.
+            // It cannot exit before the file system that it waits for.
             defer { umount2(folder, 1 /* MNT_FORCE: requests fail */) }
             let holder = try holder(mode, scratch, file: "\(folder)/file")
             let pid = holder.pid
@@ -76,7 +76,7 @@ extension EndToEnd {
             try #require(eventually { ProcessCondition.of(pid) == .beyondReturn })
             try bed.start()
             #expect(kill(pid, 0) == 0 && waitsForFUSE(pid), "it is still there")
-            // The successor has a lock of its own.
+            // The successor has its own lock.
             let another = try refusal(scratch)
             #expect(another.contains("(process \(bed.service.program.pid))"), "\(another)")
             #expect(try bed.service.command("list").code == 0)
@@ -84,7 +84,7 @@ extension EndToEnd {
             _ = try holder.end()
         }
 
-        @Test("keeps running and says so if the kernel holds a thread, and executes itself again once it does not")
+        @Test("keeps running and reports a thread blocked in the kernel, and re-executes itself once that is released")
         func refusedReexecution() throws {
             let bed = try DelayBed(Scratch())
             let folder = try bed.mountSilent("open", at: "silent")
@@ -110,5 +110,5 @@ extension EndToEnd {
     }
 }
 
-/// Different for each program that a process executes: the addresses in it are random.
+/// Different for each program that a process executes, because its addresses are random.
 func image(of process: Int32) -> [UInt8]? { contents(of: "/proc/\(process)/auxv") }

@@ -6,7 +6,7 @@ import WatchdogControl
 import WatchdogLinux
 
 extension EndToEnd {
-    /// script(1) lends a terminal; what it shows comes out of a pipe, and what is typed goes into one.
+    /// script(1) provides a terminal, with its display and its keyboard in pipes.
     @Suite("On a terminal", .enabled(if: isInstalled("script"), "script of bsdutils is not installed"))
     struct TerminalTests {
         private func terminal(_ scratch: Scratch, _ command: String) throws -> Program {
@@ -14,7 +14,7 @@ extension EndToEnd {
             environment["XDG_RUNTIME_DIR"] = try scratch.makeDirectory("runtime", mode: 0o700)
             environment["TERM"] = "dumb"
             environment["PS1"] = "$ "
-            // The shell splits what $RUN stands for at blanks.
+            // The shell splits the value of $RUN at spaces.
             try FileManager.default.createSymbolicLink(
                 atPath: scratch["watchdogd"], withDestinationPath: product("watchdogd"))
             environment["RUN"] = "\(scratch["watchdogd"]) run --reports \(scratch["reports"])"
@@ -55,7 +55,7 @@ extension EndToEnd {
             expectNothingLeft(scratch)
         }
 
-        @Test("Text is colored on a terminal, unless NO_COLOR or --color says otherwise; --color colors a pipe, too")
+        @Test("Text is colored on a terminal unless NO_COLOR or --color overrides that; --color also colors a pipe")
         func colors() throws {
             let files = try Scratch()
             try files.write("[App]\nExecStart=/bin/true\nNise=3\n", to: "a.app")
@@ -91,7 +91,7 @@ extension EndToEnd {
             #expect(try daemon.end().code == 0)
         }
 
-        /// What a command shows on a terminal of 20 rows.
+        /// A command's display on a terminal with 20 rows.
         private func shown(_ command: String) throws -> String {
             let scratch = try Scratch()
             defer { withExtendedLifetime(scratch) {} }
@@ -100,7 +100,7 @@ extension EndToEnd {
             return program.text(.output)
         }
 
-        @Test("Long text goes to the pager of the environment; a missing pager loses nothing")
+        @Test("Long text goes to the configured pager; a missing pager loses nothing")
         func pager() throws {
             let ending = try supervise(
                 ["--name", "editor", "--update", "300ms"],
@@ -142,14 +142,14 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("A command that takes long says on a terminal what it does and for how long, and removes that")
+        @Test("A slow command shows its activity and the elapsed time on a terminal, and erases them")
         func longCalls() throws {
             let command = "\(shellWord(product("watchdogd"))) init --within 1s -- /bin/sleep 60"
             let text = try shown("\(command) >/dev/null")
             #expect(text.contains(#/\[#+-+\] observing /bin/sleep \(\d+ s\)/#), "\(text)")
             #expect(text.contains("\r\u{1b}[K"), "\(text)")
             #expect(try !shown("\(command) 2>&1 >/dev/null | cat").contains("observing"))
-            // The line would be torn by the program's own.
+            // The program's own output would break the line.
             #expect(
                 try !shown("\(command.replacing(" init ", with: " init --show-output ")) >/dev/null").contains(
                     "observing"))
@@ -187,7 +187,7 @@ extension EndToEnd {
             expectNothingLeft(scratch)
         }
 
-        @Test("^C ends a program that does not expect it, with 130")
+        @Test("^C ends a program that does not handle it, with 130")
         func interrupted() throws {
             let scratch = try Scratch()
             let shell = try interactiveShell(scratch)
@@ -237,7 +237,7 @@ extension EndToEnd {
             expectNothingLeft(scratch)
         }
 
-        @Test("A program that is killed while it has the echo off leaves a terminal that echoes")
+        @Test("A program killed with the echo turned off leaves a terminal that echoes")
         func settings() throws {
             let scratch = try Scratch()
             try scratch.write(
@@ -262,7 +262,7 @@ extension EndToEnd {
             expectNothingLeft(scratch)
         }
 
-        @Test("Where only the foreground may write to the terminal, watchdogd does, and is not stopped for it")
+        @Test("If only the foreground may write to the terminal, watchdogd still writes, and is not stopped")
         func backgroundOutput() throws {
             let scratch = try Scratch()
             let shell = try interactiveShell(scratch)

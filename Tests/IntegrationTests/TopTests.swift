@@ -30,7 +30,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "On a terminal it draws, follows keys, and gives the screen back, even if the daemon goes away",
+            "On a terminal it draws, handles keys, and restores the screen, even if the daemon exits",
             .enabled(if: isInstalled("script"), "script of bsdutils is not installed"))
         func terminal() throws {
             let service = try Service(["healthy": Self.healthy])
@@ -72,7 +72,7 @@ extension EndToEnd {
             let marker = service.scratch["marker"]
             var environment = testEnvironment()
             for name in ["PAGER", "WATCHDOGD_PAGER"] { environment[name] = "sh -c 'cat >/dev/null; touch \(marker)'" }
-            // What less needs to know of the terminal.
+            // Terminal settings for less.
             for (name, value) in ["TERM": "xterm", "LINES": "24", "COLUMNS": "80"] { environment[name] = value }
             environment["SUDO_UID"] = underSudo ? "1000" : nil
             let command = "\(shellWord(product("watchdogd"))) top --control \(service.scratch["control"]); echo code $?"

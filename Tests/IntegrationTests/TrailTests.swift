@@ -7,7 +7,7 @@ import WatchdogReport
 import WatchdogVerdict
 
 extension EndToEnd {
-    @Suite("Where the main thread's wait leads")
+    @Suite("The trail of the main thread's wait")
     struct TrailTests {
         private static let launch = ["--readiness", "notify", "--launch", "1500ms", "--name", "web"]
 
@@ -95,7 +95,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "an ordinary user's watchdogd names a process that it may not look at, and says so",
+            "an ordinary user's watchdogd names a process that it may not read, and reports that",
             .enabled(if: isRoot, "needs a process of somebody else"))
         func refused() throws {
             let scratch = try Scratch()
@@ -122,7 +122,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "root's watchdogd tells nothing of a process that the app's user may not read but its name and state",
+            "for a process that the app's user may not read, root's watchdogd reports only name and state",
             .enabled(if: hasAllRights, "needs root"))
         func outside() throws {
             let scratch = try Scratch()

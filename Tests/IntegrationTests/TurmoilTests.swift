@@ -7,12 +7,12 @@ import WatchdogControl
 import WatchdogLinux
 
 extension EndToEnd {
-    /// What the simulations do on virtual time, done to a daemon with real processes: anything, in any order.
-    @Suite("The daemon in turmoil")
+    /// The simulations' random events, applied to a daemon with real processes.
+    @Suite("The daemon under random events")
     struct TurmoilTests {
         private static let names = (0..<8).map { "app\($0)" }
 
-        /// How an app can be, for better or worse.
+        /// The behavior of an app.
         private enum Kind: CaseIterable {
             case lives, ends, failsProbes, hangs, prepares, becomesReady, cannotStart, isWrong
 
@@ -69,7 +69,7 @@ extension EndToEnd {
             #expect(succession.stateFiles.isEmpty, "\(succession.stateFiles)")
         }
 
-        /// Does one thing; returns what it was.
+        /// Takes one step; returns its description.
         private func step() throws -> String {
             let name = dice.pick(Self.names)
             switch dice.number(in: 0...9) {
@@ -96,7 +96,7 @@ extension EndToEnd {
             }
         }
 
-        /// Whether it can be done depends on what was done before.
+        /// A request whose success depends on earlier steps.
         private func request(_ what: String, _ body: (ControlClient) throws -> Void) -> String {
             do {
                 try body(succession.client)
@@ -119,12 +119,12 @@ extension EndToEnd {
             }
         }
 
-        /// The launches of an app of which processes live.
+        /// An app's launches with living processes.
         private func instances(of name: String) -> Set<String> {
             let found = Leftovers.processes(marked: "TURMOIL=\(name)").compactMap { pid in
                 ProcessFacts.environment(pid)?["WATCHDOG_LAUNCH_ID"].map { (pid, $0) }
             }
-            // Those that ended while the others were looked for are no second instance.
+            // Processes that exited during the search are not a second instance.
             return Set(found.filter { ProcessFacts.environment($0.0) != nil }.map(\.1))
         }
     }

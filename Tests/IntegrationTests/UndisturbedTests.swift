@@ -8,9 +8,9 @@ import WatchdogReport
 import WatchdogVerdict
 
 extension EndToEnd {
-    /// What else belongs to the kind: `UndisturbedTests` of `WatchdogCaptureTests` says.
+    /// Siblings: see `UndisturbedTests` of `WatchdogCaptureTests`.
     @Suite(
-        "Programs that take EINTR for an error, and live on", .enabled(if: isInstalled("cc"), "there is no compiler"))
+        "Programs that treat EINTR as an error, and survive", .enabled(if: isInstalled("cc"), "there is no compiler"))
     struct UndisturbedTests {
         private let scratch: Scratch
         private let path: String
@@ -23,7 +23,9 @@ extension EndToEnd {
             try #require(status == .exited(code: 0), "\(compiler.text(.errors))")
         }
 
-        @Test("An allowance that runs out with --enforce report interrupts no call, nor does the look at half of it")
+        @Test(
+            "An allowance that runs out with --enforce report interrupts no call, nor does the examination at half of it"
+        )
         func reported() throws {
             let ending = try supervise(
                 ["--enforce", "report", "--readiness", "notify", "--update", "1s"], [path, "sleep", "2.5"])

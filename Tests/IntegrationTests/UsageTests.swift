@@ -5,7 +5,7 @@ import Testing
 extension EndToEnd {
     @Suite("The command line")
     struct UsageTests {
-        /// A mistake and what its message has to name: the option, and what to write instead.
+        /// A mistake and the text that its message must contain: the option, and the remedy.
         struct Mistake: Sendable, CustomTestStringConvertible {
             let arguments: [String]
             let words: [String]
@@ -113,7 +113,7 @@ extension EndToEnd {
             Mistake(["report", "shw"], "there is no command 'watchdogd report shw'; did you mean 'show'?"),
         ]
 
-        @Test("A mistake is one line that names the option and what to write, and 64", arguments: mistakes)
+        @Test("A mistake is one line that names the option and the remedy, with exit code 64", arguments: mistakes)
         func mistake(_ mistake: Mistake) throws {
             let program = try Program([product("watchdogd")] + mistake.arguments)
             #expect(try program.end().code == 64)
@@ -135,7 +135,9 @@ extension EndToEnd {
             #expect(program.text(.errors) == "watchdogd: watchdogd is not running: no socket at \(path)\n")
         }
 
-        @Test("Help and version go to the output, with 0", arguments: [["--help"], ["run", "--help"], ["--version"]])
+        @Test(
+            "Help and version go to standard output, with exit code 0",
+            arguments: [["--help"], ["run", "--help"], ["--version"]])
         func help(arguments: [String]) throws {
             let program = try Program([product("watchdogd")] + arguments)
             #expect(try program.end().code == 0)
@@ -145,7 +147,7 @@ extension EndToEnd {
             #expect(lines.allSatisfy { $0.count <= 80 }, "lines of at most 80 columns")
         }
 
-        @Test("Every option of the manual page is in the help, and the other way round")
+        @Test("The manual page and the help have the same options")
         func documentation() throws {
             let program = try Program([product("watchdogd"), "run", "--help"])
             try program.end()

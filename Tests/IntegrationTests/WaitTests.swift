@@ -6,7 +6,7 @@ import WatchdogReport
 import WatchdogVerdict
 
 extension EndToEnd {
-    @Suite("On what the main thread is blocked")
+    @Suite("The wait of the main thread")
     struct WaitTests {
         private func hang(_ how: String) throws -> Report {
             let ending = try supervise(
@@ -21,7 +21,7 @@ extension EndToEnd {
             report.body.applicationSpecificInformation?["watchdogd"] ?? []
         }
 
-        @Test("a deadlock is named with both threads, and where the report lists them")
+        @Test("a deadlock is named with both threads, and their place in the report")
         func deadlock() throws {
             let report = try hang("deadlock")
             let index = try #require(report.body.threads.firstIndex { $0.name == "indexer" })
@@ -65,7 +65,7 @@ extension EndToEnd {
                 "\(line)")
         }
 
-        @Test("a locked file is named with the process that has locked it")
+        @Test("a locked file is named with the process that holds the lock")
         func fileLock() throws {
             let report = try hang("filelock")
             #expect(
@@ -76,7 +76,7 @@ extension EndToEnd {
             #expect(holder?.process != report.body.pid)
         }
 
-        @Test("a file that a program of somebody else has locked is named with that program")
+        @Test("a file locked by a foreign program is named with that program")
         func foreignFileLock() throws {
             let scratch = try Scratch()
             let lock = "import fcntl, sys, time; f = open(sys.argv[1], 'w'); fcntl.flock(f, fcntl.LOCK_EX); "
@@ -93,7 +93,7 @@ extension EndToEnd {
             #expect(holder == nil || holder?.process == Int(other.pid), "\(verdict(report))")
         }
 
-        @Test("a child that is waited for is named")
+        @Test("an awaited child is named")
         func child() throws {
             let ending = try supervise(
                 ["--launch", "3s"],

@@ -4,7 +4,7 @@ import WatchdogRendering
 import WatchdogVerdict
 
 extension ZooEntry {
-    /// Locks, and what is like them and is none.
+    /// Locks, and their lookalikes.
     static let locks: [ZooEntry] = [
         ZooEntry(kind: "mutex", call: "futex", line: "(mutex held by thread", absent: "deadlock"),
         ZooEntry(kind: "recursive_mutex", call: "futex", line: "(recursive mutex held by thread"),
@@ -147,7 +147,7 @@ extension ZooEntry {
         ZooEntry(kind: "main_thread_ends", verdict: .exited, frame: ""),
     ]
 
-    /// The CPU, its own and that of others.
+    /// The CPU, the app's own use and that of others.
     static let processors: [ZooEntry] = [
         ZooEntry(kind: "spin", verdict: .spinning, needsCPU: true),
         ZooEntry(kind: "spin_in_kernel", verdict: .spinning, needsCPU: true),

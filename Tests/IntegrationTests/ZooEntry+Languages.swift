@@ -92,7 +92,7 @@ extension ZooEntry {
         ZooEntry(kind: "dns", program: .swift, call: "poll", frame: "refreshAvatars", finding: .nameLookup),
     ]
 
-    /// The JVM runs `main` on another thread than the process's first one, which waits for its end.
+    /// The JVM runs `main` on a thread other than the process's first one, which waits for its end.
     static let java: [ZooEntry] = [
         ZooEntry(kind: "java_lock", program: .server, call: "futex", frame: "Parker::park"),
         ZooEntry(kind: "java_deadlock", program: .server, call: "futex", frame: "ObjectMonitor::enter"),
@@ -106,7 +106,7 @@ extension ZooEntry {
     ]
 
     static let go: [ZooEntry] = [
-        // Which of the runtime's threads is the first one, and where it parks, is a matter of chance.
+        // Which of the runtime's threads is the first one, and where it parks, is random.
         ZooEntry(kind: "go_lock", program: .server, frame: "runtime.", finding: .idleEventLoop),
         ZooEntry(kind: "go_read", program: .server, frame: "runtime.", finding: .idleEventLoop),
         ZooEntry(

@@ -4,15 +4,15 @@ import WatchdogReport
 import WatchdogVerdict
 
 extension ZooEntry {
-    /// A process besides the main process, and what the report has to say of its first thread.
+    /// A process besides the main process, and the report's expected content about its first thread.
     struct Member: Sendable, CustomStringConvertible {
-        /// The name that the process has.
+        /// The name of the process.
         let name: String
-        /// The system call in which it blocks; nil where it does not.
+        /// The system call in which it blocks; nil if it does not.
         let call: String?
         /// A function that must be on its stack.
         let frame: String
-        /// A part of what it waits for; nil where that is not known.
+        /// A part of its wait; nil if that is unknown.
         let wait: String?
 
         init(_ name: String, in call: String? = nil, frame: String = "__libc_start_main", wait: String? = nil) {
@@ -26,7 +26,7 @@ extension ZooEntry {
             "\(name) in \(call ?? "no call") below \(frame)" + (wait.map { ", waiting for \($0)" } ?? "")
         }
 
-        /// Whether it is this process of a report.
+        /// Whether a process of a report matches this one.
         func isDescribed(by process: ProcessDetails) -> Bool {
             guard process.name == name, let stack = process.stacks.first else { return false }
             if let call, stack.systemCall?.name != call { return false }
@@ -34,7 +34,7 @@ extension ZooEntry {
             return stack.calls.contains { $0.function?.hasPrefix(frame) == true }
         }
 
-        /// A process of a report, in as many words as a mistake takes to be understood.
+        /// A process of a report, in enough words to explain a mistake.
         static func describe(_ process: ProcessDetails) -> String {
             let stack = process.stacks.first
             let calls = (stack?.calls ?? []).prefix(8).map(\.name).joined(separator: " < ")

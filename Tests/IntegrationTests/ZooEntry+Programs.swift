@@ -3,9 +3,9 @@
 import WatchdogVerdict
 
 extension ZooEntry {
-    /// Programs of Debian as they come.
+    /// Unmodified Debian programs.
     ///
-    /// Those without symbols show at least that their stack was walked to its end.
+    /// Those without symbols show at least that their stack was unwound to its end.
     static let programs: [ZooEntry] = readers + waiting + computing
 
     /// Programs that wait for their input.

@@ -5,7 +5,7 @@ import WatchdogReport
 import WatchdogVerdict
 
 extension ZooEntry {
-    /// Swift's own runtime.
+    /// Hangs in Swift's own runtime.
     static let runtime: [ZooEntry] = [
         ZooEntry(kind: "queue_sync", program: .runtime, call: "futex", frame: "loadCatalog", finding: .dispatchSync),
         ZooEntry(
@@ -27,7 +27,7 @@ extension ZooEntry {
             finding: .idleEventLoop),
     ]
 
-    /// Programs that other people wrote.
+    /// Third-party programs.
     static let servers: [ZooEntry] = redis + postgres + node + disk
 
     private static let redis: [ZooEntry] = [

@@ -4,10 +4,10 @@ import WatchdogRendering
 import WatchdogVerdict
 
 extension ZooEntry {
-    /// Programs of several processes, of which another one than the first is stuck, and what wrappers become.
+    /// Programs with several processes whose stuck process is not the first, and wrappers.
     static let trees: [ZooEntry] = workers + probed + pipelines + wrappers + inits + disguises
 
-    /// Servers whose master is in order.
+    /// Servers with a healthy master.
     private static let workers: [ZooEntry] = [
         ZooEntry(
             kind: "gunicorn_worker_lock", program: .server, call: "pselect6", frame: "Arbiter.sleep",
@@ -40,11 +40,11 @@ extension ZooEntry {
         ZooEntry(
             kind: "node_cluster_worker_spins", program: .server, call: "epoll_pwait",
             frame: "node::SpinEventLoopInternal", finding: .idleEventLoop, needsCPU: true,
-            // It computes, or could run and got no CPU.
+            // It computes, or is runnable without a CPU.
             members: [Member("node", frame: "Builtins_InterpreterEntryTrampoline")], culprit: "\"node\" co"),
     ]
 
-    /// Servers whose master is in order, probed: they are judged by the worker that should answer.
+    /// Probed servers with a healthy master: they are judged by the worker that should answer.
     private static let probed: [ZooEntry] = [
         ZooEntry(
             kind: "probed_preforking_reads", program: .server, call: "read", frame: "read_feed", own: "read_feed",
@@ -84,7 +84,7 @@ extension ZooEntry {
             ], culprit: "\"cat\" is blocked in openat"),
     ]
 
-    /// What wrappers start.
+    /// The wrappers' child.
     private static let stuck = Member("cat", in: "openat", wait: "fifo")
     private static let stuckCulprit = "\"cat\" is blocked in openat"
 

@@ -10,20 +10,20 @@ import WatchdogReport
 import WatchdogVerdict
 
 extension EndToEnd {
-    /// Every hang of the zoo under the real watchdogd, and how many verdicts are right.
+    /// Every hang of the zoo under the real watchdogd, with the number of right verdicts.
     ///
-    /// `ZOO=deadlock,spin` runs only these kinds. `ZOO=all` runs all of them on a busy machine, too, instead of every
+    /// `ZOO=deadlock,spin` runs only these kinds. `ZOO=all` also runs all of them on a busy machine, instead of every
     /// fourth one.
     @Suite("The zoo of hangs")
     struct ZooTests {
-        /// What else the machine does.
+        /// The machine's load.
         enum Load: String, CaseIterable {
             case quiet
             /// Four processes compute, and four write to the disk.
             case busy
         }
 
-        /// What was right.
+        /// The number of right verdicts.
         private struct Tally {
             var right = 0
             var count = 0
@@ -31,11 +31,11 @@ extension EndToEnd {
             var withoutFrames: [String] = []
         }
 
-        /// How many hangs are on the machine at once; those that need a CPU are alone.
+        /// The number of simultaneous hangs; those that need a CPU run alone.
         private static let crowd = 8
 
         @Test(
-            "The verdict, the call and the frames are right: of 98 % on a quiet machine, of 95 % on a busy one",
+            "The verdict, the call and the frames are right for 98 % on a quiet machine, and for 95 % on a busy one",
             arguments: Load.allCases)
         func zoo(load: Load) throws {
             let scratch = try Scratch()
@@ -69,15 +69,15 @@ extension EndToEnd {
             print(
                 "zoo, \(load): \(tally.right) right of \(tally.count); others had \(shares[0]) % of the CPUs, the hypervisor "
                     + "\(shares[1]) %")
-            // The samples of a process are few: one of fifty may be described incompletely, and one of twenty if others
-            // take the CPU.
+            // A process has few samples: one in fifty may be described incompletely, and one in twenty if others take
+            // the CPU.
             #expect(tally.right * 100 >= tally.count * (isQuiet ? 98 : 95))
-            // Where others take the CPUs, a thread may get none on which to stop for as long as the capture waits.
+            // If others take the CPUs, a thread may not get one on which to stop for as long as the capture waits.
             for kind in tally.withoutFrames { print("zoo, \(load): without frames: \(kind)") }
             #expect(tally.withoutFrames.count * 50 <= (isQuiet ? 0 : tally.count), "\(tally.withoutFrames)")
         }
 
-        @Test("A program that is busy and answers all the same is left alone")
+        @Test("A program that is busy but answers is not killed")
         func busyButAnswering() throws {
             let scratch = try Scratch()
             let ending = try supervise(
@@ -86,7 +86,7 @@ extension EndToEnd {
             #expect(ending.reports.isEmpty)
         }
 
-        @Test("A task that waits forever is no hang of the main loop, which answers")
+        @Test("A task that waits forever is not a hang of the main loop, which answers")
         func waitingTask() throws {
             let run = try Supervision(
                 ["--update", "1s", "--ping", "100ms"],
@@ -124,7 +124,7 @@ extension EndToEnd {
             #expect(ending.messages.contains { $0.contains("answered again after") })
         }
 
-        @Test("Without hang reports a hang that ends by itself has none")
+        @Test("With hang reports turned off, a hang that ends by itself has none")
         func noHangReport() throws {
             let scratch = try Scratch()
             let ending = try supervise(
@@ -147,13 +147,13 @@ extension EndToEnd {
                 let file = scratch["load-\(number)"]
                 let write = "while :; do dd if=/dev/zero of=\(file) bs=1M count=64 conv=fsync 2>/dev/null; done"
                 return try ["while :; do :; done", write].map { work in
-                    // They end with the tests, however those end.
+                    // They are killed with the tests, however those end.
                     try Program(["setpriv", "--pdeathsig", "KILL", "sh", "-c", work])
                 }
             }
         }
 
-        /// They take the first CPU.
+        /// Programs that take the first CPU.
         private static func competitors() throws -> [Program] {
             try (1...4).map { _ in
                 try Program(
@@ -167,7 +167,7 @@ extension EndToEnd {
             return path
         }
 
-        /// Nil where there is no compiler for it.
+        /// Nil if there is no compiler for it.
         private func compiledRuntime(in scratch: Scratch) throws -> String? {
             guard isInstalled("swiftc") else { return nil }
             let path = scratch["zoo-runtime"]
@@ -192,7 +192,7 @@ extension EndToEnd {
                 case .runtime: servers + ["swift_\(entry.kind)", runtime ?? ""]
                 case .server: servers + [entry.kind]
                 }
-            // The program is started by another one, which makes it the main process once it hangs.
+            // Another program starts it, and makes it the main process once it hangs.
             let isIndirect = [.runtime, .server].contains(entry.program)
             let scratch = try Scratch()
             return try Supervision(
@@ -246,7 +246,8 @@ extension EndToEnd {
             for fault in faults { print("zoo: \(entry.program) \(entry.kind) is wrong: \(fault)") }
         }
 
-        /// A postmaster that is killed leaves a segment that keeps a second one away; postmaster.pid has its id in line 7.
+        /// Removes the segment that a killed postmaster leaves, which prevents a second one from starting;
+        /// postmaster.pid has its id in line 7.
         private func removeSharedMemory(of supervision: Supervision) {
             let lines = supervision.scratch.read("data/postmaster.pid")?.split(separator: "\n") ?? []
             guard lines.count >= 7, let id = lines[6].split(separator: " ").last.flatMap({ Int32($0) }) else { return }
@@ -267,9 +268,9 @@ extension EndToEnd {
                 faults.append("call \(report.decidingStack?.systemCall?.name ?? "none"), not \(call)")
             }
             let frame = entry.frame ?? "hang_\(entry.kind)"
-            // Without a CPU a thread does not stop either, and the report says so.
+            // Without a CPU a thread does not stop either, and the report states that.
             let hasNoCPU = entry.verdict == .starved && gotNoCPU(report)
-            // A thread that computes is now and then elsewhere for a moment, and the samples show it more often.
+            // A computing thread is occasionally elsewhere for a moment, and the samples show its usual place.
             let sampled = entry.needsCPU ? linux.samples?.calls.map(\.function) ?? [] : []
             if !frame.isEmpty, !hasNoCPU, !(frames(of: report) + sampled).contains(where: { $0.hasPrefix(frame) }) {
                 faults.append("no frame \(frame): \(frames(of: report)), \(howCaptured(report))")
@@ -291,7 +292,7 @@ extension EndToEnd {
                 faults.append("the app's call is \(explained), not \(own)")
             }
             let blame = Blame(for: report)
-            // Beside others that compute, it is not the app alone that takes the CPUs.
+            // Beside others that compute, the app alone does not take the CPUs.
             let isShared = entry.verdict == .starved && load == .busy && blame.party == .machine
             if blame.party != entry.party, !isShared, !isExcused(entry, verdict) {
                 faults.append("fault \(blame.party.rawValue), not \(entry.party.rawValue): \(blame.reason)")
@@ -303,11 +304,11 @@ extension EndToEnd {
             return faults
         }
 
-        /// Where others took the CPU, that is what is right to say; the report then says who.
+        /// If others took the CPU, that is the right verdict, and the report then names them.
         private func isExcused(_ entry: ZooEntry, _ verdict: Verdict) -> Bool {
             let isCrowded = (verdict.waitingTenths ?? 0) >= 50
             switch entry.verdict {
-            // What the hypervisor or others took is a wait for a CPU.
+            // Time that the hypervisor or others took is a wait for a CPU.
             case .spinning where verdict.kind == .busy: return (verdict.waitingTenths ?? 0) >= 100
             case .spinning, .partlyRunning: return isCrowded && [.busy, .starved].contains(verdict.kind)
             case .blocked: return isCrowded && entry.needsCPU && verdict.kind == .partlyRunning
@@ -328,7 +329,7 @@ extension EndToEnd {
             report.body.linux?.capture?.methodReason?.contains("got no CPU") == true
         }
 
-        /// What a failure's message says about a stack: whether the frames or only their names are missing, and why.
+        /// A failure message about a stack: whether the frames or only their names are missing, and why.
         private func howCaptured(_ report: Report) -> String {
             let capture = report.body.linux?.capture
             let frames = report.body.threads[report.body.faultingThread].frames.count

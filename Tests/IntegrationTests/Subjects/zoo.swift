@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The part of the zoo of hangs that is made of the Swift runtime: says "ready" and hangs as its first argument says.
+// The Swift runtime's part of the zoo of hangs: prints "ready" and hangs as its first argument selects.
 
 import Dispatch
 import Glibc
@@ -14,7 +14,7 @@ private func sleepForEver() {
     while true { sleep(1000) }
 }
 
-/// Runs `body` on a thread of its own.
+/// Runs `body` on a new thread.
 private func onThread(_ body: @escaping @Sendable () -> Void) {
     let context = Unmanaged.passRetained(Box(body)).toOpaque()
     var thread = pthread_t()
@@ -34,7 +34,7 @@ private final class Box: Sendable {
 
 // MARK: - Libdispatch
 
-/// Another block runs on the queue, and does not end.
+/// Another block runs on the queue, and never returns.
 @inline(never)
 func loadCatalog() {
     let hasBegun = DispatchSemaphore(value: 0)
@@ -46,7 +46,7 @@ func loadCatalog() {
     catalog.sync { print("never") }
 }
 
-/// Main has the catalog and wants the index; a thread has the index and wants the catalog.
+/// Main holds the catalog and wants the index; a thread holds the index and wants the catalog.
 @inline(never)
 func saveCatalog() {
     let (mainIsIn, threadIsIn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
@@ -78,7 +78,7 @@ func waitForDownloads() {
 
 // MARK: - Locks
 
-/// A thread holds the mutex, and does not let go.
+/// A thread holds the mutex, and never releases it.
 @inline(never)
 func readSettings() {
     let isHeld = DispatchSemaphore(value: 0)
@@ -94,7 +94,7 @@ func readSettings() {
 
 // MARK: - Tasks
 
-/// Every thread of the pool waits for a semaphore, so that the task that would signal main's has none.
+/// Every thread of the pool waits for a semaphore, which leaves none for the task that would signal main's.
 @inline(never)
 func renderPages() {
     let never = DispatchSemaphore(value: 0)
@@ -107,7 +107,7 @@ func renderPages() {
     done.wait()
 }
 
-/// What should never be called in a task, and is.
+/// Must never be called in a task, and is.
 @inline(never)
 private func waitSynchronously(_ semaphore: DispatchSemaphore) {
     semaphore.wait()
@@ -125,7 +125,7 @@ func layOutPages() {
     print(a)
 }
 
-/// The main thread is free: the task is what hangs.
+/// The main thread is free: the task hangs.
 func signIn() async {
     await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
 }

@@ -2,16 +2,16 @@
 
 import Testing
 
-/// A user without rights, as whom apps and those who attack root's daemon run.
+/// The unprivileged user of apps, and of attackers of root's daemon.
 let attackingUser = "games"
 
 /// Starts an attack of `Subjects/attacker.py` in a directory that its user can enter.
 ///
 /// - Parameters:
-///   - arguments: the attack, how many seconds it takes, and what it is about.
+///   - arguments: the attack, its duration in seconds, and its target.
 ///   - user: the name or number of the user and of the user's group.
 func startAttacker(_ scratch: Scratch, _ arguments: [String], as user: String = attackingUser) throws -> Program {
-    // The checkout may be where this user cannot go.
+    // This user may not be able to enter the checkout.
     let text = contents(of: "\(subjects)/attacker.py").map { String(decoding: $0, as: UTF8.self) }
     let script = try scratch.write(try #require(text), to: "attacker.py")
     return try Program(

@@ -10,7 +10,7 @@ import WatchdogLinux
 final class DelayBed {
     /// How much longer the longest turn of the loop may be than without a delay.
     ///
-    /// A quiet machine needs less than 5 ms; what others delay takes seconds.
+    /// A quiet machine needs less than 5 ms; operations that others delay take seconds.
     private static let mostTurns = 10.0
     /// The longest turn of the same test without a delay, of a user's daemon and of the system's.
     private static let idleUserTurn = Result { try idleTurn(.user) }
@@ -19,28 +19,28 @@ final class DelayBed {
     private static let update = Duration.milliseconds(600)
     private static let peerCount = 50
 
-    /// Whose daemon is delayed.
+    /// The delayed daemon.
     enum Mode: String, Sendable {
-        /// That of the machine, which is root's.
+        /// The machine's daemon, which runs as root.
         case system
-        /// That of an ordinary user, also if the tests are root's.
+        /// An ordinary user's daemon, even if the tests run as root.
         case user
-        /// That of the user whose tests these are.
+        /// The daemon of the user who runs the tests.
         case ownUser
     }
 
     let scratch: Scratch
     let mode: Mode
-    /// A command that makes root's tests an ordinary user; empty if they are one, or the daemon is the system's.
+    /// A command that turns root's tests into an ordinary user; empty if they are one, or the daemon is the system's.
     private let asUser: [String]
     // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
     private(set) var service: Service!
     // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
     private var client: ControlClient!
-    /// What has to live as long as the delay.
+    /// Programs that must live as long as the delay.
     private var kept: [Program] = []
     private var undoing: [() -> Void] = []
-    /// The servers of file systems that do not answer one operation, by folder.
+    /// The servers of file systems that never answer one operation, by folder.
     private var silentServers: [String: Program] = [:]
 
     init(_ scratch: Scratch, _ mode: Mode = .system) throws {
@@ -54,7 +54,7 @@ final class DelayBed {
 
     deinit { endDelays() }
 
-    /// Ends what delays; what makes processes wait in the kernel ends first.
+    /// Ends the delays, first those that block processes in the kernel.
     func endDelays() {
         for program in kept { try? program.send(SIGTERM) }
         for undo in undoing.reversed() { undo() }
@@ -72,8 +72,8 @@ final class DelayBed {
     /// Starts the daemon, and waits until every peer answers.
     ///
     /// - Parameters:
-    ///   - apps: what else it has, not launched.
-    ///   - wrapper: a command that ends in executing watchdogd.
+    ///   - apps: its other apps, which are not launched.
+    ///   - wrapper: a command that finally executes watchdogd.
     func start(
         _ apps: [String: String] = [:], wrapper: [String] = [], environment: [String: String] = [:]
     ) throws {
@@ -94,7 +94,7 @@ final class DelayBed {
         else { throw Failure("the peers do not run: \(try client.list().apps)\n\(service.program.text(.errors))") }
     }
 
-    /// Whether the daemon can be that of this mode: an ordinary user may not be able to enter root's checkout.
+    /// Whether the daemon can have this mode: an ordinary user may not be able to enter root's checkout.
     var isPossible: Bool {
         get throws {
             try asUser.isEmpty
@@ -103,7 +103,7 @@ final class DelayBed {
         }
     }
 
-    /// Gives an ordinary user what the daemon writes.
+    /// Gives an ordinary user the folders that the daemon writes to.
     private func giveFolders() throws {
         guard !asUser.isEmpty, let user = getpwnam(attackingUser)?.pointee else { return }
         for name in ["runtime", "apps"] where !scratch.exists(name) { _ = try scratch.makeDirectory(name, mode: 0o700) }
@@ -125,14 +125,14 @@ final class DelayBed {
         """
     }
 
-    /// Keeps a program until the end, when it is asked to end.
+    /// Keeps a program until the end, when it is asked to exit.
     @discardableResult
     func keep(_ program: Program) -> Program {
         kept.append(program)
         return program
     }
 
-    /// What is to be done at the end.
+    /// Registers an action for the end.
     func atEnd(_ undo: @escaping () -> Void) { undoing.append(undo) }
 
     /// Mounts a file system of one file that answers everything but one operation.
@@ -154,7 +154,7 @@ final class DelayBed {
         return folder
     }
 
-    /// Waits until the server of such a file system has read a request that it does not answer.
+    /// Waits until the server of such a file system has read a request that it will not answer.
     ///
     /// A thread in `request_wait_answer` alone may be waiting for another request, which is answered in a moment.
     func awaitSilence(in folder: String) throws {
@@ -162,7 +162,7 @@ final class DelayBed {
         try server.line("silent")
     }
 
-    /// Asks for a launch, which may take long or fail.
+    /// Requests a launch, which may take long or fail.
     func launch(_ name: String) throws {
         keep(try Program([product("watchdogd"), "launch", "--no-wait", name, "--control", scratch["control"]]))
     }
@@ -178,7 +178,7 @@ final class DelayBed {
         return pid
     }
 
-    /// Lets one app hang: it is killed in time, nobody else is, and the loop kept turning.
+    /// Makes one app hang, and checks that it is killed in time, nobody else is, and the loop kept turning.
     func expectSupervision(_ what: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
         let turn = try supervise(what, sourceLocation)
         let idle = try (mode == .system ? Self.idleSystemTurn : Self.idleUserTurn).get()
@@ -195,7 +195,7 @@ final class DelayBed {
 
     /// - Returns: the longest turn of the loop.
     private func supervise(_ what: String, _ sourceLocation: SourceLocation) throws -> Duration {
-        // What was begun has to be under way.
+        // The delay must have taken effect.
         poll(nil, 0, 200)
         let before = try client.list().apps
         let hanging = try pid(of: "hanging")
@@ -206,7 +206,7 @@ final class DelayBed {
         #expect(isKilled, "\(service.program.text(.errors))", sourceLocation: sourceLocation)
         #expect(duration > Self.update - Self.ping, sourceLocation: sourceLocation)
         #expect(duration < Self.update + Self.ping + .seconds(4), sourceLocation: sourceLocation)
-        // The delay goes on; whoever answers lives on.
+        // The delay continues; an app that answers survives.
         poll(nil, 0, 500)
         let after = try client.list().apps
         for app in before where app.name.hasPrefix("peer-") || app.name == "late" {
@@ -220,7 +220,7 @@ final class DelayBed {
         return turn
     }
 
-    /// Ends what delays, and then the daemon.
+    /// Ends the delays, and then the daemon.
     func end(sourceLocation: SourceLocation = #_sourceLocation) throws {
         endDelays()
         client = nil

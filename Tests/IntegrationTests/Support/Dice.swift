@@ -2,7 +2,7 @@
 
 import TestSupport
 
-/// What a test chooses at random: the same in every run with the same seed, which a failure names.
+/// A test's random choices: the same in every run with the same seed, which a failure names.
 final class Dice: CustomStringConvertible {
     private var generator = SeededGenerator(seed: testSeed)
 
@@ -10,7 +10,7 @@ final class Dice: CustomStringConvertible {
 
     func number(in range: ClosedRange<Int32>) -> Int32 { .random(in: range, using: &generator) }
 
-    /// One time of so many.
+    /// True once in `count` times.
     func oneIn(_ count: UInt64) -> Bool { generator.oneIn(count) }
 
     func pick<T>(_ values: [T]) -> T { generator.pick(values) }

@@ -4,9 +4,9 @@ import Glibc
 import Testing
 import WatchdogLinux
 
-/// What a supervision must not leave behind.
+/// Resources that a supervision must not leave behind.
 enum Leftovers {
-    /// Living processes whose environment has an entry; a zombie has no environment.
+    /// Living processes with this entry in their environment; a zombie has no environment.
     static func processes(marked entry: String) -> [Int32] {
         let entry = Array(entry.utf8)
         return names(in: "/proc").compactMap { Int32($0) }.filter { pid in
@@ -15,7 +15,8 @@ enum Leftovers {
         }
     }
 
-    /// Those that do not execute watchdogd itself, which has processes besides the supervisor: its launcher and its examiners.
+    /// Those that do not execute watchdogd itself, which has processes besides the supervisor: its launcher and its
+    /// examiners.
     static func programs(marked entry: String) -> [Int32] {
         processes(marked: entry).filter { pid in
             guard let executable = ProcessFacts.executable(pid)?.split(separator: "/").last else { return false }
@@ -23,7 +24,7 @@ enum Leftovers {
         }
     }
 
-    /// Their command lines, for a message.
+    /// The command lines of processes, for a message.
     static func describe(_ processes: [Int32]) -> [String] {
         processes.map { pid in
             let words = (contents(of: "/proc/\(pid)/cmdline") ?? []).split(separator: 0)
@@ -41,27 +42,26 @@ enum Leftovers {
         return own == "/" ? String(mount) : "\(mount)\(own)"
     }()
 
-    /// True when a supervisor may create cgroups.
     static let canUseCgroups = ownCgroup.map { access($0, W_OK) == 0 } ?? false
 
-    /// Whether a line says at the start that there are no cgroups, on a machine where that is so for every test.
+    /// Whether a line reports missing cgroups at the start, on a machine where all tests lack them.
     static func isAboutCgroups(_ line: String) -> Bool {
         !canUseCgroups && line.hasPrefix("watchdogd: no cgroup: ")
     }
 
-    /// The cgroup of a supervisor, if it is still there.
+    /// A supervisor's cgroup, if it still exists.
     static func cgroup(ofSupervisor pid: Int32) -> String? {
         guard let path = ownCgroup.map({ "\($0)/watchdogd-\(pid)" }), access(path, F_OK) == 0 else { return nil }
         return path
     }
 
-    /// What is left of the sockets of a supervisor that had a runtime directory to itself, or root's.
+    /// The remaining sockets of a supervisor that had its own runtime directory, or root's.
     static func sockets(in directory: String, ofSupervisor pid: Int32) -> [String] {
         names(in: directory).filter { $0 != "watchdogd" } + names(in: "\(directory)/watchdogd")
             + names(in: "/run/watchdogd").filter { $0 == "\(pid)" }
     }
 
-    /// Kills a child and reaps it: unreaped, it would trouble all later tests.
+    /// Kills and reaps a child, because an unreaped one would disturb all later tests.
     static func reap(_ child: Pidfd) {
         try? child.send(SIGKILL)
         // It may have to return from the kernel first.
@@ -69,7 +69,7 @@ enum Leftovers {
         if !isReaped { Issue.record("process \(child.pid) was killed and does not end") }
     }
 
-    /// Ends what a test that failed has left behind, and removes its cgroup.
+    /// Kills what a failed test left behind, and removes its cgroup.
     static func end(marked entry: String, cgroup: String?) {
         let isGone = eventually {
             let left = processes(marked: entry)
@@ -80,14 +80,14 @@ enum Leftovers {
         if !isGone { Issue.record("left behind: \(describe(processes(marked: entry))), \(cgroup ?? "no cgroup")") }
     }
 
-    /// Removes a supervisor's cgroup with those below it, such as an app's and its command's, if they are empty.
+    /// Removes a supervisor's empty cgroups, including those of an app and its command.
     static func remove(_ cgroup: String) {
-        // A file of the kernel's is neither listed nor removed.
+        // Kernel files are neither listed nor removed.
         for name in names(in: cgroup) { remove("\(cgroup)/\(name)") }
         rmdir(cgroup)
     }
 
-    /// Children of a process that have ended and were not reaped.
+    /// A process's children that have exited and were not reaped.
     static func zombies(of pid: Int32) -> [Int32] {
         names(in: "/proc/\(pid)/task").flatMap { thread in
             (contents(of: "/proc/\(pid)/task/\(thread)/children") ?? []).split(separator: UInt8(ascii: " "))

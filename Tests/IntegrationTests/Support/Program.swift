@@ -4,15 +4,15 @@ import Glibc
 import WatchdogBase
 import WatchdogLinux
 
-/// A program with its output in pipes, and the patience to wait for what it says and how it ends.
+/// A program with its output in pipes, and methods that wait for its output and its exit.
 final class Program {
-    /// What a program gets as standard input, output and errors.
+    /// The standard streams of a program.
     enum Streams {
         /// `/dev/null` as input, pipes as output and errors.
         case pipes
-        /// The same, and a pipe as input.
+        /// Like `pipes`, with a pipe as input.
         case pipesAndInput
-        /// As `pipes`, but errors are read only when the program is expected to end.
+        /// Like `pipes`, but errors are read only when the program is expected to exit.
         case unreadErrors
         /// None of the three is open.
         case closed
@@ -30,7 +30,7 @@ final class Program {
     private var input: OwnedDescriptor?
     private var readsErrors = true
 
-    /// What came out of a pipe so far, and up to where somebody has read it.
+    /// The output of a pipe so far, and the position up to which the test has read it.
     private struct Text {
         var pipe: OwnedDescriptor?
         var bytes: [UInt8] = []
@@ -82,7 +82,7 @@ final class Program {
 
     var pid: Int32 { process.pid }
 
-    /// Everything that was read so far.
+    /// Everything read so far.
     func text(_ stream: Stream) -> String {
         String(decoding: stream == .output ? output.bytes : errors.bytes, as: UTF8.self)
     }
@@ -99,7 +99,7 @@ final class Program {
 
     // MARK: - Waiting
 
-    /// The next line that contains a text, without its newline; the lines before it are skipped.
+    /// The next line that contains a text, without its newline; skips the lines before it.
     @discardableResult
     func line(_ text: String = "", on stream: Stream = .output, within limit: Duration = patience) throws -> String {
         let deadline = Instant.now() + limit
@@ -112,14 +112,14 @@ final class Program {
         }
     }
 
-    /// Waits for the end, and for all that was said until then.
+    /// Waits for the exit, and for all output until then.
     @discardableResult
     func end(within limit: Duration = patience) throws -> ExitStatus {
         let deadline = Instant.now() + limit
         readsErrors = true
         while true {
             if let status {
-                // Descendants may hold the pipes open: only what is there now counts.
+                // Descendants may hold the pipes open, so only the present output counts.
                 for stream in [Stream.output, .errors] { drain(stream) }
                 return status
             }
@@ -127,7 +127,7 @@ final class Program {
         }
     }
 
-    /// True when it is still there after a time that the test has to wait.
+    /// Whether the program is still running after a time that the test must wait.
     func lives(for time: Duration) throws -> Bool {
         let deadline = Instant.now() + time
         while status == nil, try advance(until: deadline) {}
@@ -183,7 +183,7 @@ final class Program {
 }
 
 extension ExitStatus {
-    /// The exit code; nil when it did not exit.
+    /// The exit code; nil if it did not exit.
     var code: Int32? {
         if case .exited(let code) = self { code } else { nil }
     }

@@ -4,7 +4,7 @@ import Glibc
 import WatchdogBase
 import WatchdogLinux
 
-/// A TCP port of localhost that nobody listened on a moment ago.
+/// A recently free TCP port of localhost.
 func freePort() throws -> UInt16 {
     for _ in 0..<20 {
         let port = UInt16.random(in: 20_000..<32_000)
@@ -15,7 +15,7 @@ func freePort() throws -> UInt16 {
     throw Failure("no port is free")
 }
 
-/// A real Prometheus with a configuration and a database of its own.
+/// A real Prometheus with its own configuration and database.
 final class PrometheusServer {
     static let isInstalled = ["prometheus", "promtool"].allSatisfy { IntegrationTests.isInstalled($0) }
 

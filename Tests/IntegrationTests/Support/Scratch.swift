@@ -4,7 +4,7 @@ import FoundationEssentials
 import Glibc
 import WatchdogLinux
 
-/// A directory of one test's own, which goes away with everything in it.
+/// A test's own directory, which is removed with its content.
 final class Scratch {
     let path: String
 
@@ -51,9 +51,9 @@ final class Scratch {
     func exists(_ name: String) -> Bool { access(self[name], F_OK) == 0 }
 }
 
-/// A file's bytes; nil when it cannot be read.
+/// A file's bytes; nil if it cannot be read.
 ///
-/// Files of `/proc` have no size, so this reads until there is no more.
+/// Files in `/proc` have no size, so this reads until the end.
 func contents(of path: String) -> [UInt8]? {
     guard let file = try? OwnedDescriptor(opening: path, flags: O_RDONLY | O_NONBLOCK) else { return nil }
     var bytes: [UInt8] = []
@@ -66,7 +66,7 @@ func contents(of path: String) -> [UInt8]? {
     }
 }
 
-/// The names in a directory, sorted; empty when it is not there.
+/// The names in a directory, sorted; empty if it does not exist.
 func names(in directory: String) -> [String] {
     ((try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []).sorted()
 }

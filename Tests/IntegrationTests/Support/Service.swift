@@ -14,7 +14,7 @@ protocol ServedDaemon {
 extension ServedDaemon {
     var client: ControlClient { get throws { try ControlClient(ControlPath(scratch["control"]), patience: patience) } }
 
-    /// An app as `List` tells it.
+    /// An app's entry in the reply to `List`.
     func app(_ name: String) throws -> AppSummary {
         guard let app = try client.list().apps.first(where: { $0.name == name }) else {
             throw Failure("there is no app \(name)")
@@ -23,7 +23,7 @@ extension ServedDaemon {
     }
 }
 
-/// `watchdogd serve` with a directory of its own for configuration, control socket, reports and runtime.
+/// `watchdogd serve` with its own directory for configuration, control socket, reports and runtime.
 final class Service: ServedDaemon {
     let scratch: Scratch
     let program: Program
@@ -33,8 +33,8 @@ final class Service: ServedDaemon {
     ///
     /// - Parameters:
     ///   - apps: the contents of files, by the names of the apps.
-    ///   - options: of `watchdogd serve`, besides those that say where its files are.
-    ///   - wrapper: a command that ends in executing watchdogd.
+    ///   - options: of `watchdogd serve`, besides those for the places of its files.
+    ///   - wrapper: a command that finally executes watchdogd.
     ///   - isSystem: whether it serves the machine, which needs root.
     init(
         _ apps: [String: String] = [:], options: [String] = ["--verbose"], environment: [String: String] = [:],
@@ -73,14 +73,14 @@ final class Service: ServedDaemon {
         Leftovers.end(marked: marker, cgroup: Leftovers.cgroup(ofSupervisor: program.pid))
     }
 
-    /// Processes of its apps.
+    /// The processes of its apps.
     var processes: [Int32] { Leftovers.programs(marked: marker) }
 
     func write(_ text: String, to app: String) throws { try scratch.write(text, to: "apps/\(app).app") }
 
     func remove(_ app: String) { unlink(scratch["apps/\(app).app"]) }
 
-    /// Waits until an app is as it is expected to be.
+    /// Waits until an app meets a condition.
     @discardableResult
     func wait(
         for name: String, within limit: Duration = patience, _ condition: (AppSummary) -> Bool
@@ -99,7 +99,7 @@ final class Service: ServedDaemon {
         return try #require(latest)
     }
 
-    /// Runs a command that talks to it.
+    /// Runs a client command against it.
     func command(_ arguments: String...) throws -> (code: Int32?, output: String, errors: String) {
         try command(arguments)
     }
@@ -121,7 +121,7 @@ final class Service: ServedDaemon {
         return (code, program.text(.output), program.text(.errors))
     }
 
-    /// Asks it to end; nothing may be left of it then.
+    /// Asks it to exit, and checks that nothing is left.
     @discardableResult
     func end(within limit: Duration = patience, sourceLocation: SourceLocation = #_sourceLocation) throws -> Int32? {
         if program.status == nil { try program.send(SIGTERM) }
@@ -135,6 +135,6 @@ final class Service: ServedDaemon {
 }
 
 extension Program {
-    /// Whether it has ended, as far as can be seen without waiting.
+    /// Whether it is known to have exited, without waiting.
     var hasEnded: Bool { status != nil || process.hasExited }
 }

@@ -34,7 +34,7 @@ enum StoryApp: String, CaseIterable {
         return data
     }
 
-    /// A folder with the app's files, of a test's own: what the app writes stays in it.
+    /// A test's own folder with the app's files; the app's changes stay in it.
     func data(in scratch: Scratch) throws -> String {
         guard let prepared = try Self.prepared[self]?.get() else { throw Failure("not prepared") }
         let data = try scratch.makeDirectory("data with blanks", mode: 0o777)
@@ -48,7 +48,7 @@ enum StoryApp: String, CaseIterable {
     }
 }
 
-/// What a sample app has measured about itself.
+/// A sample app's own measurements.
 struct StoryRecord {
     private let lines: [(name: Substring, value: Substring)]
 

@@ -7,7 +7,7 @@ import WatchdogBase
 import WatchdogControl
 import WatchdogLinux
 
-/// One `watchdogd serve` after the other, under something that plays the service manager: it keeps descriptors
+/// Successive `watchdogd serve` processes, under a stand-in for the service manager that keeps descriptors
 /// (`FDSTORE=1`) and passes them to the next.
 final class Succession: ServedDaemon {
     let scratch: Scratch
@@ -17,12 +17,12 @@ final class Succession: ServedDaemon {
     private let runtime: RuntimeDirectory
     private var environment: Environment
     private let keepsDescriptors: Bool
-    /// What the service manager has, by name.
+    /// The service manager's descriptors, by name.
     private(set) var store: [(name: String, descriptor: OwnedDescriptor)] = []
     private(set) var isReady = false
-    /// What it has said of itself.
+    /// The statuses that watchdogd has sent.
     private(set) var statuses: [String] = []
-    /// What all that have ended have said.
+    /// The output of all watchdogd processes that have exited.
     private(set) var said = ""
 
     /// - Parameters:
@@ -54,7 +54,7 @@ final class Succession: ServedDaemon {
         runtime.remove()
     }
 
-    /// Made from the path of its control socket.
+    /// Derived from the path of its control socket.
     private var serviceName: String { "serve-" + String(FNV1a.hash(of: scratch["control"]), radix: 16) }
     private var cgroup: String? { Leftovers.ownCgroup.map { "\($0)/watchdogd-\(serviceName)" } }
 
@@ -71,7 +71,7 @@ final class Succession: ServedDaemon {
 
     // MARK: - The service manager
 
-    /// Heeds what watchdogd has told the service manager.
+    /// Handles the messages that watchdogd has sent to the service manager.
     func pump() throws {
         while let (message, descriptors) = try socket.receiveAll() {
             var fields: [Substring: Substring] = [:]
@@ -89,7 +89,7 @@ final class Succession: ServedDaemon {
         }
     }
 
-    /// Stores a descriptor, unless what it refers to is stored already, as systemd does: sd_pid_notify_with_fds(3).
+    /// Stores a descriptor, unless the same file is already stored, like systemd: sd_pid_notify_with_fds(3).
     private func keep(_ descriptor: OwnedDescriptor, as name: String) {
         let identity = Self.identity(of: descriptor)
         let isKept = store.contains { $0.name == name && Self.identity(of: $0.descriptor) == identity }
@@ -114,27 +114,26 @@ final class Succession: ServedDaemon {
         guard isThere, !program.hasEnded else { throw Failure("watchdogd did not start\n\(program.text(.errors))") }
     }
 
-    /// Kills watchdogd, and waits for its end.
+    /// Kills watchdogd, and waits for its exit.
     func killDaemon(_ signal: Int32 = SIGKILL) throws {
         try program.send(signal)
         try awaitEnd()
     }
 
-    /// Waits for the end of a watchdogd that is killed.
+    /// Waits for the exit of a watchdogd that is killed.
     func awaitEnd() throws {
         try program.end()
         said += program.text(.errors)
         try pump()
     }
 
-    /// Starts the next watchdogd.
     func succeed(_ binary: String = product("watchdogd")) throws {
         isReady = false
         program = try Self.start(binary, scratch, environment, store)
         try awaitReadiness()
     }
 
-    /// Has it execute its program anew, and waits until that serves.
+    /// Makes it execute its program again, and waits until that serves.
     func reexecute() throws {
         try pump()
         isReady = false
@@ -142,7 +141,7 @@ final class Succession: ServedDaemon {
         try awaitReadiness()
     }
 
-    /// What is kept of apps and launches.
+    /// The saved state of apps and launches.
     var stateFiles: [String] {
         names(in: scratch["runtime/watchdogd"]).flatMap { names(in: scratch["runtime/watchdogd/\($0)"]) }
             .filter { $0.hasSuffix(".app") || $0.hasSuffix(".launch") }
@@ -163,7 +162,7 @@ final class Succession: ServedDaemon {
         }
     }
 
-    /// Forgets what is stored, as when the machine has no service manager.
+    /// Drops the stored descriptors, as on a machine without a service manager.
     func loseDescriptors() { store = [] }
 
     // MARK: - What there is to see
@@ -184,10 +183,10 @@ final class Succession: ServedDaemon {
         return latest
     }
 
-    /// Living processes of the apps.
+    /// The apps' living processes.
     var processes: [Int32] { Leftovers.programs(marked: marker) }
 
-    /// What an app has written down.
+    /// An app's log.
     func log(_ app: String) -> [Entry] {
         (scratch.read("\(app).log") ?? "").split(separator: "\n").compactMap { line in
             let words = line.split(separator: " ")
@@ -203,7 +202,7 @@ final class Succession: ServedDaemon {
         let what: String
     }
 
-    /// Asks it to end; nothing may be left of it then.
+    /// Asks it to exit, and checks that nothing is left.
     func end(sourceLocation: SourceLocation = #_sourceLocation) throws {
         try program.send(SIGTERM)
         _ = try eventually {
@@ -220,7 +219,7 @@ final class Succession: ServedDaemon {
         if let cgroup { #expect(access(cgroup, F_OK) != 0, "no cgroup stays", sourceLocation: sourceLocation) }
     }
 
-    /// The configuration of an app that writes down what happens to it.
+    /// The configuration of an app that logs its events.
     func survivor(_ name: String, _ rest: String = "") -> String { Self.survivor(scratch[name], rest) }
 
     static func survivor(_ path: String, _ rest: String = "") -> String {

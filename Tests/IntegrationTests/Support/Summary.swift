@@ -2,7 +2,7 @@
 
 import FoundationEssentials
 
-/// What `--json` promises, as a program that reads it would declare it.
+/// The documented content of `--json`, as a program that reads it would declare it.
 struct Summary: Decodable {
     struct Launch: Decodable {
         struct Signpost: Decodable {

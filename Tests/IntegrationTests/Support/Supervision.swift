@@ -6,7 +6,7 @@ import WatchdogBase
 import WatchdogLinux
 import WatchdogReport
 
-/// `watchdogd run` with a directory of its own for reports, summary and sockets.
+/// `watchdogd run` with its own directory for reports, summary and sockets.
 final class Supervision {
     let scratch: Scratch
     let program: Program
@@ -16,12 +16,12 @@ final class Supervision {
     /// Starts it.
     ///
     /// - Parameters:
-    ///   - options: of `watchdogd run`, besides those that say where its files go.
-    ///   - command: what it supervises.
-    ///   - environment: variables on top of those of all tests.
-    ///   - wrapper: a command that ends in executing watchdogd, such as `unshare`.
-    ///   - binary: which watchdogd; by default the one that was built.
-    ///   - reports: where reports go, below the scratch directory unless it is a path.
+    ///   - options: of `watchdogd run`, besides those for the places of its files.
+    ///   - command: the supervised command.
+    ///   - environment: variables in addition to those of all tests.
+    ///   - wrapper: a command that finally executes watchdogd, such as `unshare`.
+    ///   - binary: the watchdogd to run; by default the one that was built.
+    ///   - reports: the folder for reports, below the scratch directory unless it is a path.
     init(
         _ options: [String],
         _ command: [String],
@@ -48,16 +48,15 @@ final class Supervision {
             environment: variables, directory: scratch.path, streams: streams)
     }
 
-    /// A test that failed leaves processes: those of this supervision are ended, and no others.
+    /// A failed test leaves processes: this kills those of this supervision, and no others.
     deinit {
         if program.status == nil { try? program.send(SIGKILL) }
         Leftovers.end(marked: marker, cgroup: Leftovers.cgroup(ofSupervisor: program.pid))
     }
 
-    /// The folder of its reports.
     var reports: String { scratch["reports"] }
 
-    /// Living processes of the supervision without watchdogd itself.
+    /// The supervision's living processes without watchdogd itself.
     var processes: [Int32] { Leftovers.programs(marked: marker) }
 
     @discardableResult
@@ -67,10 +66,10 @@ final class Supervision {
 
     func send(_ signal: Int32) throws { try program.send(signal) }
 
-    /// Waits for watchdogd's end; nothing may be left of the supervision then.
+    /// Waits for watchdogd's exit, and checks that nothing of the supervision is left.
     func end(within limit: Duration = patience, sourceLocation: SourceLocation = #_sourceLocation) throws -> Ending {
         let status = try program.end(within: limit)
-        // One that was sent SIGKILL a moment ago needs that moment.
+        // A process that was just sent SIGKILL needs a moment.
         let isAlone = eventually { processes.isEmpty }
         #expect(isAlone, "processes survive: \(Leftovers.describe(processes))", sourceLocation: sourceLocation)
         #expect(Leftovers.cgroup(ofSupervisor: program.pid) == nil, sourceLocation: sourceLocation)
@@ -100,25 +99,25 @@ final class Supervision {
 
 /// How a supervision ended, and what it left on purpose.
 struct Ending {
-    /// Of watchdogd; -1 when a signal ended it.
+    /// watchdogd's exit code; -1 if a signal killed it.
     let exitCode: Int32
     let output: String
-    /// The lines on standard error, watchdogd's and the program's.
+    /// The lines on standard error, from watchdogd and the program.
     let errors: [String]
-    /// Nil when nothing was launched.
+    /// Nil if nothing was launched.
     let summary: Summary?
     let reports: [Report]
     let reportPaths: [String]
-    /// The stacks that were kept.
+    /// The paths of the kept stacks.
     let corePaths: [String]
-    /// Keeps the files.
+    /// Keeps the files alive.
     let scratch: Scratch
 
     /// The lines that watchdogd itself wrote to standard error.
     var messages: [String] { errors.filter { $0.hasPrefix("watchdogd: ") } }
 }
 
-/// Supervises a program to its end.
+/// Supervises a program until it exits.
 func supervise(
     _ options: [String], _ command: [String], environment: [String: String] = [:],
     sourceLocation: SourceLocation = #_sourceLocation

@@ -5,7 +5,7 @@ import Testing
 import WatchdogBase
 import WatchdogLinux
 
-/// Where programs are looked for: the system's own first, and nowhere that this user may not look.
+/// The search path for programs: the system's own first, and no folder that this user may not read.
 let searchPath: String = {
     let own = (Environment.inherited["PATH"] ?? "").split(separator: ":").map(String.init)
     let system = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"]
@@ -14,8 +14,8 @@ let searchPath: String = {
 
 let isRoot = geteuid() == 0
 
-/// Whether this is root of the machine: root of a container may neither mount, nor make namespaces, nor trace the programs
-/// of others.
+/// Whether this is root of the machine: root of a container may neither mount, nor create namespaces, nor trace others'
+/// programs.
 let hasAllRights: Bool = {
     let line = contents(of: "/proc/self/status").map { String(decoding: $0, as: UTF8.self) }?
         .split(separator: "\n").first { $0.hasPrefix("CapEff:") }
@@ -24,13 +24,13 @@ let hasAllRights: Bool = {
     return isRoot && effective >> 19 & 1 == 1 && effective >> 21 & 1 == 1
 }()
 
-/// True when a program is there to be run.
+/// Whether a program is installed.
 func isInstalled(_ program: String) -> Bool {
     (try? resolveExecutable(program, path: searchPath, workingDirectory: nil)) != nil
 }
 
-/// A program under test: of the release build that `WATCHDOGD_RELEASE` names, if it is there, because that is what users
-/// run; otherwise from the build of this test bundle.
+/// A program under test: from the release build that `WATCHDOGD_RELEASE` names, if it is there, because users run that;
+/// otherwise from the build of this test bundle.
 func product(_ name: String) -> String {
     let released = Environment.inherited["WATCHDOGD_RELEASE"].map { "\($0)/\(name)" }
     return released.flatMap { access($0, X_OK) == 0 ? $0 : nil } ?? "\(productFolder)/\(name)"
@@ -43,7 +43,7 @@ private let productFolder: String = {
     return path.split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" }
 }()
 
-/// A path as one word of an app's file, whatever characters it has.
+/// A path as one word of an app's file, whatever characters it contains.
 func quoted(_ path: String) -> String {
     let word = path.map { character in
         switch character {
@@ -55,13 +55,13 @@ func quoted(_ path: String) -> String {
     return "\"\(word.joined())\""
 }
 
-/// A path as one word of a shell's command, whatever characters it has.
+/// A path as one word of a shell's command, whatever characters it contains.
 func shellWord(_ path: String) -> String { "'\(path.replacing("'", with: #"'\''"#))'" }
 
 /// The folder of files that tests run.
 let subjects = "\(#filePath)".split(separator: "/").dropLast(2).reduce("") { "\($0)/\($1)" } + "/Subjects"
 
-/// What programs of the tests inherit: nothing that changes how watchdogd, Swift or Python behave.
+/// The environment of the tests' programs: without variables that change the behavior of watchdogd, Swift or Python.
 func testEnvironment() -> Environment {
     var environment = Environment.inherited
     for name in [
@@ -71,7 +71,7 @@ func testEnvironment() -> Environment {
     ] {
         environment[name] = nil
     }
-    // A user without a session has none; what is put into it says another place.
+    // A user without a session has none; a test that needs one sets it.
     if environment["XDG_RUNTIME_DIR"] == nil { environment["XDG_RUNTIME_DIR"] = "/tmp" }
     environment["PATH"] = searchPath
     environment["LC_ALL"] = "C.UTF-8"
@@ -100,9 +100,10 @@ func systemCall(of process: Int32, thread: String? = nil) -> Int? {
     return line.split(whereSeparator: \.isWhitespace).first.flatMap { Int($0) }
 }
 
-/// Whether all threads of a process have come to where they stay: they sleep, the main thread in one of these system calls.
+/// Whether all threads of a process are in their final wait: they sleep, and the main thread is in one of these system
+/// calls.
 ///
-/// The second look sees a thread that another one had woken after the first look at it.
+/// The second pass sees a thread that another one had woken after its first reading.
 func isStuck(_ process: Int32, in calls: Set<Int>) -> Bool {
     (0..<2).allSatisfy { _ in
         let threads = names(in: "/proc/\(process)/task")
@@ -111,14 +112,14 @@ func isStuck(_ process: Int32, in calls: Set<Int>) -> Bool {
     }
 }
 
-/// `VmHWM` of `/proc/PID/status`, in KiB; 0 when it is not there any more.
+/// `VmHWM` of `/proc/PID/status`, in KiB; 0 if the process is gone.
 func peakMemory(of process: Int32) -> Int {
     let text = String(decoding: contents(of: "/proc/\(process)/status") ?? [], as: UTF8.self)
     let line = text.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
     return line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) } ?? 0
 }
 
-/// Compiles the zoo of hangs, one program of all files in `Subjects/Zoo`.
+/// Compiles the zoo of hangs, one program from all files in `Subjects/Zoo`.
 func compileZoo(to path: String) throws {
     let compiler = try Program(
         shell("exec cc -O1 -g -pthread -fno-optimize-sibling-calls -o \"$1\" \"$2\"/*.c", path, "\(subjects)/Zoo"))

@@ -5,20 +5,20 @@ import TestSupport
 import WatchdogBase
 import WatchdogLinux
 
-/// Longer than anything here takes on a starved machine, so that a broken test ends.
+/// Longer than any operation here takes on a starved machine, so that a broken test ends.
 let patience = TestSupport.patience
 
-/// Options of `watchdogd run` that give a healthy program all the time that it needs on a starved machine.
+/// Options of `watchdogd run` that give a healthy program enough time even on a starved machine.
 ///
 /// Each allowance that they do not set is far longer than ``patience``.
 func unhurried(_ options: [String] = []) -> [String] {
     ["--launch", "--update", "--terminate"].filter { !options.contains($0) }.flatMap { [$0, "1h"] } + options
 }
 
-/// The same for the file of an app, which may set some of them again below.
+/// The same for the file of an app, which may override some of them below.
 let unhurriedSettings = "[Watchdog]\nLaunch=1h\nUpdate=1h\nTerminate=1h\n"
 
-/// Something that did not happen in time, or not at all.
+/// An event that did not happen in time, or at all.
 struct Failure: Error, CustomStringConvertible {
     let description: String
 
@@ -34,7 +34,7 @@ extension Duration {
     var seconds: Double { Double(nanoseconds) / 1e9 }
 }
 
-/// Looks again and again for what the kernel announces to nobody, such as a state in `/proc`.
+/// Polls for a state that the kernel does not announce, such as one in `/proc`.
 func eventually(within limit: Duration = patience, _ condition: () throws -> Bool) rethrows -> Bool {
     let deadline = Instant.now() + limit
     while true {

@@ -3,12 +3,12 @@
 import Testing
 import WatchdogLinux
 
-/// Boots one container for all tests of a suite, and takes it down after the last.
+/// Boots one container for all tests of a suite, and shuts it down after the last.
 struct Booted: SuiteTrait, TestScoping {
-    /// The container of the suite whose tests run.
+    /// The container of the suite that is running.
     @TaskLocal fileprivate static var container: Box?
 
-    /// Tests of a suite run one after the other.
+    /// Sendable because the tests of a suite run one after the other.
     fileprivate final class Box: @unchecked Sendable {
         let container: SystemdContainer
         init(_ container: SystemdContainer) { self.container = container }
@@ -22,11 +22,11 @@ struct Booted: SuiteTrait, TestScoping {
 }
 
 extension Trait where Self == Booted {
-    /// In a container with a systemd of its own.
+    /// Runs the suite in a container with its own systemd.
     static var booted: Self { Booted() }
 }
 
-/// The container of the suite to which the running test belongs.
+/// The container of the running test's suite.
 func systemdContainer() throws -> SystemdContainer {
     try #require(Booted.container).container
 }

@@ -39,7 +39,7 @@ extension EndToEnd.SystemdTests {
         #expect(text.contains("scene-update watchdog transgression"), "\(text)")
         #expect(text.contains("started by systemd, as stall.service"), "\(text)")
         #expect(text.contains("Thread 0"), "\(text)")
-        // systemd ends it, not watchdogd, and watchdogd finds the next one.
+        // systemd kills it, not watchdogd, and watchdogd finds the next one.
         #expect(
             try eventually {
                 let now = try container.property("MainPID", of: "stall")
@@ -51,7 +51,7 @@ extension EndToEnd.SystemdTests {
     }
 
     @Test(
-        "nginx as Debian ships it: its workers stop, it has a report, and systemd restarts it on request",
+        "nginx as Debian ships it: if its workers stop, there is a report, and systemd restarts it on request",
         .enabled(if: isInstalled("nginx"), "nginx is not installed"))
     func observedServer() throws {
         let container = try systemdContainer()
@@ -74,7 +74,7 @@ extension EndToEnd.SystemdTests {
         let workers = try container.shell("cat /proc/\(before)/task/\(before)/children").split(separator: " ").count
         let lines = try container.shell("watchdogd top --interval 200ms").split(separator: "\n")
         let line = lines.first { $0.hasPrefix("nginx") }
-        // A span has several words; the count of threads follows the memory.
+        // A duration has several words; the number of threads follows the memory.
         let words = line?.split(separator: " ") ?? []
         let threads = words.drop { !$0.hasSuffix("M") && !$0.hasSuffix("K") }.dropFirst().first
         #expect(threads == "\(workers + 1)", "\(line ?? "no line")")
@@ -93,7 +93,7 @@ extension EndToEnd.SystemdTests {
         let log = try container.log()
         #expect(log.contains("after a hang, writes a crash log and restarts the service"), "\(log)")
         #expect(log.contains("asked systemd to restart nginx.service"), "\(log)")
-        // The end of watchdogd is not the end of what it observes.
+        // The exit of watchdogd does not end the observed service.
         try container.shell("systemctl stop watchdogd")
         #expect(try container.property("ActiveState", of: "nginx") == "active")
     }
@@ -101,7 +101,7 @@ extension EndToEnd.SystemdTests {
 
 extension EndToEnd.SystemdTests {
     @Test(
-        "redis as Debian ships it: a script that never ends has a report about the main thread, and redis lives on",
+        "redis as Debian ships it: an endless script has a report about the main thread, and redis survives",
         .enabled(if: isInstalled("redis-server") && isInstalled("redis-cli"), "redis is not installed"))
     func observedRedis() throws {
         let container = try systemdContainer()
@@ -129,7 +129,7 @@ extension EndToEnd.SystemdTests {
         #expect(report.body.linux?.findings?.contains { $0.kind == .embeddedScript } == true)
         let text = TextRenderer.render(report)
         #expect(text.contains("Kill: none") && text.contains("redis-cli ping"), "\(text)")
-        // Spinning, or busy where others take the CPU.
+        // Spinning, or busy if others take the CPU.
         let verdict = try #require(report.body.linux).verdict.kind.rawValue
         let metrics = try container.shell("watchdogd metrics")
         #expect(
@@ -138,7 +138,7 @@ extension EndToEnd.SystemdTests {
     }
 
     @Test(
-        "PostgreSQL as Debian ships it: a postmaster that is stopped has a report, and is not blamed for it",
+        "PostgreSQL as Debian ships it: a stopped postmaster has a report that does not blame it",
         .enabled(if: isInstalled("pg_ctlcluster") && isInstalled("psql"), "PostgreSQL is not installed"))
     func observedPostgres() throws {
         let container = try systemdContainer()
@@ -166,13 +166,13 @@ extension EndToEnd.SystemdTests {
         #expect(report.faultingStack?.calls.contains { $0.name == "PostmasterMain" } == true)
         let processes = report.body.linux?.processes?.count ?? 0
         #expect(processes >= 3, "its writers and its checkpointer are there: \(processes)")
-        // It serves again once whoever stopped it lets it go on.
+        // It serves again once it is continued.
         try container.shell("kill -CONT \(postmaster); pg_isready --quiet --timeout=10")
     }
 }
 
 extension EndToEnd.SystemdTests {
-    /// Ready after half a second; then it waits, and handles nothing any more once it is told to hang.
+    /// Ready after half a second; then it waits, and stops handling anything once it is told to hang.
     private static let notifying = """
         import os, signal, socket, time
         def say(text):
@@ -187,7 +187,7 @@ extension EndToEnd.SystemdTests {
         time.sleep(1000)
         """
 
-    @Test("An app that nothing can judge is said once, and observed when its service changes")
+    @Test("An app that cannot be judged is reported once, and observed when its service changes")
     func unjudgeable() throws {
         let container = try systemdContainer()
         try container.write(
@@ -197,7 +197,7 @@ extension EndToEnd.SystemdTests {
         try container.serve(["idle": "[App]\nObserve=idle\n", "gone": "[App]\nObserve=no-such\n"])
         let refusal = "cannot detect a hang of idle: idle.service has no WatchdogSec="
         #expect(try eventually { try container.log().contains(refusal) })
-        // A service that is asked for more than once a second would have been asked for a hundred times.
+        // A service queried more than once a second would have been queried a hundred times.
         try container.shell("sleep 3")
         #expect(try container.log().components(separatedBy: refusal).count == 2)
         #expect(try container.log().components(separatedBy: "there is no no-such.service").count == 2)
@@ -206,7 +206,7 @@ extension EndToEnd.SystemdTests {
         #expect(try container.app("idle")?.state == "stopped")
     }
 
-    @Test("wrap keeps Type=notify and stop; a hang is killed with a crash log and restarted; unwrap takes it back")
+    @Test("wrap keeps Type=notify and stop; a hang is killed with a crash log and restarted; unwrap reverts it")
     func wrap() throws {
         let container = try systemdContainer()
         try container.write(Self.notifying, to: "/run/wrapped.py")
@@ -227,7 +227,7 @@ extension EndToEnd.SystemdTests {
         let wrapped = try container.run(["watchdogd", "wrap", "wrapped", "--yes"])
         #expect(wrapped.code == 0, "\(wrapped.errors)")
         defer { _ = try? container.run(["systemctl", "stop", "wrapped"]) }
-        // Returns only when READY=1 has come through.
+        // Returns only when READY=1 has arrived.
         try container.shell("systemctl daemon-reload && systemctl start wrapped")
         #expect(try container.property("StatusText", of: "wrapped") == "serving")
         let main = try container.property("MainPID", of: "wrapped")

@@ -6,7 +6,7 @@ import WatchdogBase
 import WatchdogLinux
 import WatchdogReport
 
-/// What `watchdogd list --json` says of an app.
+/// An app in `watchdogd list --json`.
 struct ListedApp: Decodable, Equatable {
     var name: String
     var state: String
@@ -19,7 +19,7 @@ extension SystemdContainer {
         var apps: [ListedApp]
     }
 
-    /// The apps that its watchdogd has.
+    /// The apps of its watchdogd.
     func apps() throws -> [ListedApp] {
         try JSONDecoder().decode(List.self, from: Data(try shell("watchdogd list --json").utf8)).apps
     }
@@ -40,7 +40,7 @@ extension SystemdContainer {
         return latest
     }
 
-    /// Starts watchdogd with these apps and no others: the name, and the text of the file.
+    /// Starts watchdogd with exactly these apps: the name, and the text of the file.
     func serve(_ files: [String: String]) throws {
         try shell(
             """
@@ -53,21 +53,21 @@ extension SystemdContainer {
         try shell("systemctl start watchdogd || { journalctl -u watchdogd -n 50 >&2; exit 1; }")
     }
 
-    /// Settings of watchdogd's unit on top of those that it ships with, from its next start on.
+    /// Overrides settings of watchdogd's unit from its next start on.
     func override(_ settings: String) throws {
         try shell("mkdir -p /etc/systemd/system/watchdogd.service.d")
         try write("[Service]\n\(settings)\n", to: "/etc/systemd/system/watchdogd.service.d/test.conf")
         try shell("systemctl daemon-reload")
     }
 
-    /// The number of watchdogd's process in the container.
+    /// The ID of watchdogd's process in the container.
     func supervisor() throws -> String { try property("MainPID", of: "watchdogd") }
 
-    /// What watchdogd has written to the journal.
+    /// watchdogd's journal.
     func log() throws -> String { try shell("journalctl --unit watchdogd --boot --output cat --lines 60") }
 
-    /// The command line of every process in the unit's cgroup, watchdogd included, but not the launcher and the examiners,
-    /// which watchdogd forks and which execute no program.
+    /// The command line of every process in the unit's cgroup, watchdogd included, but not the launcher and the
+    /// examiners, which watchdogd forks and which execute no program.
     func processes() throws -> [String] {
         try shell(
             """

@@ -4,11 +4,11 @@ import Glibc
 import WatchdogBase
 import WatchdogLinux
 
-/// A systemd of its own, booted in a container that goes away with this value, or with the tests' process.
+/// A systemd booted in a container that is removed with this value, or with the tests' process.
 ///
-/// What was built is installed in it as `make install` does.
+/// The build is installed in it as `make install` does.
 final class SystemdContainer {
-    /// What a command in it gave.
+    /// The result of a command in it.
     struct Answer {
         let code: Int32
         let output: String
@@ -17,7 +17,7 @@ final class SystemdContainer {
         var lines: [String] { output.split(separator: "\n").map(String.init) }
     }
 
-    /// Why none can be booted here; empty when one can.
+    /// Why no container can be booted here; empty if one can.
     static let obstacle: String = {
         guard let check = try? Program([script, "check"]), (try? check.end()) == .exited(code: 0) else {
             return "scripts/container does not run"
@@ -29,7 +29,7 @@ final class SystemdContainer {
         "\(#filePath)".split(separator: "/").dropLast(4).reduce("") { "\($0)/\($1)" } + "/scripts/container"
 
     private let program: Program
-    /// The cgroup that holds it, with everything in it.
+    /// The cgroup that contains it completely.
     private let cgroup: String
 
     /// Boots it; returns when its systemd has started everything.
@@ -41,14 +41,14 @@ final class SystemdContainer {
     }
 
     deinit {
-        // scripts/container takes everything down when its input ends, also when these tests are killed.
+        // scripts/container shuts everything down when its input ends, even if these tests are killed.
         program.closeInput()
         _ = try? program.end()
     }
 
     // MARK: - Commands
 
-    /// Runs a command in it, as root.
+    /// Runs a command in it as root.
     func run(_ command: [String], within limit: Duration = patience) throws -> Answer {
         guard let systemd else { throw Failure("the container has no systemd\n\(program.text(.errors))") }
         let program = try Program(["nsenter", "--target", "\(systemd)", "--all", "--wdns=/"] + command)
@@ -56,7 +56,7 @@ final class SystemdContainer {
         return Answer(code: status.code ?? -1, output: program.text(.output), errors: program.text(.errors))
     }
 
-    /// Runs a piece of shell in it; a failure is an error, with everything that was said.
+    /// Runs a piece of shell in it; a failure is an error with all output.
     @discardableResult
     func shell(_ source: String, within limit: Duration = patience) throws -> String {
         let answer = try run(["/bin/sh", "-ec", source], within: limit)
@@ -67,12 +67,12 @@ final class SystemdContainer {
         return answer.output
     }
 
-    /// One property of a unit, as `systemctl show` has it.
+    /// A property of a unit, as `systemctl show` prints it.
     func property(_ name: String, of unit: String) throws -> String {
         try shell("systemctl show --property=\(name) --value \(unit)").trimmed
     }
 
-    /// Boots it again; returns when it runs.
+    /// Reboots it; returns when it is running.
     func reboot() throws {
         let before = systemd
         _ = try run(["systemctl", "reboot"])
@@ -84,7 +84,7 @@ final class SystemdContainer {
 
     // MARK: - Files
 
-    /// A file of it, as this machine sees it.
+    /// The path of one of its files on this machine.
     func path(_ inside: String) -> String { "/proc/\(systemd ?? 0)/root\(inside)" }
 
     func write(_ text: String, to inside: String) throws {
@@ -97,7 +97,7 @@ final class SystemdContainer {
 
     // MARK: - State
 
-    /// The number that its first process has on this machine.
+    /// The ID of its first process on this machine.
     private var systemd: Int32? {
         let members = contents(of: "\(cgroup)/payload/init.scope/cgroup.procs") ?? []
         return Int32(String(decoding: members.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self))
@@ -115,7 +115,7 @@ final class SystemdContainer {
 }
 
 extension String {
-    /// Without blanks and line ends around it.
+    /// Without surrounding whitespace.
     var trimmed: String {
         let isBlank: (Character) -> Bool = { $0.isWhitespace }
         return String(drop(while: isBlank).reversed().drop(while: isBlank).reversed())

@@ -22,7 +22,7 @@ extension EndToEnd {
         private let hanging = appFile(
             "\(quoted(product("HangMain"))) --how semaphore", watchdog: "Update=2s", restart: "Policy=never")
 
-        /// A report of ``hanging``, with the function in which it waits.
+        /// Expects a report of ``hanging``, with the function in which it waits.
         private func expectHang(_ path: String) throws {
             let text = TextRenderer.render(try container.report(path))
             let parts = ["scene-update watchdog transgression", "code:0x8BADF00D", "waitForDownload()"]
@@ -32,7 +32,7 @@ extension EndToEnd {
 
         // MARK: The units
 
-        @Test("systemd finds no fault with the units, and their pages exist")
+        @Test("systemd accepts the units, and their pages exist")
         func units() throws {
             let system = try container.run(
                 ["systemd-analyze", "verify", "watchdogd.service", "watchdogd@web.service"])
@@ -47,7 +47,7 @@ extension EndToEnd {
             #expect(user.errors == "")
         }
 
-        /// Writes down in which folders it can write, and whether it can make a namespace.
+        /// Logs in which folders it can write, and whether it can create a namespace.
         private let tries = appFile(
             """
             /bin/sh -c 'for d in /etc /usr /opt /tmp /root /var/lib; do touch $$d/tried && echo $$d; done; \\
@@ -66,7 +66,7 @@ extension EndToEnd {
             return lines.dropLast()
         }
 
-        @Test("where clone3 is refused, apps are in their own cgroups anyway, and the log gives the cost")
+        @Test("without clone3, apps are in their own cgroups anyway, and the log states the cost")
         func namespacesRestricted() throws {
             try container.serve(["one": healthy, "two": healthy])
             for restriction in ["no", "yes"] {
@@ -83,7 +83,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("the exposure is 4.6 at most, a hang is caught with its stacks, and one link takes the confinement back")
+        @Test("the exposure is 4.6 at most, a hang is captured with its stacks, and one link removes the confinement")
         func confinement() throws {
             try container.serve(["hang": hanging, "tries": tries])
             try container.shell("systemd-analyze security --no-pager --threshold=46 watchdogd.service >/dev/null")
@@ -103,7 +103,7 @@ extension EndToEnd {
 
         // MARK: A day of a service
 
-        @Test("it is ready when systemd says so, and says what it does")
+        @Test("it is ready when systemd reports it as active, and its status describes its apps")
         func starts() throws {
             try container.serve(["one": healthy, "two": healthy])
             #expect(try container.property("ActiveState", of: "watchdogd") == "active")
@@ -117,7 +117,7 @@ extension EndToEnd {
             #expect(try container.property("NRestarts", of: "watchdogd") == "0")
         }
 
-        @Test("a hang is killed with its stacks taken; the report is readable by root and the group that reads logs")
+        @Test("a hang is killed with its stacks; root and the group that reads logs can read the report")
         func hang() throws {
             try container.serve([
                 "hang": hanging,
@@ -130,7 +130,7 @@ extension EndToEnd {
             #expect(try container.app("good")?.state == "running")
         }
 
-        @Test("systemctl reload fails with the reason when the configuration is invalid, and nothing changes")
+        @Test("systemctl reload fails with the reason if the configuration is invalid, and nothing changes")
         func reload() throws {
             try container.serve(["one": healthy])
             let before = try container.app("one", becomes: "running")
@@ -147,7 +147,7 @@ extension EndToEnd {
             #expect(try container.property("ActiveState", of: "watchdogd") == "active")
         }
 
-        @Test("everybody sees names and states; only root sees more and acts")
+        @Test("everybody sees names and states; only root sees more and can act")
         func rights() throws {
             try container.serve(["one": healthy])
             try container.app("one", becomes: "running")
@@ -161,7 +161,7 @@ extension EndToEnd {
             #expect(try container.app("one")?.state == "running")
         }
 
-        @Test("systemctl stop asks every app, and leaves no process")
+        @Test("systemctl stop terminates every app, and leaves no process")
         func stop() throws {
             try container.serve(["one": healthy, "two": healthy])
             for name in ["one", "two"] { try container.app(name, becomes: "running") }
@@ -170,7 +170,7 @@ extension EndToEnd {
             #expect(try container.property("Result", of: "watchdogd") == "success")
         }
 
-        @Test("an app that is alone in a full folder of reports is killed nevertheless")
+        @Test("an app that hangs is killed even if the folder of reports is full")
         func fullFolder() throws {
             try container.serve([:])
             try container.shell(
@@ -190,7 +190,7 @@ extension EndToEnd {
             #expect(try container.property("NRestarts", of: "watchdogd") == "0")
         }
 
-        @Test("deadlines are kept while journald is stopped")
+        @Test("deadlines are met while journald is stopped")
         func stoppedJournal() throws {
             try container.serve(["good": healthy])
             try container.app("good", becomes: "running")
@@ -204,7 +204,7 @@ extension EndToEnd {
             #expect(try container.app("good")?.state == "running")
         }
 
-        @Test("systemd's own watchdog ends a watchdogd whose loop stands still")
+        @Test("systemd's own watchdog kills a watchdogd whose loop is stuck")
         func watchdogOfTheWatchdog() throws {
             try container.serve(["good": healthy])
             try container.override("WatchdogSec=4s\nWatchdogSignal=SIGKILL")
@@ -223,7 +223,7 @@ extension EndToEnd {
                 try eventually { try container.property("ActiveState", of: "watchdogd") == "active" })
         }
 
-        @Test("an app in a unit of its own is restarted by systemd after a kill")
+        @Test("systemd restarts an app in its own unit after a kill")
         func instance() throws {
             try container.serve([:])
             try container.shell("systemctl stop watchdogd")
@@ -260,7 +260,7 @@ extension EndToEnd {
             #expect(explained.contains("watchdogd report explain \(report)"))
         }
 
-        @Test("what apps print at once is read from the journal, though the unit hides the container's boot id")
+        @Test("early output of apps is read from the journal, though the unit hides the container's boot id")
         func logs() throws {
             let talks = appFile("/bin/sh -c 'echo one; echo two; exec sleep 1000'", watchdog: "Readiness=none")
             let names = (1...8).map { "talks\($0)" }
@@ -279,7 +279,7 @@ extension EndToEnd {
 
         // MARK: What apps live through
 
-        /// The numbers of the processes of some apps, all of which run.
+        /// The process IDs of some apps, all of which run.
         private func processes(of names: [String]) throws -> [Int32?] {
             try names.map { try container.app($0, becomes: "running").pid }
         }
@@ -325,7 +325,7 @@ extension EndToEnd {
             #expect(try container.processes() == [])
         }
 
-        @Test("SIGUSR2 executes what is installed now, in the same process, around the same apps")
+        @Test("SIGUSR2 executes the installed program in the same process, with the same apps")
         func reexecution() throws {
             try container.serve(["one": healthy])
             let before = try processes(of: ["one"])
@@ -346,7 +346,7 @@ extension EndToEnd {
             #expect(try container.supervisor() == supervisor)
         }
 
-        @Test("a user has a watchdogd and apps of their own")
+        @Test("a user has their own watchdogd and apps")
         func user() throws {
             try container.serve([:])
             try container.shell(
@@ -371,7 +371,7 @@ extension EndToEnd {
             try container.shell("\(user) systemctl --user stop watchdogd")
         }
 
-        @Test("after a reboot everything that was enabled runs again")
+        @Test("after a reboot all enabled apps run again")
         func reboot() throws {
             try container.serve(["good": healthy])
             try container.shell("systemctl enable watchdogd")
