@@ -6,7 +6,7 @@ import WatchdogBase
 @testable import WatchdogCapture
 
 extension CaptureQueue {
-    /// Begins the next capture of the newest worker.
+    /// Begins the newest worker's next capture.
     fileprivate mutating func next(at now: Instant) -> Job? { next(for: generation, at: now) }
 }
 
@@ -19,7 +19,7 @@ struct CaptureQueueTests {
 
     private static func tenant(_ app: String, _ user: UInt32 = 1) -> Tenant { Tenant(app: app, user: user) }
 
-    /// Adds a capture, begins it, and lets another worker take over because it is stuck.
+    /// Adds a capture, begins it, and gets it stuck, so that another worker takes over.
     private static func getStuck(_ queue: inout CaptureQueue<String>, _ tenant: Tenant, at now: Instant) throws -> Int {
         let refusal = queue.add("stuck", for: tenant, at: now)
         let job = queue.next(at: now)
@@ -33,7 +33,7 @@ struct CaptureQueueTests {
         if case .stuck(let stuck)? = refusal { stuck } else { nil }
     }
 
-    @Test("is that in which they were added")
+    @Test("is the order in which they were added")
     func order() {
         var queue = CaptureQueue<String>(capacity: 2)
         #expect(queue.next(at: Self.start) == nil)
@@ -45,7 +45,7 @@ struct CaptureQueueTests {
         #expect(isCurrent && begun == ["1", "2"])
     }
 
-    @Test("extra workers come while captures of several apps wait, as many as are allowed, and leave after them")
+    @Test("adds extra workers, up to the limit, while captures of several apps wait, and removes them afterwards")
     func extras() throws {
         var queue = CaptureQueue<String>(capacity: 9, width: 2)
         for job in ["1", "2", "3"] { #expect(queue.add(job, for: Self.tenant(job), at: Self.start) == nil) }
@@ -73,7 +73,7 @@ struct CaptureQueueTests {
         #expect(again)
     }
 
-    @Test("an extra worker that comes too late, or cannot come, is not missed")
+    @Test("does without an extra worker that comes too late or fails to start")
     func lateCall() {
         var queue = CaptureQueue<String>(capacity: 9, width: 2)
         for job in ["1", "2"] { _ = queue.add(job, for: Self.tenant(job), at: Self.start) }
@@ -90,7 +90,7 @@ struct CaptureQueueTests {
         #expect(calls == [true, false] && again)
     }
 
-    @Test("an app has one capture at a time, and no extra worker comes for a second one")
+    @Test("allows one capture per app at a time, and starts no extra worker for a second one")
     func oneOfAnApp() throws {
         var queue = CaptureQueue<String>(capacity: 9, width: 2)
         for job in ["1", "2"] { #expect(queue.add(job, for: Self.tenant("a"), at: Self.start) == nil) }
@@ -108,7 +108,7 @@ struct CaptureQueueTests {
         #expect(isCurrent && second == "2")
     }
 
-    @Test("the oldest late capture is replaced first, and the successor of an extra worker is one")
+    @Test("replaces the oldest late capture first, and the successor of an extra worker is extra too")
     func lateExtra() throws {
         var queue = CaptureQueue<String>(capacity: 9, width: 2)
         for job in ["1", "2"] { #expect(queue.add(job, for: Self.tenant(job), at: Self.start) == nil) }
@@ -127,7 +127,7 @@ struct CaptureQueueTests {
         #expect(queue.stuckCount == 1)
     }
 
-    @Test("a capture is late after its limit, and not before")
+    @Test("counts a capture as late after its limit, and not before")
     func late() {
         var queue = CaptureQueue<String>(capacity: 2)
         #expect(queue.late(after: .zero, at: Self.start + .seconds(9)) == nil, "nothing runs")
@@ -141,7 +141,7 @@ struct CaptureQueueTests {
         #expect(queue.late(after: limit, at: Self.start + .seconds(9)) == nil)
     }
 
-    @Test("users with stuck captures come after all others")
+    @Test("puts users with stuck captures after all others")
     func fairness() throws {
         var queue = CaptureQueue<String>(capacity: 9)
         _ = try Self.getStuck(&queue, Self.tenant("a"), at: Self.start)
@@ -152,7 +152,7 @@ struct CaptureQueueTests {
         #expect(begun == ["other", "same"])
     }
 
-    @Test("an app at its limit waits at first, and is refused when its captures are old, and not before")
+    @Test("makes an app at its limit wait at first, and rejects it when its captures are old, and not before")
     func patience() throws {
         var queue = CaptureQueue<String>(capacity: 9)
         let app = Self.tenant("a")
@@ -172,7 +172,7 @@ struct CaptureQueueTests {
         #expect(queue.refusal(of: Self.tenant("b"), at: due) == nil, "another app of the user")
     }
 
-    @Test("a user at its limit is refused, and no other user is")
+    @Test("rejects a user at its limit, and no other user")
     func users() throws {
         var queue = CaptureQueue<String>(capacity: 9)
         let last = Self.tenant("last")
@@ -192,7 +192,7 @@ struct CaptureQueueTests {
         #expect(queue.stuckCount == Self.limits.user - 1)
     }
 
-    @Test("the limit for all is several times that of a user; at it, no worker is replaced")
+    @Test("has a total limit several times a user's; at that limit, no worker is replaced")
     func all() throws {
         #expect(Self.limits.app < Self.limits.user && Self.limits.user * 4 <= Self.limits.all)
         var queue = CaptureQueue<String>(capacity: 99)
@@ -208,7 +208,7 @@ struct CaptureQueueTests {
         #expect(queue.next(at: Self.start) == nil)
     }
 
-    @Test("ends with what waits when it is shut down")
+    @Test("ends with the waiting captures at shutdown")
     func shutDown() {
         var queue = CaptureQueue<String>(capacity: 9)
         _ = queue.add("1", for: Self.tenant("a"), at: Self.start)

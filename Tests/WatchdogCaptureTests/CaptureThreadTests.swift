@@ -11,7 +11,7 @@ import WatchdogLinux
 
 @Suite("The capture thread", .reapsChildren)
 struct CaptureThreadTests {
-    /// What completions reported, in their order.
+    /// The reports of completions, in order.
     private final class Reports: Sendable {
         private let errors = Mutex<[Int32?]>([])
 
@@ -77,7 +77,7 @@ struct CaptureThreadTests {
         #expect(thread.droppedCount == 0)
     }
 
-    @Test("runs with the requested priority, where that is permitted")
+    @Test("runs with the requested priority if permitted")
     func scheduling() throws {
         let policy = Mutex<[Int32]>([])
         let configuration = CaptureThreadConfiguration(residentBytes: 0, scheduling: .realTime(priority: 2))
@@ -100,7 +100,7 @@ struct CaptureThreadTests {
         #expect(policy.withLock { $0 } == expected)
     }
 
-    @Test("continues after a capture whose thread had to end")
+    @Test("continues after a capture whose thread had to exit")
     func lingering() throws {
         let thread = try CaptureThread()
         defer { thread.shutDown() }
@@ -138,7 +138,7 @@ struct CaptureThreadTests {
         }
     }
 
-    @Test("captures of different apps run side by side, if that is allowed, and all end")
+    @Test("runs captures of different apps in parallel if allowed, and all end")
     func sideBySide() throws {
         let door = try Door()
         let reports = Reports()
@@ -163,7 +163,7 @@ struct CaptureThreadTests {
         #expect(thread.shutDown(within: patience))
     }
 
-    @Test("refuses and counts what its queue cannot hold")
+    @Test("rejects and counts captures beyond its queue")
     func queueLimit() throws {
         let door = try Door()
         let reports = Reports()
@@ -186,7 +186,7 @@ struct CaptureThreadTests {
         #expect(reports.all == [1, 2, 3])
     }
 
-    @Test("hands the captures that wait to a new worker when one is stuck")
+    @Test("hands waiting captures to a new worker when one is stuck")
     func stuck() throws {
         let door = try Door()
         let reports = Reports()
@@ -210,7 +210,7 @@ struct CaptureThreadTests {
         #expect(reports.all == [2, 1, 3])
     }
 
-    @Test("refuses the captures of an app that gets them stuck, and no other user's")
+    @Test("rejects captures of an app that gets them stuck, but not other users' captures")
     func stuckApp() throws {
         let door = try Door()
         let reports = Reports()
@@ -244,7 +244,7 @@ struct CaptureThreadTests {
         try eventually("a capture of that app") { reports.all.contains(3) }
     }
 
-    @Test("ends what waits with an error when it is shut down")
+    @Test("ends waiting captures with an error at shutdown")
     func shutDown() throws {
         let door = try Door()
         let reports = Reports()

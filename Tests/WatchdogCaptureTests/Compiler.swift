@@ -3,7 +3,7 @@
 import Glibc
 import Synchronization
 
-/// Builds programs in C with the system's compiler, each source once per test run.
+/// Builds C programs with the system's compiler, each source once per test run.
 final class Compiler: Sendable {
     static let shared = Compiler()
 
@@ -35,7 +35,7 @@ final class Compiler: Sendable {
     }
 }
 
-/// A new directory that goes away when the test process ends.
+/// A new directory that is removed when the test process exits.
 func temporaryDirectory() throws -> String {
     var template = Array("/tmp/watchdog-capture-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { throw Subject.Failure(description: "mkdtemp: \(errno)") }

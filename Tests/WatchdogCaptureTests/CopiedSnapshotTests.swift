@@ -13,17 +13,17 @@ import WatchdogVerdict
 
 /// Copiers that are threads of this process.
 private final class ThreadCopiers: Sendable {
-    /// What is done about a request.
+    /// The response to a request.
     enum Reply: Sendable {
-        /// The bytes.
+        /// Sends the bytes.
         case bytes
-        /// At once, the error that follows the patience: the others may take as long as a busy machine does.
+        /// Immediately sends the error of a timeout; the others may take as long as a busy machine does.
         case lateness
-        /// Nothing, ever.
+        /// Never answers.
         case silence
     }
 
-    /// The sockets of copiers that were asked for what is never answered.
+    /// The sockets of copiers whose requests are never answered.
     private final class Silent: Sendable {
         private let sockets = Mutex<[OwnedDescriptor]>([])
 
@@ -60,7 +60,7 @@ private final class ThreadCopiers: Sendable {
         .detach()
     }
 
-    /// Ends the thread that serves.
+    /// Ends the serving thread.
     deinit { shutdown(source.number, Int32(SHUT_RDWR)) }
 
     private static func serve(_ socket: OwnedDescriptor, _ silent: Silent, _ reply: (wd_copy_request) -> Reply) {
@@ -73,7 +73,7 @@ private final class ThreadCopiers: Sendable {
                 continue
             }
             if file >= 0 { close(file) }
-            // It has not ended when it is given up.
+            // It has not exited when it is abandoned.
             silent.keep(socket)
             let late = [ETIMEDOUT, 0]
             if reply == .lateness { send(socket.number, late, 8, Int32(MSG_NOSIGNAL)) }
@@ -108,7 +108,7 @@ struct CopiedSnapshotTests {
     }
 
     @Test(
-        "holds the stacks of all threads",
+        "contains the stacks of all threads",
         arguments: [CapturedProcess.Method.ptrace, .procfsRegisters])
     func stacks(method: CapturedProcess.Method) throws {
         let subject = try Subject("threads", "5")
@@ -119,10 +119,10 @@ struct CopiedSnapshotTests {
         #expect(contents.process.truncation == nil)
     }
 
-    @Test("names the memory that does not answer, and holds the stacks all the same, now and later")
+    @Test("names the memory that does not answer, and contains the stacks anyway, now and later")
     func silentPage() throws {
         let subject = try Subject("threads", "5")
-        // The last one that is captured.
+        // The last one captured.
         let marker = try #require(subject.markers.max { $0.thread < $1.thread })
         let copiers = try ThreadCopiers { request in
             let range = request.ranges.0
@@ -137,13 +137,13 @@ struct CopiedSnapshotTests {
             let stack = first.threads.first { $0.id == other.thread }?.stack
             #expect(stack?.word(at: other.address) == other.value)
         }
-        // The second copier was asked for that page, too: here it is in memory.
+        // The second copier also received that page's request: here it is in memory.
         #expect(copiers.copiers.lostCount == 2)
         let refusal = copiers.copiers.refusal(of: Self.tenant)
         #expect(refusal?.words("capture") == "2 earlier captures of this app have not returned")
     }
 
-    @Test("is careful after an earlier one: what is in memory is read, and nothing else")
+    @Test("is careful after an earlier timeout: it reads only resident memory")
     func careful() throws {
         let subject = try Subject("threads", "5")
         let isFirst = Mutex(true)
@@ -162,7 +162,7 @@ struct CopiedSnapshotTests {
         #expect(copiers.copiers.lostCount == 1)
     }
 
-    @Test("is whole but for its memory, and ends with the kill, if nobody reads")
+    @Test("is complete except for memory, and ends with the kill, if nobody reads")
     func nobody() throws {
         let subject = try Subject("threads", "5")
         let copiers = try ThreadCopiers(patience: .milliseconds(10)) { _ in .silence }
@@ -174,7 +174,7 @@ struct CopiedSnapshotTests {
         #expect(contents.process.truncation?.contains("did not answer") == true)
     }
 
-    @Test("of a process that nobody may read any more is refused, and that of another user's app is not")
+    @Test("of a process that nobody may read any more is rejected, and one of another user's app is not")
     func refusal() throws {
         let subject = try Subject("threads", "2")
         let isSilent = Mutex(true)

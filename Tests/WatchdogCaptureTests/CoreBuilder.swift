@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Core files as no kernel writes them.
+/// Core files unlike any that a kernel writes.
 struct CoreBuilder {
     struct Segment {
         var start: UInt64
@@ -22,12 +22,12 @@ struct CoreBuilder {
     var threads: [Int32] = [4_711]
     var segments: [Segment] = []
     var mappings: [Mapping] = []
-    /// Notes behind those that every core has.
+    /// Notes after those that every core has.
     var moreNotes: [UInt8] = []
-    /// Segments of notes, each with all of them: the same bytes of the file.
+    /// The number of note segments, each with all notes: the same bytes of the file.
     var noteSegments = 1
 
-    /// An executable mapping of a file, with what the core has of it.
+    /// Adds an executable mapping of a file, with the core's copy of it.
     mutating func map(_ path: [UInt8], at start: UInt64 = 0x40_0000, bytes: [UInt8]) {
         segments.append(Segment(start: start, bytes: bytes))
         mappings.append(Mapping(start: start, end: start + 4_096, path: path))

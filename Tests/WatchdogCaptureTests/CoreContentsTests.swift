@@ -9,7 +9,7 @@ import WatchdogVerdict
 
 @testable import WatchdogCapture
 
-/// With real cores of this kernel, where it writes them into files.
+/// Uses real cores of this kernel, if it writes them to files.
 @Suite("Core files", .reapsChildren)
 struct CoreContentsTests {
     private static let source = """
@@ -47,7 +47,7 @@ struct CoreContentsTests {
         return true
     }()
 
-    /// The core of a program that followed a null pointer in its second thread.
+    /// The core of a program that dereferenced a null pointer in its second thread.
     private func withCore(_ body: (_ core: OwnedDescriptor, _ process: Int32) throws -> Void) throws {
         let directory = try temporaryDirectory()
         let launched = Int64(time(nil))
@@ -92,7 +92,7 @@ struct CoreContentsTests {
         }
     }
 
-    @Test("The core of another process is refused", .enabled(if: isPossible))
+    @Test("The core of another process is rejected", .enabled(if: isPossible))
     func another() throws {
         try withCore { file, process in
             let error = #expect(throws: CoreError.self) {
@@ -107,7 +107,7 @@ struct CoreContentsTests {
         try withCore { file, process in
             let bytes = try contents(of: file)
             var changed = bytes
-            // The header of the program as the core has it: after the first page of the notes, at a page's start.
+            // The header of the program in the core: after the first page of the notes, at a page's start.
             let starts = stride(from: 4096, to: bytes.count - 4, by: 4096).filter {
                 bytes[$0] == 0x7F && bytes[$0 + 1] == UInt8(ascii: "E") && bytes[$0 + 2] == UInt8(ascii: "L")
             }
@@ -119,7 +119,7 @@ struct CoreContentsTests {
         }
     }
 
-    @Test("A core that is cut off anywhere gives what is left of it or an error, and says so", .enabled(if: isPossible))
+    @Test("A core truncated anywhere yields the remaining part or an error, and reports that", .enabled(if: isPossible))
     func cutOff() throws {
         try withCore { file, process in
             let bytes = try contents(of: file)
@@ -140,12 +140,12 @@ struct CoreContentsTests {
     func mangled() throws {
         try withCore { file, process in
             let bytes = Array(try contents(of: file).prefix(96 << 10))
-            // Another one in each run: the cores are others in each run, too.
+            // Different in each run, because the cores differ in each run too.
             let seed = testSeed
             var generator = SeededGenerator(seed: seed)
             let copy = try written(bytes)
             for round in 0..<1_500 {
-                // The headers byte by byte, what follows at random places.
+                // The headers byte by byte, the rest at random places.
                 let place = round < 512 ? round : Int.random(in: 0..<min(bytes.count, 16_384), using: &generator)
                 var byte = [UInt8](arrayLiteral: [0, 1, 0x7F, 0x80, 0xFF].randomElement(using: &generator) ?? 0)
                 #expect(pwrite(copy.number, &byte, 1, off_t(place)) == 1, "WATCHDOGD_TEST_SEED=\(seed)")
@@ -158,7 +158,7 @@ struct CoreContentsTests {
         }
     }
 
-    @Test("What is not a core is refused", arguments: ["", "core", String(repeating: "\u{7F}ELF", count: 100)])
+    @Test("A file that is not a core is rejected", arguments: ["", "core", String(repeating: "\u{7F}ELF", count: 100)])
     func noCore(text: String) throws {
         let error = #expect(throws: CoreError.self) {
             try core(Array(text.utf8), of: 1)

@@ -16,7 +16,7 @@ struct CoreImageTests {
         return (file, try CoreFile(descriptor: file.number) { false })
     }
 
-    /// A snapshot that no process gave, of threads with stacks of some size.
+    /// A synthetic snapshot of threads with stacks of some size.
     private func contents(
         threads: Int, stack: Int, source: SnapshotThread.RegisterSource = .ptrace, architecture: String = "x86-64",
         mappings: Int = 0, path: String = "/usr/lib/libone.so"
@@ -38,7 +38,7 @@ struct CoreImageTests {
         return try SnapshotReader.parse(builder.bytes)
     }
 
-    @Test("has the threads, registers, stacks and mapped files of a real process, as the reader of cores finds them")
+    @Test("has the threads, registers, stacks and mapped files of a real process, as the core reader finds them")
     func roundTrip() throws {
         let subject = try Subject("threads", "2")
         let snapshot = try Snapshot.take(of: subject.process, .patient)
@@ -75,7 +75,7 @@ struct CoreImageTests {
         }
     }
 
-    @Test("has both ends of a deep stack, and tells what lies between them", arguments: [0, 10_000])
+    @Test("has both ends of a deep stack, and states the gap between them", arguments: [0, 10_000])
     func ends(gap: Int) throws {
         let (start, length) = (UInt64(0x7000_0000_0f80), 8_000)
         let outer = start + UInt64(length + gap)
@@ -142,7 +142,7 @@ struct CoreImageTests {
         #expect(!text.contains("secret-7c1e") && !text.contains("argument-7c1e"))
     }
 
-    @Test("of a process that runs on has what its sleeping threads show")
+    @Test("of a process that keeps running has what its sleeping threads show")
     func undisturbed() throws {
         let subject = try Subject("threads", "1")
         try subject.waitForState("S")
@@ -158,7 +158,7 @@ struct CoreImageTests {
         #expect(main.registers[SnapshotRegister.cs.rawValue] == 0x33)
     }
 
-    @Test("is bounded however many threads and mappings there are, and the main thread's stack is whole")
+    @Test("is bounded however many threads and mappings there are, and the main thread's stack is complete")
     func bounds() throws {
         let many = try contents(threads: 4_096, stack: 12 << 10)
         let bytes = try CoreImage(many, files: []).bytes
@@ -189,7 +189,7 @@ struct CoreImageTests {
         #expect(try opened(mappedBytes).core.threads.count == 1)
     }
 
-    @Test("needs registers, and an architecture whose cores are known")
+    @Test("requires registers, and an architecture whose cores are known")
     func refusals() throws {
         let none = try contents(threads: 2, stack: 0, source: .none)
         #expect(throws: CoreError("no thread has registers")) { try CoreImage(none, files: []) }
@@ -197,7 +197,7 @@ struct CoreImageTests {
         #expect(throws: CoreError("no core is written for riscv64")) { try CoreImage(other, files: []) }
     }
 
-    @Test("says nothing of files that cannot be opened, or are no ELF files")
+    @Test("has no content of files that cannot be opened or are not ELF files")
     func foreignFiles() throws {
         let file = try #require(OwnedDescriptor(sealing: [UInt8](repeating: 0x7F, count: 8_192)))
         var contents = try self.contents(threads: 1, stack: 100, mappings: 2)

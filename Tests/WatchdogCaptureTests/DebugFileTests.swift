@@ -10,7 +10,7 @@ import WatchdogLinux
 struct DebugFileTests {
     private static let buildID = "0123456789abcdef"
 
-    /// An ELF file of nothing but a build-id and, if wanted, an empty table of symbols.
+    /// An ELF file with only a build-id and, if requested, an empty symbol table.
     private func file(_ identifier: [UInt8], hasSymbols: Bool = true) -> [UInt8] {
         func word(_ value: UInt32) -> [UInt8] { withUnsafeBytes(of: value.littleEndian, Array.init) }
         func long(_ value: UInt64) -> [UInt8] { withUnsafeBytes(of: value.littleEndian, Array.init) }
@@ -60,7 +60,7 @@ struct DebugFileTests {
     private let identifier: [UInt8] = [0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef]
 
     @Test(
-        "A file is found wherever tools put it",
+        "A file is found in every place where tools store it",
         arguments: [
             ".build-id/01/23456789abcdef.debug", "app.debug", "app", "opt/app/bin/app.debug", "opt/app/bin/app",
             "opt/app/bin/.debug/app.debug", "elsewhere/deep/within/x",
@@ -74,7 +74,7 @@ struct DebugFileTests {
         }
     }
 
-    @Test("One of another build, and one without symbols, are named and not used")
+    @Test("A file of another build and one without symbols are named and not used")
     func impostors() throws {
         try withFolder { folder in
             write(file(identifier.reversed()), to: "\(folder)/app.debug")
@@ -90,7 +90,7 @@ struct DebugFileTests {
         }
     }
 
-    @Test("Pipes, links to folders, cut files and noise neither stop a search nor are used")
+    @Test("Pipes, links to folders, truncated files and noise neither stop a search nor are used")
     func noise() throws {
         try withFolder { folder in
             mkfifo("\(folder)/app.debug", 0o644)
@@ -106,7 +106,7 @@ struct DebugFileTests {
         }
     }
 
-    @Test("A search ends at its bounds, and says so")
+    @Test("A search ends at its bounds, and reports that")
     func bounds() throws {
         try withFolder { folder in
             for index in 0..<40 { write([], to: "\(folder)/f\(index)") }
@@ -129,7 +129,7 @@ struct DebugFileTests {
             for (depth, omission) in [(2, "directories more than 2 deep were passed over"), (3, nil)] {
                 var limits = DebugFileSearch.Limits()
                 limits.depth = depth
-                // As deep as it may be, without a folder of its own: nothing is passed over.
+                // As deep as permitted, without a subfolder: nothing is skipped.
                 let empty = DebugFile.Wanted(buildID: "00", name: "none", path: "/none")
                 var search = DebugFileSearch(in: ["\(folder)/b"], limits: limits)
                 #expect(search.find([empty]).isEmpty)
@@ -154,13 +154,13 @@ struct DebugFileTests {
     }
 
     @Test(
-        "Nor does a name, and not onto what is no file",
+        "A name does not lead out of the folders, nor to anything but a regular file",
         arguments: ["../../../dev/x", "../x", "..", ".", "", "a/../../x", "x\0y", String(repeating: "n", count: 256)])
     func names(name: String) throws {
         try expectNothingBeside(.init(buildID: Self.buildID, name: name, path: "/opt/app"))
     }
 
-    /// Searches in a folder beside which the right file lies.
+    /// Searches in a folder whose sibling is the right file.
     private func expectNothingBeside(
         _ image: DebugFile.Wanted, sourceLocation: SourceLocation = #_sourceLocation
     ) throws {
@@ -173,7 +173,7 @@ struct DebugFileTests {
         }
     }
 
-    @Test("A FIFO or device instead of a debug file is not opened")
+    @Test("A FIFO or device in place of a debug file is not opened")
     func device() throws {
         try withFolder { folder in
             let path = "\(folder)/app.debug"
@@ -185,7 +185,7 @@ struct DebugFileTests {
         }
     }
 
-    @Test("A folder is emptied through no link, and all that was opened is closed again")
+    @Test("A folder is emptied without following links, and every opened descriptor is closed")
     func emptying() throws {
         try withFolder { folder in
             let kept = "\(folder)/kept/file"

@@ -19,7 +19,7 @@ struct ForgedCoreTests {
         return try CoreContents(reading: file.number, of: builder.process, isLate: isLate)
     }
 
-    @Test("A core as it should be has its process, threads and mappings")
+    @Test("A well-formed core has its process, threads and mappings")
     func whole() throws {
         var builder = CoreBuilder()
         builder.threads = [4_712, 4_711]
@@ -48,7 +48,7 @@ struct ForgedCoreTests {
         #expect(watch.sawOpen, "the test sees what is opened")
     }
 
-    @Test("A file is handed over if all of its first page is in the core, and not for the four bytes that all have")
+    @Test("A file is passed on only if its whole first page is in the core, not for the four common bytes")
     func knowledge() throws {
         let folder = try temporaryDirectory()
         let secret = Array("\u{7F}ELF".utf8) + (0..<5_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
@@ -71,7 +71,7 @@ struct ForgedCoreTests {
         }
     }
 
-    @Test("However many files it names, at most twice as many are read as a snapshot may have")
+    @Test("However many files it names, at most twice a snapshot's limit are read")
     func crowdOfFiles() throws {
         let path = try temporaryDirectory() + "/last"
         try writeFile(Self.page, to: path)
@@ -88,7 +88,7 @@ struct ForgedCoreTests {
     // MARK: - Names
 
     @Test(
-        "A process's name is one line, whatever characters it is made of",
+        "A process's name is one line, whatever characters it contains",
         arguments: [
             ("a\r\nb", "a\rb"), ("a\r\nPID=1", "a\rPID=1"), ("a\nb", "ab"), ("\r\n", "\r"), ("é\n\u{301}", "é\u{301}"),
         ])
@@ -102,10 +102,10 @@ struct ForgedCoreTests {
 
     // MARK: - Effort
 
-    @Test("Segments of notes beyond the second are not read: one place of the file counts once")
+    @Test("Note segments beyond the second are not read: one place in the file counts once")
     func repeatedNotes() throws {
         var builder = CoreBuilder()
-        // An NT_FILE without files, as large as there can be, and many of them.
+        // An NT_FILE without files, as large as possible, many times.
         builder.moreNotes = Array((0..<100).map { _ in CoreBuilder.note(0x4649_4C45, []) }.joined())
         for count in [1, 2, 3, 60_000] {
             builder.noteSegments = count
@@ -114,7 +114,7 @@ struct ForgedCoreTests {
                 looks += 1
                 return false
             }
-            // 103 notes and the end of each segment, one look for each header, one for the thread.
+            // 103 notes and the end of each segment, one reading for each header, one for the thread.
             #expect(looks == 104 * min(count, 2) + count + 1)
         }
     }
@@ -130,7 +130,7 @@ struct ForgedCoreTests {
         }
     }
 
-    @Test("A list of mapped files is read once, though it is empty")
+    @Test("A list of mapped files is read once, even if it is empty")
     func emptyFiles() throws {
         var builder = CoreBuilder()
         builder.segments = [CoreBuilder.Segment(start: 0x1000)]
@@ -139,7 +139,7 @@ struct ForgedCoreTests {
         #expect(try read(builder).snapshot.contents().mappings.map(\.path) == [""])
     }
 
-    @Test("A file that is not read in time is given up, wherever the time runs out")
+    @Test("A file that is not read in time is abandoned, wherever the time runs out")
     func time() throws {
         var builder = CoreBuilder()
         builder.threads = [4_711, 4_712]
@@ -169,7 +169,7 @@ struct ForgedCoreTests {
         _ = try CoreContents(reading: file.number, of: builder.process, until: Instant.now() + patience)
     }
 
-    @Test("Mappings beyond those that a snapshot may have are left out, and that is said")
+    @Test("Mappings beyond a snapshot's limit are omitted, which is reported")
     func manyMappings() throws {
         for (count, truncation) in [(65_536, nil), (65_537, "1 mappings")] as [(Int, String?)] {
             var builder = CoreBuilder()

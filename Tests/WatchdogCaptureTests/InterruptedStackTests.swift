@@ -5,7 +5,7 @@ import Testing
 @testable import WatchdogCapture
 
 /// The frame of a signal handler as the kernel writes it, on an alternate stack of 64 KiB.
-@Suite("What a signal handler interrupted")
+@Suite("Code that a signal handler interrupted")
 struct InterruptedStackTests {
     private static let stack: UInt64 = 0x7f00_0000_0000
     private static let pointer = stack + 60_000
@@ -26,30 +26,30 @@ struct InterruptedStackTests {
         return SnapshotMemory(address: pointer, bytes: bytes[...])
     }
 
-    @Test("is where its frame says, wherever that lies among the handler's frames", arguments: [0, 8, 512, 4_808])
+    @Test("is found by its frame, wherever that lies among the handler's frames", arguments: [0, 8, 512, 4_808])
     func found(offset: Int) {
         #expect(Self.memory(at: offset).interruptedPointer(from: Self.pointer) == Self.interrupted)
     }
 
     @Test(
-        "is not looked for in what no kernel wrote",
+        "is not searched in a frame that no kernel wrote",
         arguments: [
             [8: 1], [0: 8], [168: 0], [184: 0x23],
             // Of another stack, and of one that ends below the pointer.
             [16: 0x7e00_0000_0000], [32: 60_000],
-            // On the same stack: these bytes have it already.
+            // On the same stack, which these bytes already contain.
             [160: stack + 61_000],
         ] as [[Int: UInt64]])
     func absent(changes: [Int: UInt64]) {
         #expect(Self.memory(at: 512, changes).interruptedPointer(from: Self.pointer) == nil)
     }
 
-    @Test("is not looked for beyond the bytes", arguments: [4_816, 4_992])
+    @Test("is not searched beyond the bytes", arguments: [4_816, 4_992])
     func cutOff(offset: Int) {
         #expect(Self.memory(at: offset).interruptedPointer(from: Self.pointer) == nil)
     }
 
-    @Test("is nothing without a stack")
+    @Test("is not found without a stack")
     func empty() {
         #expect(SnapshotMemory(address: Self.pointer, bytes: []).interruptedPointer(from: Self.pointer) == nil)
     }

@@ -10,12 +10,12 @@ import Testing
 struct PerfMapCaptureTests {
     private static let interpreter = "/usr/bin/python3"
 
-    /// What lies where the perf map is expected.
+    /// The object in place of the perf map.
     enum Place: CaseIterable {
         case file, nothing, symbolicLink, pipe, directory, foreignFile
     }
 
-    /// - Parameter isGenerating: whether the process has a page of executable memory that is in no file.
+    /// - Parameter isGenerating: whether the process has a page of executable memory that belongs to no file.
     private func subject(isGenerating: Bool = true) throws -> Subject? {
         guard access(Self.interpreter, X_OK) == 0 else {
             print("skipped: there is no \(Self.interpreter)")

@@ -42,8 +42,8 @@ struct PythonCaptureTests {
         return subject
     }
 
-    /// Whether a thread besides the first one waits for a futex without a time limit; the wait for the interpreter's own lock
-    /// has one.
+    /// Whether a thread besides the first one waits for a futex without a time limit; a wait for the interpreter's own
+    /// lock has one.
     private func isWaitingForLock(_ process: Int32) -> Bool {
         Procfs.threads(of: process).filter { $0 != process }.contains { thread in
             let fields = textOfFile("/proc/\(process)/task/\(thread)/syscall")?.split(separator: " ") ?? []
@@ -86,7 +86,7 @@ struct PythonCaptureTests {
         #expect(names(interpreter, subject.process) == Array(repeating: "load_feed", count: 512))
     }
 
-    @Test("has none of a program that is no Python")
+    @Test("has no such functions for a program that is not Python")
     func none() throws {
         let subject = try Subject("read")
         try subject.waitForState("S")
@@ -95,7 +95,7 @@ struct PythonCaptureTests {
 
     // MARK: Hostile interpreters
 
-    /// How a program lies about its Python frames.
+    /// A falsehood about a program's Python frames.
     enum Lie: String, CaseIterable, Sendable {
         case frameCircle, threadCircle, interpreterCircle, giantText, giantTable, unmapped, unknownVersion, noLayout
         case giantOffsets
@@ -112,13 +112,13 @@ struct PythonCaptureTests {
         return subject
     }
 
-    @Test("is not delayed by a program that only says it is Python", arguments: Lie.allCases)
+    @Test("is not delayed by a program that only claims to be Python", arguments: Lie.allCases)
     func liarInTime(lie: Lie) throws {
         let subject = try subject(telling: lie)
         #expect(try Snapshot.take(of: subject.process, .patient).timings.frozen < .seconds(1))
     }
 
-    @Test("cannot be confused by a program that only says it is Python", arguments: Lie.allCases)
+    @Test("is not confused by a program that only claims to be Python", arguments: Lie.allCases)
     func liar(lie: Lie) throws {
         let subject = try self.subject(telling: lie)
         let snapshot = try Snapshot.take(of: subject.process, .patient)
@@ -140,7 +140,7 @@ struct PythonCaptureTests {
     }
 }
 
-/// A C program with CPython 3.11's structures, of which one is a lie.
+/// A C program with CPython 3.11's structures, one of which is false.
 private let liarSource = #"""
     #define _GNU_SOURCE
     #include <pthread.h>

@@ -9,7 +9,7 @@ import WatchdogLinux
 
 @testable import WatchdogCapture
 
-@Suite("Looks at processes outside of apps", .reapsChildren)
+@Suite("Examinations of processes outside of apps", .reapsChildren)
 struct RecentLookTests {
     private static let now = Instant(nanoseconds: 1_000)
 
@@ -17,7 +17,7 @@ struct RecentLookTests {
         TrailCapture([], .inherited, ThreadSeats(limits: TreeCapture.seats), Copiers(nil))
     }
 
-    @Test("one look serves others just before it is too old, and not just after")
+    @Test("one examination serves others until it is too old")
     func time() throws {
         let subject = RecentLooks.Subject([try #require(ProcessStat.read(getpid()))])
         let other = RecentLooks.Subject([try #require(ProcessStat.read(1))])
@@ -30,7 +30,7 @@ struct RecentLookTests {
         #expect(looks.look(at: other, at: Self.now) == nil)
     }
 
-    @Test("a look that nobody needs anymore is not kept")
+    @Test("an examination that nobody needs any more is not kept")
     func release() throws {
         let subject = RecentLooks.Subject([try #require(ProcessStat.read(getpid()))])
         var looks = RecentLooks()
@@ -42,7 +42,7 @@ struct RecentLookTests {
         #expect(looks.look(at: subject, at: Self.now) == nil)
     }
 
-    @Test("the stacks can be taken by each that shares them")
+    @Test("all that share the stacks can take them")
     func sharing() throws {
         let subject = try Subject("threads", "2")
         var configuration = CaptureThreadConfiguration(residentBytes: 0)

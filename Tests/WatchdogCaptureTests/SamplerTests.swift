@@ -9,7 +9,7 @@ import WatchdogReport
 
 @testable import WatchdogCapture
 
-@Suite("Looking at a process again and again", .reapsChildren)
+@Suite("Sampling a process", .reapsChildren)
 struct SamplerTests {
     private static func take(
         _ process: Int32, looks: Int, stopsRunning: Bool = true
@@ -21,7 +21,7 @@ struct SamplerTests {
                 stopsRunning: stopsRunning))
     }
 
-    @Test("keeps one stack for a thread that sleeps, with its bytes, and stops nothing")
+    @Test("keeps one stack for a sleeping thread, with its bytes, and stops nothing")
     func sleepers() throws {
         let subject = try Subject("threads", "3")
         try subject.waitUntilAsleep()
@@ -54,10 +54,10 @@ struct SamplerTests {
         }
     }
 
-    @Test("a thread on a CPU is stopped for its registers, or counted without a stack")
+    @Test("stops a thread on a CPU for its registers, or counts it without a stack")
     func runners() throws {
         let subject = try Subject("spin")
-        // One that gets no CPU does not stop within the few milliseconds for which a look waits.
+        // A thread without a CPU does not stop within the few milliseconds for which a sample waits.
         let isSeen = try eventually {
             let stopped = try Self.take(subject.process, looks: 100)
             #expect(stopped.refusal == nil)
@@ -75,7 +75,7 @@ struct SamplerTests {
         #expect(kill(subject.process, 0) == 0)
     }
 
-    @Test("ends when the process does, and keeps what was seen")
+    @Test("ends when the process exits, and keeps the samples")
     func end() throws {
         let subject = try Subject("threads", "2")
         try subject.waitUntilAsleep()

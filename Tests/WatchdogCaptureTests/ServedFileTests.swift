@@ -8,9 +8,9 @@ import WatchdogVerdict
 
 @testable import WatchdogCapture
 
-/// What else belongs to the kind: opening, closing, and asking for attributes, by a capture and by a sampler.
+/// Siblings: opening, closing, and reading attributes, by a capture and by a sampler.
 @Suite(
-    "Mapped files that a server of FUSE serves", .reapsChildren,
+    "Mapped files on a FUSE server", .reapsChildren,
     .enabled(if: geteuid() == 0 && access("/dev/fuse", R_OK | W_OK) == 0, "needs root and FUSE"))
 struct ServedFileTests {
     private static let mapper = """
@@ -27,7 +27,7 @@ struct ServedFileTests {
         }
         """
 
-    /// The descriptor of a mapped file whose server is a user's, in what is taken of the program.
+    /// The descriptor of a mapped file whose server runs as `user`, in a snapshot of the program.
     private func descriptor(ofServerOf user: UInt32, by take: (Int32) throws -> Snapshot) throws -> Int? {
         let sources = "\(#filePath)".split(separator: "/").dropLast(2).reduce("") { "\($0)/\($1)" }
         let text = try bytes(of: "\(sources)/IntegrationTests/Subjects/silent-fuse.c")
@@ -47,13 +47,15 @@ struct ServedFileTests {
         return module.descriptor
     }
 
-    @Test("are opened if it is root's, and left alone if it is another user's", arguments: [0, 65534] as [UInt32])
+    @Test(
+        "are opened if the server is root's, and left alone if it is another user's", arguments: [0, 65534] as [UInt32])
     func captured(user: UInt32) throws {
         let descriptor = try descriptor(ofServerOf: user) { try Snapshot.take(of: $0) }
         #expect((descriptor == nil) == (user != 0))
     }
 
-    @Test("are opened by a sampler if it is root's, and left alone otherwise", arguments: [0, 65534] as [UInt32])
+    @Test(
+        "are opened by a sampler if the server is root's, and left alone otherwise", arguments: [0, 65534] as [UInt32])
     func sampled(user: UInt32) throws {
         let descriptor = try descriptor(ofServerOf: user) { process in
             try Sampling.take(of: process, SamplingOptions(interval: .milliseconds(1), duration: .milliseconds(5)))

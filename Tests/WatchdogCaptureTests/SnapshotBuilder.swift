@@ -80,7 +80,7 @@ struct SnapshotBuilder {
         withUnsafeBytes(of: number.littleEndian) { Array($0) }
     }
 
-    /// A field of a fixed size; without NUL when it is full.
+    /// A field of a fixed size; without NUL if it is full.
     private static func text(_ text: [UInt8], _ size: Int) -> [UInt8] {
         Array(text.prefix(size)) + [UInt8](repeating: 0, count: max(0, size - text.count))
     }

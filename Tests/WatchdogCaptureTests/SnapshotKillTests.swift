@@ -10,11 +10,11 @@ import WatchdogVerdict
 
 @testable import WatchdogCapture
 
-@Suite("A snapshot that ends in a kill", .reapsChildren)
+@Suite("A snapshot that ends with a kill", .reapsChildren)
 struct SnapshotKillTests {
     private let killed: Int32 = 9
 
-    @Test("holds everything, and leaves the exit status to the parent", arguments: [1, 31])
+    @Test("contains everything, and leaves the exit status to the parent", arguments: [1, 31])
     func kill(threads: Int) throws {
         let subject = try Subject("threads", "\(threads)")
         try subject.waitForState("S")
@@ -47,13 +47,13 @@ struct SnapshotKillTests {
         }
     }
 
-    @Test("of somebody else's child leaves the status to its own parent")
+    @Test("of a foreign child leaves the status to its own parent")
     func grandchild() throws {
         let program = try Compiler.shared.executable(subjectSource)
         let shell = try Subject(
             "/bin/sh", ["-c", "exec 3<&0 2>/dev/null; '\(program)' threads 5 <&3 & wait $!; echo status $?"])
         try shell.waitUntilReady()
-        // The main thread announces itself last, before it is ready.
+        // The main thread prints its line last, before it is ready.
         let process = try #require(shell.markers.last?.thread)
         let snapshot = try Snapshot.take(of: process, SnapshotOptions.patient(ending: .kill()))
         #expect(snapshot.end == .killed)
@@ -81,7 +81,7 @@ struct SnapshotKillTests {
         #expect(snapshot.method == .ptrace)
     }
 
-    @Test("kills without permission to look")
+    @Test("kills even without permission to read")
     func blind() throws {
         let subject = try Subject("non-dumpable")
         try subject.waitForState("S")
@@ -110,7 +110,7 @@ struct SnapshotKillTests {
         }
     }
 
-    @Test("writes to the descriptor of cgroup.kill, and says when it cannot")
+    @Test("writes to the descriptor of cgroup.kill, and reports a failure")
     func controlGroup() throws {
         let subject = try Subject("read")
         let file = open("/dev/null", O_RDONLY | O_CLOEXEC)
@@ -140,9 +140,9 @@ struct SnapshotKillTests {
         let before = textOfFile("/proc/\(id)/schedstat")
         let began = Instant.now()
         let snapshot = try Snapshot.take(of: id, options)
-        // Whatever takes the CPUs of a virtual machine may have ended the throttling, too.
+        // A virtual machine may lose its CPUs, which may also have ended the throttling.
         let hasRun = textOfFile("/proc/\(id)/schedstat") != before
-        // The lifter may wait for a CPU itself, for longer than the capture waits.
+        // The lifter itself may wait for a CPU for longer than the capture waits.
         let isLiftedInTime = try lifter.result().map { $0 - began < .milliseconds(150) } ?? false
         let thread = try #require(try snapshot.contents().threads.first)
         let isStopped = thread.registerSource == .ptrace
@@ -154,7 +154,7 @@ struct SnapshotKillTests {
     }
 }
 
-/// A thread that waits for a child as the supervisor's loop does.
+/// A thread that waits for a child like the supervisor's loop.
 private final class Waiter {
     struct Result: Equatable {
         var process: Int32
@@ -167,7 +167,7 @@ private final class Waiter {
     init(_ process: Int32) {
         worker = ThreadWithResult {
             var information = siginfo_t()
-            // The kernel shows the stops of a child that a thread of ours traces, whatever the options.
+            // The kernel reports the stops of a child that a thread of this process traces, whatever the options.
             repeat {
                 guard waitid(P_PID, id_t(process), &information, Int32(WEXITED)) == 0 else {
                     return Result(process: -1, code: errno, status: 0)

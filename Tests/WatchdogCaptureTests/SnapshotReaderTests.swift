@@ -55,7 +55,7 @@ struct SnapshotReaderTests {
         )
     }
 
-    @Test("skips records that it does not know")
+    @Test("skips unknown records")
     func unknown() throws {
         var builder = SnapshotBuilder()
         builder.record(99, [1, 2, 3])
@@ -64,7 +64,7 @@ struct SnapshotReaderTests {
         #expect(try SnapshotReader.parse(builder.bytes).process.id == 100)
     }
 
-    @Test("refuses what is not a snapshot")
+    @Test("rejects anything but a snapshot")
     func header() {
         #expect(code([]) == .notASnapshot)
         #expect(code([UInt8](repeating: 0, count: 15)) == .notASnapshot)
@@ -73,17 +73,17 @@ struct SnapshotReaderTests {
         #expect(code(SnapshotBuilder()) == .malformed, "no process record")
     }
 
-    @Test("never reads beyond the end, wherever a snapshot is cut off")
+    @Test("never reads beyond the end, wherever a snapshot is truncated")
     func truncated() {
         let bytes = SnapshotBuilder.complete.bytes
         for length in 0..<bytes.count {
             let code = code(Array(bytes.prefix(length)))
-            // Between two records a shorter snapshot is a whole one.
+            // Cut between two records, a shorter snapshot is complete.
             #expect(code == nil || code == .truncated || code == .notASnapshot || code == .malformed)
         }
     }
 
-    @Test("refuses lengths that reach beyond the end", arguments: [4, 1 << 40, UInt64(Int64.max), .max - 7, .max])
+    @Test("rejects lengths that reach beyond the end", arguments: [4, 1 << 40, UInt64(Int64.max), .max - 7, .max])
     func lengths(length: UInt64) {
         var builder = SnapshotBuilder()
         builder.process()
@@ -91,7 +91,7 @@ struct SnapshotReaderTests {
         #expect(code(builder) == .truncated)
     }
 
-    @Test("refuses records that are too short for their kind", arguments: [3, 4, 5, 7])
+    @Test("rejects records that are too short for their kind", arguments: [3, 4, 5, 7])
     func short(kind: UInt32) {
         var builder = SnapshotBuilder()
         builder.process()
@@ -99,7 +99,7 @@ struct SnapshotReaderTests {
         #expect(code(builder) == .truncated)
     }
 
-    @Test("refuses more of something than there may be")
+    @Test("rejects counts above their limits")
     func counts() {
         for kind in [1, 2, 5, 6] as [UInt32] {
             var builder = SnapshotBuilder.complete
@@ -122,7 +122,7 @@ struct SnapshotReaderTests {
         #expect(code([UInt8](repeating: 0, count: (64 << 20) + 1)) == .tooLarge)
     }
 
-    @Test("refuses values that make no sense")
+    @Test("rejects values that make no sense")
     func malformed() {
         func with(_ change: (inout SnapshotBuilder) -> Void) -> SnapshotFormatError.Code? {
             var builder = SnapshotBuilder.complete
@@ -151,7 +151,7 @@ struct SnapshotReaderTests {
     }
 
     @Test(
-        "refuses process records that are not as promised",
+        "rejects process records that break the format",
         arguments: ["", "PID=100", "PID=x\nMETHOD=ptrace", "PID=-1\nMETHOD=ptrace", "PID=1\nMETHOD=magic", "PID"]
     )
     func process(lines: String) {
@@ -161,7 +161,7 @@ struct SnapshotReaderTests {
     }
 
     @Test(
-        "refuses mappings that are not as promised",
+        "rejects mappings that break the format",
         arguments: [
             "nonsense", "1000-2000", "2000-1000 r-xp 0 00:00 0", "1000-1000 r-xp 0 00:00 0",
             "1000-2000 r-xp 0 00:00 0\n1800-3000 r-xp 0 00:00 0", "11111111111111111-2 r-xp 0 00:00 0",
@@ -208,7 +208,7 @@ struct SnapshotReaderTests {
         }
     }
 
-    @Test("reads from a file, and refuses what is not a regular file")
+    @Test("reads from a file, and rejects anything but a regular file")
     func descriptors() throws {
         let path = try temporaryDirectory() + "/subject"
         let file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)

@@ -12,7 +12,7 @@ import WatchdogVerdict
 
 @Suite("A snapshot of a real process", .reapsChildren)
 struct SnapshotTakeTests {
-    /// Checks that every marker was found at its address in the stack of its thread.
+    /// Checks that every marker is at its address in the stack of its thread.
     private func expectMarkers(_ subject: Subject, in contents: SnapshotContents) {
         for marker in subject.markers {
             let thread = contents.threads.first { $0.id == marker.thread }
@@ -20,7 +20,7 @@ struct SnapshotTakeTests {
         }
     }
 
-    @Test("holds the registers and stack of a thread blocked in read")
+    @Test("contains the registers and stack of a thread blocked in read")
     func blockedInRead() throws {
         let subject = try Subject("read")
         try subject.waitForState("S")
@@ -48,7 +48,7 @@ struct SnapshotTakeTests {
         #expect(try subject.echo(7) == [7])
     }
 
-    @Test("holds neither the arguments nor the environment")
+    @Test("contains neither the arguments nor the environment")
     func surroundings() throws {
         let program = try Compiler.shared.executable(subjectSource)
         let subject = try Subject(program, ["read", "argument-7c1e"], environment: ["PASSWORD=secret-7c1e"])
@@ -61,7 +61,7 @@ struct SnapshotTakeTests {
         #expect(!text.contains("secret-7c1e") && !text.contains("argument-7c1e"))
     }
 
-    @Test("says whose process it is")
+    @Test("names its process")
     func processFacts() throws {
         let subject = try Subject("read")
         let contents = try Snapshot.take(of: subject.process, .patient).contents()
@@ -81,7 +81,7 @@ struct SnapshotTakeTests {
         #expect(String(decoding: contents.mapsText, as: UTF8.self).contains("[vdso]"))
     }
 
-    @Test("holds every one of 31 threads, the main thread first")
+    @Test("contains all 31 threads, the main thread first")
     func manyThreads() throws {
         let subject = try Subject("threads", "31")
         try subject.waitForState("S")
@@ -99,16 +99,16 @@ struct SnapshotTakeTests {
     @Test("stops 31 threads for about a millisecond at most")
     func frozenTime() throws {
         let subject = try Subject("threads", "31")
-        // One of them: the others may have waited for a CPU that other tests use.
+        // One snapshot suffices: the others may have waited for a CPU that other tests use.
         let isShort = try (0..<1_000).contains { _ in
             try Snapshot.take(of: subject.process, .patient).timings.frozen < .milliseconds(3)
         }
         #expect(isShort)
     }
 
-    @Test("of a process with more mappings than there is room for holds those that a stack leads through")
+    @Test("of a process with too many mappings contains those that a stack leads through")
     func manyMappings() throws {
-        // Each of 5,000 lines has the whole path.
+        // Each of 5,000 lines contains the whole path.
         var folders = [try temporaryDirectory()]
         for _ in 0..<7 { folders.append("\(folders[folders.count - 1])/\(String(repeating: "x", count: 250))") }
         for folder in folders.dropFirst() { try #require(mkdir(folder, 0o700) == 0) }
@@ -146,7 +146,7 @@ struct SnapshotTakeTests {
         #expect(textOfFile("/proc/\(subject.process)/status")?.contains("TracerPid:\t0\n") == true)
     }
 
-    @Test("stops a thread that spins, which spins on afterwards")
+    @Test("stops a spinning thread, which continues to spin afterwards")
     func spinning() throws {
         let subject = try Subject("spin")
         let contents = try Snapshot.take(of: subject.process, .patient).contents()
@@ -157,7 +157,7 @@ struct SnapshotTakeTests {
         try subject.waitForState("R")
     }
 
-    @Test("leaves a process stopped that was stopped by a signal")
+    @Test("leaves a process stopped that a signal had stopped")
     func stopped() throws {
         let subject = try Subject("threads", "3")
         kill(subject.process, SIGSTOP)
@@ -174,7 +174,7 @@ struct SnapshotTakeTests {
         #expect(try subject.echo(9) == [9])
     }
 
-    @Test("holds the other threads after the main thread has exited")
+    @Test("contains the other threads after the main thread has exited")
     func leaderExited() throws {
         let subject = try Subject("leader-exits")
         try subject.waitForState("Z")
@@ -207,7 +207,7 @@ struct SnapshotTakeTests {
         #expect(try tracer.echo(4) == [4])
     }
 
-    @Test("of a single-threaded process that another one traces says so")
+    @Test("of a single-threaded traced process reports that")
     func tracedEntirely() throws {
         let subject = try Subject("read")
         try subject.waitForState("S")
@@ -229,7 +229,7 @@ struct SnapshotTakeTests {
         }
     }
 
-    @Test("of the parent of a vfork does not take as long as it may wait for other threads")
+    @Test("of a vfork parent takes less time than the wait for other threads")
     func vforkParentInTime() throws {
         let subject = try Subject("vfork")
         try subject.waitForVfork()
@@ -238,7 +238,7 @@ struct SnapshotTakeTests {
         #expect(try subject.line() == "returned")
     }
 
-    @Test("of the parent of a vfork, which cannot be stopped, does not wait for it and lets it go")
+    @Test("of a vfork parent, which cannot be stopped, does not wait for it and releases it")
     func vforkParent() throws {
         let subject = try Subject("vfork")
         try subject.waitForVfork()
@@ -257,7 +257,7 @@ struct SnapshotTakeTests {
     }
 
     @Test(
-        "of a thread that gets no CPU stops it nevertheless, and leaves it its policy",
+        "of a thread without a CPU stops it anyway, and keeps its policy",
         .enabled(if: geteuid() == 0, "real-time priority requires root"))
     func withoutCPU() throws {
         let subject = try Subject("spin")
@@ -308,7 +308,7 @@ struct SnapshotTakeTests {
         }
     }
 
-    @Test("leaves the process unharmed when its threads do not stop in time")
+    @Test("leaves the process unharmed if its threads do not stop in time")
     func impatient() throws {
         let subject = try Subject("threads", "8")
         for byte in UInt8(0)..<50 {
@@ -326,7 +326,7 @@ struct SnapshotTakeTests {
         }
     }
 
-    @Test("survives a process that executes itself over and over")
+    @Test("survives a process that executes itself repeatedly")
     func executing() throws {
         let subject = try Subject("executes")
         var successes = 0
@@ -368,7 +368,7 @@ struct SnapshotTakeTests {
         }
     }
 
-    @Test("holds Swift's asynchronous contexts", arguments: ["dynamic", "static", "none"])
+    @Test("contains Swift's asynchronous contexts", arguments: ["dynamic", "static", "none"])
     func contexts(kind: String) throws {
         let flags = kind == "static" ? ["-DSWIFT_SECTION"] : []
         let program = try Compiler.shared.executable(subjectSource, flags: flags)
@@ -387,7 +387,7 @@ struct SnapshotTakeTests {
         let found = try Snapshot.take(of: subject.process, .patient).contents().asynchronousContexts
         if kind == "none" {
             var status = stat()
-            // On a file system without a block device, the program's file is not looked at.
+            // On a file system without a block device, the program's file is not read.
             if stat(program, &status) == 0, status.st_dev >> 8 != 0 { #expect(found.isEmpty) }
             return
         }
@@ -399,7 +399,7 @@ struct SnapshotTakeTests {
         }
     }
 
-    @Test("is taken without stopping the process when asked")
+    @Test("is taken without stopping the process on request")
     func light() throws {
         let subject = try Subject("threads", "6")
         try subject.waitUntilAsleep()
@@ -414,7 +414,7 @@ struct SnapshotTakeTests {
         expectMarkers(subject, in: contents)
     }
 
-    @Test("without stacks holds what /proc says")
+    @Test("without stacks contains the facts from /proc")
     func factsOnly() throws {
         let subject = try Subject("read")
         try subject.waitForState("S")
@@ -427,7 +427,7 @@ struct SnapshotTakeTests {
         #expect(thread.voluntarySwitches > 0)
     }
 
-    @Test("of a non-dumpable process is complete for root, and says why not for others")
+    @Test("of a non-dumpable process is complete for root, and gives others the reason")
     func nonDumpable() throws {
         let subject = try Subject("non-dumpable")
         try subject.waitForState("S")
@@ -447,7 +447,7 @@ struct SnapshotTakeTests {
         #expect(try subject.echo(5) == [5])
     }
 
-    @Test("holds descriptors of the mapped files, also of a deleted program, with and without privileges")
+    @Test("contains descriptors of the mapped files, even of a deleted program, with and without privileges")
     func modules() throws {
         let original = try Compiler.shared.executable(subjectSource)
         let copy = try temporaryDirectory() + "/subject"
@@ -481,7 +481,7 @@ struct SnapshotTakeTests {
         #expect(fcntl(snapshot.memory, F_GETFD) == FD_CLOEXEC)
     }
 
-    @Test("of a process that is gone, or was another one, is refused")
+    @Test("of a process that is gone, or has been replaced, is rejected")
     func gone() throws {
         let subject = try Subject("read")
         let wrong = SnapshotOptions.patient(startTime: 1, ending: .kill())
@@ -502,7 +502,7 @@ struct SnapshotTakeTests {
         }
     }
 
-    @Test("of this process is refused, and nothing is killed")
+    @Test("of this process is rejected, and nothing is killed")
     func ourselves() {
         let options = SnapshotOptions.patient(ending: .kill())
         #expect { try Snapshot.take(of: getpid(), options) } throws: {

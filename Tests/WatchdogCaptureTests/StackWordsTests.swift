@@ -33,7 +33,7 @@ struct StackWordsTests {
         return words.frames(of: thread)
     }
 
-    @Test("words that point behind code are kept in their order, and nothing else is")
+    @Test("words that point after code are kept in order, and all others are dropped")
     func scan() throws {
         let words = [
             7, Self.code + 0x10, Self.stack, Self.code, Self.code + 1, Self.code + 0x1000, Self.code + 0x1001, .max, 0,
@@ -43,7 +43,7 @@ struct StackWordsTests {
         #expect(found.map(\.trust) == [.registers, .scan, .scan, .scan])
     }
 
-    @Test("what lies below the stack pointer has returned")
+    @Test("words below the stack pointer are dropped, because their functions have returned")
     func pointer() throws {
         let words = [Self.code + 1, Self.code + 2, Self.code + 3]
         let found = try frames(try thread(words, pointer: Self.stack + 8))
@@ -63,7 +63,7 @@ struct StackWordsTests {
         #expect(try frames(try thread(loop, framePointer: Self.stack)).map(\.trust) == [.registers, .framePointer])
     }
 
-    @Test("a thread without registers has no addresses; one seen by its system call has no chain")
+    @Test("a thread without registers has no addresses; one known from its system call has no chain")
     func registers() throws {
         let words = [Self.stack + 16, Self.code + 1]
         #expect(try frames(try thread(words, source: .none)).isEmpty)
@@ -71,7 +71,7 @@ struct StackWordsTests {
         #expect(seen.map(\.trust) == [.registers, .scan])
     }
 
-    @Test("a thread has at most 512 addresses, and says that there are more")
+    @Test("a thread has at most 512 addresses, and reports that there are more")
     func limit() throws {
         var words = StackWords(try mappings)
         let most = Array(repeating: Self.code + 1, count: StackWords.threadLimit - 1)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Programs in C that stand in for `watchdogd-symbolicate`.
+/// C programs that stand in for `watchdogd-symbolicate`.
 enum StubSource {
-    /// Prints a capture whose notes say what the program found around itself, "KEY=VALUE".
+    /// Prints a capture whose notes describe the program's environment, "KEY=VALUE".
     static let inspects = #"""
         #define _GNU_SOURCE
         #include <fcntl.h>

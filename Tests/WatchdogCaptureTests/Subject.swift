@@ -7,14 +7,14 @@ import WatchdogLinux
 
 /// A process started by a test, with pipes to its standard input and output.
 final class Subject {
-    /// What a thread of ``subjectSource`` says of its stack.
+    /// A thread's line from ``subjectSource`` about its stack.
     struct Marker: Equatable {
         var thread: Int32
         var address: UInt64
         var value: UInt64
     }
 
-    /// What went wrong outside of the code under test.
+    /// A failure outside of the code under test.
     struct Failure: Error, CustomStringConvertible {
         var description: String
     }
@@ -26,11 +26,11 @@ final class Subject {
     private var isReaped = false
     private(set) var markers: [Marker] = []
 
-    /// Starts a program.
     init(_ path: String, _ arguments: [String], environment: [String] = [], inNewGroup: Bool = false) throws {
         var toChild: [Int32] = [-1, -1]
         var fromChild: [Int32] = [-1, -1]
-        // Closed on exec from the start: a process that another test starts meanwhile would keep the pipes open.
+        // Closed on exec from the start, because a process that another test starts meanwhile would keep the pipes
+        // open.
         guard wd_pipe(&toChild, 0) == 0, wd_pipe(&fromChild, 0) == 0 else {
             throw Failure(description: "pipe: \(errno)")
         }
@@ -104,7 +104,7 @@ final class Subject {
         }
     }
 
-    /// Sends a byte and returns what comes back.
+    /// Sends a byte and returns the response.
     func echo(_ byte: UInt8) throws -> [UInt8] {
         try send(byte)
         return try read()
@@ -141,7 +141,7 @@ final class Subject {
 
     /// Waits until all its threads sleep at once, so that none of them is about to move.
     ///
-    /// One that sleeps may only be waiting for another one on its way to where it stays, such as at a barrier.
+    /// A sleeping thread may only be waiting for another one that has not reached its final wait, such as at a barrier.
     func waitUntilAsleep() throws {
         var before: [Int32: [String]] = [:]
         try eventually("the sleep of all threads") {
@@ -152,9 +152,9 @@ final class Subject {
         }
     }
 
-    /// Where a thread sleeps, and how often it has given up its CPU or lost it; empty for one that does not sleep.
+    /// A thread's sleeping place, and how often it has yielded or lost its CPU; empty for one that does not sleep.
     private func restingPlace(of thread: Int32) -> [String] {
-        // The kernel waits until one that is about to sleep has left its CPU: wait_task_inactive().
+        // The kernel waits until a thread that is about to sleep has left its CPU: wait_task_inactive().
         guard let call = textOfFile("/proc/\(process)/task/\(thread)/syscall"), call != "running\n" else { return [] }
         let lines = textOfFile("/proc/\(process)/task/\(thread)/status")?.split(separator: "\n") ?? []
         guard lines.contains(where: { $0.hasPrefix("State:\tS") }) else { return [] }
@@ -163,7 +163,7 @@ final class Subject {
 
     /// Waits until its main thread waits for the child of its vfork(2).
     func waitForVfork() throws {
-        // A page that is read from a disk is waited for in the same state.
+        // A wait for a page from a disk has the same state.
         try eventually("vfork(2)") {
             textOfFile("/proc/\(process)/task/\(process)/children")?.isEmpty == false && state() == "D"
         }
@@ -172,7 +172,7 @@ final class Subject {
     /// Reaps it without blocking forever; returns its wait status.
     func reap() throws -> Int32 {
         var status: Int32 = 0
-        // A stop for a capture is shown too, with 0x7f in the low byte: wait(2).
+        // A stop for a capture is reported too, with 0x7f in the low byte: wait(2).
         try eventually("the end of \(process)") {
             waitpid(process, &status, WNOHANG) == process && status & 0xFF != 0x7F
         }
@@ -181,7 +181,7 @@ final class Subject {
     }
 }
 
-/// Polls until `condition` has come true; throws when it does not.
+/// Polls until `condition` holds; throws if it never does.
 func eventually(_ what: String, _ condition: () -> Bool) throws {
     guard TestSupport.eventually(condition) else {
         throw Subject.Failure(description: "waited in vain for \(what)")

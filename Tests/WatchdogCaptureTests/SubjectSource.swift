@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A program in C that gets itself into every state a capture has to cope with.
+/// A C program that gets itself into every state that a capture must cope with.
 ///
-/// It prints a line per thread, "thread TID ADDRESS VALUE", where VALUE is what the stack holds at ADDRESS, and then
-/// "ready". Where its main thread blocks in read(2), it answers every byte with the same byte.
+/// It prints a line per thread, "thread TID ADDRESS VALUE", where VALUE is the stack's word at ADDRESS, and then
+/// "ready". If its main thread blocks in read(2), it echoes every byte.
 let subjectSource = #"""
     #define _GNU_SOURCE
     #include <dlfcn.h>

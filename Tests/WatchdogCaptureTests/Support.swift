@@ -8,7 +8,7 @@ import WatchdogVerdict
 
 @testable import WatchdogCapture
 
-/// A thread that computes something.
+/// A thread that computes a value.
 final class ThreadWithResult<Value: Sendable>: Sendable {
     private let value = Mutex<Result<Value, any Error>?>(nil)
 
@@ -24,7 +24,7 @@ final class ThreadWithResult<Value: Sendable>: Sendable {
         }
     }
 
-    /// Waits for it.
+    /// Waits for the value.
     func result() throws -> Value {
         try eventually("a thread's result") { value.withLock { $0 != nil } }
         return try value.withLock { $0 ?? .failure(Subject.Failure(description: "no result")) }.get()
@@ -33,7 +33,7 @@ final class ThreadWithResult<Value: Sendable>: Sendable {
 
 /// Runs `body` on a thread that has none of root's capabilities, except perhaps CAP_SYS_PTRACE.
 ///
-/// Without it, root may not trace root's processes, since they have more capabilities than the tracer.
+/// Without that, root may not trace root's processes, which have more capabilities than the tracer.
 func withoutCapabilities<Value: Sendable>(
     keepingPtrace: Bool = false,
     _ body: @escaping @Sendable () throws -> Value
@@ -56,12 +56,12 @@ private func dropCapabilities(keeping kept: UInt32) throws {
     }
 }
 
-/// Whether perf_event_open(2) is permitted: containers and kernels may refuse it even to root.
+/// Whether perf_event_open(2) is permitted: containers and kernels may forbid it even to root.
 let isPerfPermitted: Bool = {
     typealias Call = @convention(c) (Int, UnsafeRawPointer, Int, Int, Int, Int) -> Int
     guard let symbol = dlsym(nil, "syscall") else { return false }
-    // The first 64 bytes of perf_event_attr: PERF_TYPE_SOFTWARE and the size, PERF_COUNT_SW_TASK_CLOCK, then exclude_kernel
-    // and exclude_hv.
+    // The first 64 bytes of perf_event_attr: PERF_TYPE_SOFTWARE and the size, PERF_COUNT_SW_TASK_CLOCK, then
+    // exclude_kernel and exclude_hv.
     let attributes: [UInt64] = [64 << 32 | 1, 1, 0, 0, 0, 3 << 5, 0, 0]
     let event = unsafeBitCast(symbol, to: Call.self)(298, attributes, 0, -1, -1, 8 /* PERF_FLAG_FD_CLOEXEC */)
     if event >= 0 { close(Int32(event)) }
@@ -90,8 +90,8 @@ func bytes(of path: String) throws -> [UInt8] {
 
 /// Copies a program.
 ///
-/// A process that another test starts has a copy of this process's descriptors until its execve(2), and nothing that is
-/// open for writing can be executed: ETXTBSY. Another process therefore writes the file.
+/// A process that another test starts has a copy of this process's descriptors until its execve(2), and a file that is
+/// open for writing cannot be executed: ETXTBSY. Another process therefore writes the file.
 func copyFile(_ path: String, to copy: String) throws {
     let status = try Subject("/bin/cp", [path, copy]).reap()
     guard status == 0 else { throw Subject.Failure(description: "cp \(path) \(copy): status \(status)") }
@@ -104,7 +104,7 @@ func writeFile(_ bytes: [UInt8], to path: String) throws {
     }
 }
 
-/// Whether somebody opens a file, other than with O_PATH: inotify(7).
+/// Detects whether somebody opens a file, other than with O_PATH: inotify(7).
 final class OpenWatch {
     private let queue: OwnedDescriptor
 
@@ -117,7 +117,7 @@ final class OpenWatch {
         }
     }
 
-    /// Since the beginning, or since it was asked last.
+    /// Since the beginning, or since the last query.
     var sawOpen: Bool {
         var buffer = [UInt8](repeating: 0, count: 4_096)
         return read(queue.number, &buffer, buffer.count) > 0
@@ -125,7 +125,7 @@ final class OpenWatch {
 }
 
 extension SnapshotOptions {
-    /// Waits for threads far longer than a supervisor would: the machine may be busy with other tests.
+    /// Waits for threads far longer than a supervisor would, because the machine may be busy with other tests.
     static let patient = SnapshotOptions(method: .ptrace, stopTimeout: patience)
 
     static func patient(

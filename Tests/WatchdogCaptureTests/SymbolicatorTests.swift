@@ -15,7 +15,7 @@ struct SymbolicatorTests {
         return try Snapshot.take(of: subject.process, .patient)
     }
 
-    /// Those of the supervisor, but for the time that a busy machine takes.
+    /// The supervisor's limits, except for the time that a busy machine takes.
     private static let limits: Symbolicator.Limits = {
         var limits = Symbolicator.Limits()
         limits.budget = patience
@@ -42,13 +42,13 @@ struct SymbolicatorTests {
         }
     }
 
-    /// The error of a program that never ends, after it has written a message.
+    /// The error of a program that writes a message and never ends.
     private func overBudget(_ body: String) throws -> SymbolicationError {
         var budget = Duration.milliseconds(500)
         while true {
             let error = try #require(try error(try symbolicator(body) { $0.budget = budget }))
             guard error.code == .overBudget, error.message.isEmpty, budget < patience else { return error }
-            // It had no CPU to begin with.
+            // It got no CPU to begin with.
             budget = budget * 2
         }
     }
@@ -64,7 +64,7 @@ struct SymbolicatorTests {
         )
     }
 
-    @Test("gives the program the snapshot, the files, and nothing else")
+    @Test("passes the program the snapshot, the files, and nothing else")
     func surroundings() throws {
         let snapshot = try snapshot()
         let program = try Compiler.shared.executable(StubSource.inspects)
@@ -89,7 +89,7 @@ struct SymbolicatorTests {
             } else {
                 #expect(facts["uid"] == "\(getuid())")
             }
-            // What the snapshot knows itself is not taken from the answer.
+            // The answer does not override what the snapshot itself contains.
             #expect(captured.method == .ptrace)
             #expect(captured.frozenNanoseconds > 1)
         }
@@ -123,7 +123,7 @@ struct SymbolicatorTests {
         #expect(Set(users.map(\.credentials.user)).count > 1)
     }
 
-    @Test("limits the processes of a user of its own, not those of an ordinary user, who may have many")
+    @Test("limits the processes of a dedicated user, but not of an ordinary user, who may have many")
     func processes() throws {
         let symbolicator = Symbolicator(program: "/bin/true")
         func limit(_ user: ReservedUser?) -> UInt64? {
@@ -146,7 +146,7 @@ struct SymbolicatorTests {
         #expect(facts(try symbolicator.run(try snapshot()))["end"] == "")
     }
 
-    @Test("says how the program failed")
+    @Test("reports how the program failed")
     func failures() throws {
         let exited = try #require(try error(try symbolicator(#"fprintf(stderr, "no\n\033[1mluck\n"); return 3;"#)))
         #expect(exited.code == .failed)
@@ -162,7 +162,7 @@ struct SymbolicatorTests {
         #expect(directory.code == .notStarted)
     }
 
-    @Test("ends the program when its time is up, with all that it started")
+    @Test("kills the program with its children when its time is up")
     func overBudget() throws {
         let error = try overBudget(#"pid_t child = fork(); if (child > 0) fprintf(stderr, "%d", child); pause();"#)
         #expect(error.code == .overBudget)
@@ -173,9 +173,9 @@ struct SymbolicatorTests {
         }
     }
 
-    @Test("does not wait for what the program left behind")
+    @Test("does not wait for the program's leftovers")
     func leftBehind() throws {
-        // What it leaves behind holds its output open and would never end: waiting for that would exhaust the time.
+        // A leftover keeps the output open and never exits: waiting for it would use up the time.
         let body = #"""
             pid_t child = fork();
             if (child == 0) {
@@ -192,14 +192,14 @@ struct SymbolicatorTests {
         #expect(error.detail == "exited with code 4")
     }
 
-    @Test("ends the program when it uses too much CPU time")
+    @Test("kills the program when it uses too much CPU time")
     func cpuTime() throws {
         let error = try #require(try error(try symbolicator("for (;;) ;") { $0.cpuSeconds = 1 }))
         #expect(error.code == .overBudget)
         #expect(error.detail == "used 1 s of CPU time")
     }
 
-    @Test("gives the program no more memory than it may have")
+    @Test("limits the program's memory")
     func memory() throws {
         let body = #"""
             size_t size = 0;
@@ -211,7 +211,7 @@ struct SymbolicatorTests {
         #expect(error.detail == "exited with code 7")
     }
 
-    /// Uses memory in a way that no compiler leaves out.
+    /// Uses memory in a way that no compiler optimizes away.
     private static func use(mebibytes: Int) -> String {
         """
         {
@@ -224,14 +224,14 @@ struct SymbolicatorTests {
     }
 
     @Test(
-        "gives all its processes together no more memory than they may have, and says so",
+        "limits the total memory of all its processes, and reports that",
         .enabled(if: (try? MemoryGroup(name: "watchdogd-test", limit: 64 << 20)) != nil, "no memory cgroup here"))
     func groupMemory() throws {
         let alone = try #require(
             try error(try symbolicator("\(Self.use(mebibytes: 96)) return 6;") { $0.groupMemory = 64 << 20 }))
         #expect(alone.code == .overBudget)
         #expect(alone.detail == "used more than 64 MiB of memory")
-        // Each is within every limit of its own.
+        // Each is within its own limits.
         let body = """
             for (int i = 0; i < 7; i++)
                 if (fork() == 0) {
@@ -254,14 +254,14 @@ struct SymbolicatorTests {
         #expect(limit(4 << 30) == 1 << 30 && limit(64 << 30) == 2 << 30)
     }
 
-    @Test("ends the program when it writes too much")
+    @Test("kills the program when it writes too much")
     func tooMuchOutput() throws {
         let body = #"for (;;) if (write(1, "0123456789abcdef", 16) < 0) return 0;"#
         let error = try #require(try error(try symbolicator(body) { $0.answer = 1 << 20 }))
         #expect(error.code == .tooMuchOutput)
     }
 
-    @Test("checks its time between reads, even if output never ends")
+    @Test("checks its time between reads, even if the output never ends")
     func endless() throws {
         let zero = open("/dev/zero", O_RDONLY | O_CLOEXEC)
         let end = open("/dev/null", O_RDONLY | O_CLOEXEC)
@@ -278,7 +278,7 @@ struct SymbolicatorTests {
         #expect(nothing.read(end, end) == .nothing)
     }
 
-    @Test("ends what writes messages without an end when its time is up, and not what ends just before")
+    @Test("kills a program that writes messages endlessly when its time is up, but not one that exits just before")
     func endlessMessages() throws {
         let body = #"for (int i = 0; i < 4; i++) if (fork() == 0) for (;;) write(2, "0123456789abcdef", 16); pause();"#
         let error = try overBudget(body)
@@ -287,7 +287,7 @@ struct SymbolicatorTests {
         #expect(short.detail == "exited with code 5" && short.message == "x")
     }
 
-    @Test("keeps the end of a long message only")
+    @Test("keeps only the end of a long message")
     func longMessage() throws {
         let body = #"for (int i = 0; i < 100000; i++) fprintf(stderr, "line %d\n", i); return 1;"#
         let error = try #require(try error(try symbolicator(body)))
@@ -297,7 +297,7 @@ struct SymbolicatorTests {
     }
 
     @Test(
-        "refuses answers that are no captures",
+        "rejects answers that are not captures",
         arguments: [
             "", "{", "null", "[]", "{\"method\":\"ptrace\"}",
             Self.answer(threads: Self.thread(frames: Self.frame(image: 1))),
@@ -319,7 +319,7 @@ struct SymbolicatorTests {
         #expect(error?.code == .malformedAnswer)
     }
 
-    @Test("accepts an answer that is as promised")
+    @Test("accepts a well-formed answer")
     func wellFormed() throws {
         let frame = Self.frame(more: #","symbol":"f","symbolLocation":4,"sourceFile":"f.c","sourceLine":7"#)
         let answer = Self.answer(threads: Self.thread(frames: frame))
@@ -328,7 +328,7 @@ struct SymbolicatorTests {
         #expect(captured.threads[0].registers["rip"] == .max)
     }
 
-    @Test("falls back to what the snapshot says, and notes why")
+    @Test("falls back to the snapshot alone, and notes the reason")
     func fallback() throws {
         let captured = Symbolicator(program: "/nonexistent").symbolicate(try snapshot())
         #expect(captured.notes == ["No symbols: watchdogd-symbolicate was not found."])
@@ -337,7 +337,7 @@ struct SymbolicatorTests {
         #expect(captured.shortage == nil, "another try would not find it either")
     }
 
-    @Test("says that another try may find what a program that failed did not")
+    @Test("reports that another attempt may succeed after a failure of the program")
     func failure() throws {
         let captured = Symbolicator(program: "/bin/false", limits: Self.limits).symbolicate(try snapshot())
         #expect(captured.shortage == "No symbols: watchdogd-symbolicate exited with code 1.")

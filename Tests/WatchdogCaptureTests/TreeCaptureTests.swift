@@ -36,7 +36,7 @@ struct TreeCaptureTests {
         return try #require(answer.withLock { $0 })
     }
 
-    @Test("happens before the main process is killed, and leaves them running", arguments: [true, false])
+    @Test("precedes the kill of the main process, and leaves them running", arguments: [true, false])
     func captures(kills: Bool) throws {
         let main = try Subject("threads", "2")
         let others = try (0..<3).map { _ in try Subject("threads", "4") }
@@ -57,13 +57,13 @@ struct TreeCaptureTests {
                 #expect(thread?.stack?.word(at: marker.address) == marker.value)
             }
         }
-        // Processes of one program share the descriptors of its files.
+        // Processes with the same program share the descriptors of its files.
         #expect(Set(captured.others.members.map { $0.snapshot?.modules }).count == 1)
         if kills { #expect(try main.reap() == 9) } else { #expect(kill(main.process, 0) == 0) }
         for subject in others { #expect(kill(subject.process, 0) == 0) }
     }
 
-    @Test("happens although the main process is gone")
+    @Test("succeeds even if the main process is gone")
     func withoutMain() throws {
         let main = try Subject("threads", "1")
         let other = try Subject("threads", "2")
@@ -74,7 +74,7 @@ struct TreeCaptureTests {
         #expect(captured.others.members.first?.snapshot?.threadCount == 2)
     }
 
-    @Test("leaves out and counts those beyond the limits")
+    @Test("omits and counts processes beyond the limits")
     func limits() throws {
         let subjects = try (0..<4).map { _ in try Subject("threads", "3") }
         let request = TreeCapture.Request(
@@ -94,7 +94,7 @@ struct TreeCaptureTests {
         #expect(snapshot.notes == ["1 more process of the app was left out."])
     }
 
-    @Test("ends in time, and says which it did not reach")
+    @Test("ends in time, and reports which processes it did not reach")
     func late() throws {
         let subjects = try (0..<2).map { _ in try Subject("threads", "3") }
         let request = TreeCapture.Request(members: Self.members(subjects), main: 0, preferred: [], tenant: Self.tenant)
@@ -105,7 +105,7 @@ struct TreeCaptureTests {
         #expect(capture.end().members.allSatisfy { $0.snapshot == nil && $0.failure == "there was no time" })
     }
 
-    @Test("is left out if earlier ones of its app have not returned, which is said, and not that of another user's app")
+    @Test("is omitted with a note if earlier ones of its app are stuck, but not for another user's app")
     func seats() throws {
         let subject = try Subject("threads", "1")
         let seats = ThreadSeats(limits: StuckWaits.Limits(app: 1, user: 1, all: 9))
@@ -128,7 +128,7 @@ struct TreeCaptureTests {
         }
     }
 
-    @Test("shares its time with the captures that wait")
+    @Test("shares its time with waiting captures")
     func sharing() {
         let limits = TreeLimits()
         #expect(limits.time(before: 0) == limits.time)
@@ -137,7 +137,7 @@ struct TreeCaptureTests {
         #expect((0..<50).reduce(.zero) { $0 + limits.time(before: $1) } < limits.time * 5)
     }
 
-    @Test("does not take a process whose ID was reused")
+    @Test("does not capture a process whose ID was reused")
     func reuse() throws {
         let subject = try Subject("threads", "1")
         let stat = try #require(ProcessStat.read(subject.process))

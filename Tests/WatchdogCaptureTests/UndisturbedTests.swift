@@ -9,12 +9,12 @@ import WatchdogVerdict
 
 @testable import WatchdogCapture
 
-/// What else belongs to the kind: every look that does not end in a kill, by whichever command (`EndToEnd/UndisturbedTests`),
-/// every call of signal(7), threads that sleep all the time and threads that go to sleep while they are looked at, and stops
-/// that come late (`impatient` of `SnapshotTakeTests`).
-@Suite("A look at a process that lives on", .reapsChildren)
+/// Siblings: every examination that does not end with a kill, by any command (`EndToEnd/UndisturbedTests`), every call
+/// of signal(7), threads that sleep all the time and threads that go to sleep meanwhile, and late stops (`impatient` of
+/// `SnapshotTakeTests`).
+@Suite("The examination of a process that keeps running", .reapsChildren)
 struct UndisturbedTests {
-    /// A program that takes EINTR for an error.
+    /// A program that treats EINTR as an error.
     private static func start(_ mode: String) throws -> Subject {
         let folder = "\(#filePath)".split(separator: "/").dropLast(2).reduce("") { "\($0)/\($1)" }
         let path = "\(folder)/IntegrationTests/Subjects/interruptible.c"
@@ -31,7 +31,7 @@ struct UndisturbedTests {
         (try? Snapshot.take(of: process, SnapshotOptions(method: .procfs)).contents().threads.map(\.id)) ?? []
     }
 
-    /// Ends it; returns what it says of its calls.
+    /// Ends it; returns its verdict on its calls.
     private static func verdict(of subject: Subject) throws -> String {
         try subject.send(1)
         let line = try subject.line()
@@ -39,7 +39,7 @@ struct UndisturbedTests {
         return line
     }
 
-    @Test("stops no thread that sleeps, and reads the stack of each")
+    @Test("stops no sleeping thread, and reads the stack of each")
     func sleepers() throws {
         let subject = try Self.start("sleep")
         try subject.waitUntilAsleep()
@@ -67,7 +67,7 @@ struct UndisturbedTests {
     }
 
     @Test(
-        "has no thread that sleeps run for a moment, as any signal, stop or continuation would",
+        "wakes no sleeping thread even for a moment, as any signal, stop or continue would",
         arguments: [CapturedProcess.Method.procfs, .procfsRegisters, nil])
     func unwoken(method: CapturedProcess.Method?) throws {
         let subject = try Self.start("sleep")
@@ -79,7 +79,7 @@ struct UndisturbedTests {
         #expect(try Self.verdict(of: subject) == "0 interrupted")
     }
 
-    @Test("a stop for a stack is seen by the same measure")
+    @Test("can detect a stop for a stack by the same measure")
     func woken() throws {
         let subject = try Self.start("sleep")
         try subject.waitUntilAsleep()
@@ -89,7 +89,7 @@ struct UndisturbedTests {
         #expect(before.keys.allSatisfy { before[$0] != after[$0] })
     }
 
-    @Test("lets a call be repeated that a thread enters when it is stopped")
+    @Test("lets a call be restarted that a thread enters when it is stopped")
     func entering() throws {
         let subject = try Self.start("enter")
         // Until some threads were on a CPU, and then as often again: a call must have been entered meanwhile.
@@ -108,7 +108,7 @@ struct UndisturbedTests {
         #expect(try Self.verdict(of: subject) == "0 interrupted")
     }
 
-    @Test("stops a thread on a CPU for its stack, and leaves it as it was")
+    @Test("stops a thread on a CPU for its stack, and leaves it unchanged")
     func runner() throws {
         let subject = try Subject("spin")
         let marker = try #require(subject.markers.first)
@@ -128,7 +128,7 @@ struct UndisturbedTests {
     }
 
     @Test(
-        "reads the stack of a thread on a CPU without stopping it, where the kernel copies it",
+        "reads the stack of a thread on a CPU without stopping it, if the kernel copies it",
         .enabled(if: isPerfPermitted, "perf_event_open(2) is not permitted"))
     func glance() throws {
         let subject = try Subject("spin")
@@ -149,7 +149,7 @@ struct UndisturbedTests {
         #expect(none?.registerSource == SnapshotThread.RegisterSource.none)
     }
 
-    @Test("says why threads on a CPU have no stack if it may not stop them")
+    @Test("reports why threads on a CPU have no stack if it may not stop them")
     func refused() throws {
         let subject = try Subject("spin")
         let process = subject.process

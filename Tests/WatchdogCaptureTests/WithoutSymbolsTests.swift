@@ -26,7 +26,7 @@ struct WithoutSymbolsTests {
             #expect(thread.state == "S")
             #expect(thread.syscall?.isEmpty == false)
             let frame = try #require(thread.frames.first)
-            // Those of its callers, each behind code.
+            // The callers' addresses, each after code.
             #expect(thread.frames.count > 1)
             #expect(thread.frames.dropFirst().contains { captured.images[$0.imageIndex].name == "subject" })
             #expect(thread.frames.dropFirst().allSatisfy { [.scan, .framePointer].contains($0.trust) })
@@ -47,7 +47,7 @@ struct WithoutSymbolsTests {
         #expect(captured.images.map(\.base) == captured.images.map(\.base).sorted())
     }
 
-    @Test("points to the unknown image where no file is mapped")
+    @Test("uses the unknown image if no file is mapped")
     func unknownImage() throws {
         let contents = try SnapshotReader.parse(SnapshotBuilder.complete.bytes)
         let captured = CapturedProcess(contents, descriptors: [], note: "x")
