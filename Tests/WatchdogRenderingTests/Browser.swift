@@ -10,9 +10,9 @@ import TestSupport
 @testable import WatchdogReport
 @testable import WatchdogVerdict
 
-/// A headless Chromium, spoken to in its DevTools protocol over a pair of pipes.
+/// A headless Chromium, controlled with its DevTools protocol over a pair of pipes.
 ///
-/// Messages are JSON objects that end in a zero byte: descriptor 3 is the browser's ear, 4 its mouth.
+/// Messages are JSON objects that end in a zero byte: the browser reads from descriptor 3 and writes to 4.
 final class Browser {
     struct Failure: Error, CustomStringConvertible {
         let description: String
@@ -28,12 +28,12 @@ final class Browser {
     private var buffer: [UInt8] = []
     private var number: Int64 = 0
     private var session: String?
-    /// What the pages said and asked for since the last ``open(_:)``.
+    /// The pages' messages and requests since the last ``open(_:)``.
     private(set) var events: [JSONTree] = []
 
     /// Starts the browser.
     ///
-    /// - Parameter folder: for its profile; everything that it writes stays in there.
+    /// - Parameter folder: for its profile and all its files.
     init(_ program: String, folder: String) throws {
         var toBrowser: [Int32] = [-1, -1]
         var fromBrowser: [Int32] = [-1, -1]
@@ -45,7 +45,7 @@ final class Browser {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        // High numbers first: 3 or 4 may be one of the pipes' own.
+        // High numbers first, because 3 or 4 may be one of the pipes' own.
         posix_spawn_file_actions_adddup2(&actions, toBrowser[0], 103)
         posix_spawn_file_actions_adddup2(&actions, fromBrowser[1], 104)
         posix_spawn_file_actions_adddup2(&actions, 103, 3)
@@ -56,7 +56,7 @@ final class Browser {
             "--headless", "--disable-gpu", "--remote-debugging-pipe", "--user-data-dir=\(folder)/profile",
             "--hide-scrollbars", "--disable-background-networking", "--no-first-run", "about:blank",
         ]
-        // Chromium's own sandbox refuses to run as root.
+        // Chromium's own sandbox does not run as root.
         if geteuid() == 0 { options.insert("--no-sandbox", at: 0) }
         let arguments = ([program] + options).map { strdup($0) } + [nil]
         let variables =
@@ -72,7 +72,7 @@ final class Browser {
     }
 
     deinit {
-        // Without a master it ends by itself; not forever.
+        // Without a controller it exits by itself, within a limit.
         close(ear)
         close(mouth)
         kill(process, SIGKILL)
@@ -87,7 +87,7 @@ final class Browser {
         for domain in ["Page", "Network", "Log", "Runtime"] { try send("\(domain).enable") }
     }
 
-    /// Sends a command and waits for its answer.
+    /// Sends a command and waits for its result.
     @discardableResult
     func send(_ method: String, _ parameters: [String: JSONTree] = [:]) throws -> JSONTree {
         number += 1
@@ -130,7 +130,7 @@ final class Browser {
         }
     }
 
-    /// Loads a page and waits until it is there.
+    /// Loads a page and waits until it is complete.
     func open(_ path: String) throws {
         events = []
         try send("Page.navigate", ["url": .text("file://\(path)")])
@@ -151,14 +151,14 @@ final class Browser {
         try send("Emulation.setEmulatedMedia", ["media": .text(medium), "features": .array([scheme])])
     }
 
-    /// What an expression gives, as text.
+    /// The value of an expression, as text.
     func evaluate(_ expression: String) throws -> String {
         let answer = try send("Runtime.evaluate", ["expression": .text(expression), "returnByValue": .bool(true)])
         if let exception = answer["exceptionDetails"] { throw Failure(description: "\(exception)") }
         return answer["result"]?["value"]?.string ?? ""
     }
 
-    /// The page as a picture, whole.
+    /// The whole page as a picture.
     func screenshot() throws -> [UInt8] {
         let answer = try send("Page.captureScreenshot", ["captureBeyondViewport": .bool(true)])
         return Data(base64Encoded: answer["data"]?.string ?? "").map { Array($0) } ?? []

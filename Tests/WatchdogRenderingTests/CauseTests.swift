@@ -11,12 +11,12 @@ import WatchdogBase
 
 @Suite("Causes")
 struct CauseTests {
-    @Test("Each cause is judged as what it is", arguments: Causes.hangs)
+    @Test("Each cause is judged correctly", arguments: Causes.hangs)
     func kind(kind: Verdict.Kind) {
         #expect(Verdict(judging: Causes.evidence(kind)).kind == kind)
     }
 
-    @Test("Half of the watched time without quota is throttled, less is not")
+    @Test("Half of the observed time without quota is throttled; less is not")
     func throttled() {
         var evidence = Causes.evidence(.throttled)
         evidence.strain?.throttled = .milliseconds(2_500)
@@ -25,7 +25,7 @@ struct CauseTests {
         #expect(Verdict(judging: evidence).kind == .starved)
     }
 
-    @Test("A main thread that sleeps is not throttled, whatever its cgroup is")
+    @Test("A sleeping main thread is not throttled, whatever its cgroup does")
     func throttledByOthers() {
         var evidence = Causes.evidence(.blocked)
         evidence.strain = Causes.evidence(.throttled).strain
@@ -33,7 +33,7 @@ struct CauseTests {
     }
 
     @Test(
-        "Half of the watched time without memory is memory-stalled, less is not, and without waiting for pages it is not"
+        "Half of the observed time in memory stalls is memory-stalled; less, or without page waits, is not"
     )
     func memory() {
         var evidence = Causes.evidence(.memoryStalled)
@@ -49,7 +49,7 @@ struct CauseTests {
         #expect(Verdict(judging: evidence).kind == .memoryStalled)
     }
 
-    @Test("Who had the CPUs is named with the starved verdict, and has its source")
+    @Test("The consumers of the CPUs are named with the starved verdict, with their source")
     func consumers() {
         let report = Causes.all.first { $0.name == "starved" }?.report
         #expect(
@@ -58,7 +58,7 @@ struct CauseTests {
         #expect(report?.body.linux?.evidence.contains { $0.source == "clock_gettime(2) of each process" } == true)
     }
 
-    @Test("Every cause has advice of its own, and somebody at fault or an honest unknown")
+    @Test("Every cause has its own advice, and a party at fault or an honest unknown")
     func advice() {
         var paragraphs: Set<String> = []
         for (name, report) in Causes.all where Causes.hangs.map(Causes.name).contains(name) {
@@ -74,7 +74,7 @@ struct CauseTests {
 
     // MARK: - Goldens
 
-    /// `WATCHDOGD_UPDATE_GOLDENS=1 swift test --filter CauseTests` writes them anew.
+    /// `WATCHDOGD_UPDATE_GOLDENS=1 swift test --filter CauseTests` rewrites them.
     @Test("One golden report for each cause, as file, text and page", arguments: Causes.all.map(\.name))
     func golden(name: String) throws {
         let report = try #require(Causes.all.first { $0.name == name }?.report)

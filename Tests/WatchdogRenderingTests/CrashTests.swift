@@ -23,14 +23,14 @@ struct CrashTests {
         return crash
     }
 
-    @Test("The first line says what, where, and on which thread")
+    @Test("The first line states the event, the place and the thread")
     func verdict() {
         #expect(
             line(Crashes.segmentation, capture: Crashes.capture(.core))
                 == "Crashed: SIGSEGV at 0x18 (where no memory is mapped) in __memmove_avx_unaligned_erms, from "
                 + "parse_header (parse.c:12), on thread 4243")
         #expect(line(Crashes.segmentation) == "Crashed: SIGSEGV at 0x18 (where no memory is mapped)")
-        // What abort() calls is no place to look at.
+        // The functions that abort() calls are not a useful place.
         #expect(
             line(Crashes.abort, capture: Crashes.capture(.journal))
                 == "Crashed: SIGABRT in Socket.receive() (Socket.swift:41)")
@@ -47,7 +47,7 @@ struct CrashTests {
         #expect(line(Crashes.exit) == "Exited unexpectedly with code 3")
     }
 
-    /// A thread that calls `functions` again and again, innermost first, with its stack pointer.
+    /// A thread that calls `functions` repeatedly, innermost first, with its stack pointer.
     private func recursing(_ functions: [String], stackPointer: UInt64) -> CapturedProcess {
         var capture = Crashes.capture(.core)
         let last = capture.threads[1].frames[capture.threads[1].frames.count - 1]
@@ -60,7 +60,7 @@ struct CrashTests {
         return capture
     }
 
-    @Test("An access near the stack pointer that fails is a stack overflow, and one farther away is not")
+    @Test("A failed access near the stack pointer is a stack overflow; one farther away is not")
     func overflow() {
         var crash = signal(11, code: 1, union: 0x7f00_0010_0000)
         crash.thread = 4_243
@@ -111,7 +111,7 @@ struct CrashTests {
         #expect(Blame(for: Crashes.report(Crashes.memory, capture: nil)).party == .machine)
     }
 
-    @Test("A sender without a number here is outside the pid namespace, and nobody's pid 0")
+    @Test("A sender without a number here is outside the pid namespace, not pid 0")
     func senderOutside() throws {
         let report = Crashes.report(signal(11, code: 0), capture: nil)
         #expect(
@@ -125,7 +125,7 @@ struct CrashTests {
     }
 
     @Test(
-        "A signal's words are followed by its number, unless they are its number",
+        "A signal's name is followed by its number, unless the name is the number",
         arguments: [
             (11, "Segmentation fault: 11"), (16, "SIGSTKFLT: 16"), (31, "Bad system call: 31"), (32, "signal 32"),
             (34, "signal 34"),
@@ -134,7 +134,7 @@ struct CrashTests {
         #expect(SignalText.indicator(signal) == text)
     }
 
-    @Test("Memory that was short earlier did not end it; where nobody looked shortly before, perhaps")
+    @Test("An earlier memory shortage is not the cause; without a recent sample it is a possible one")
     func earlierMemoryKills() {
         var crash = Crashes.memory
         crash.memoryKills = 2
@@ -157,14 +157,14 @@ struct CrashTests {
         )
     }
 
-    @Test("An address of the kernel's own making is not told")
+    @Test("An address that the kernel made up is not reported")
     func nonCanonical() {
         let crash = signal(11, code: 0x80)
         #expect(crash.codeName == "SI_KERNEL" && crash.address == nil)
         #expect(line(crash) == "Crashed: SIGSEGV at an address that no memory can have")
     }
 
-    @Test("Exit codes that shells make of signals say so, others do not")
+    @Test("Exit codes that shells derive from signals are explained; others are not")
     func shellCodes() {
         #expect(
             line(Crashes.details(.exited(code: 139)))
@@ -172,14 +172,14 @@ struct CrashTests {
         #expect(line(Crashes.details(.exited(code: 128))) == "Exited unexpectedly with code 128")
     }
 
-    @Test("A crash at the end says that the app was ending")
+    @Test("A crash during the exit mentions that the app was exiting")
     func ending() {
         let crash = signal(11, code: 1, union: 0x10, cause: .terminated)
         #expect(line(crash) == "Crashed: SIGSEGV at 0x10 (where no memory is mapped), while it was ending")
     }
 
     @Test(
-        "Exceptions are those of Apple",
+        "Exceptions have Apple's names",
         arguments: [
             (11, 1, "EXC_BAD_ACCESS", [1, 0x18], "KERN_INVALID_ADDRESS at 0x0000000000000018"),
             (11, 2, "EXC_BAD_ACCESS", [2, 0x18], "KERN_PROTECTION_FAILURE at 0x0000000000000018"),
@@ -211,7 +211,7 @@ struct CrashTests {
         #expect(!text.contains("SIMULATED"))
     }
 
-    @Test("A crash is explained without an allowance, and where stacks are missing it says how to get them")
+    @Test("A crash is explained without an allowance, and missing stacks come with a remedy")
     func explanation() {
         let core = Explanation(of: Crashes.report(Crashes.segmentation, capture: Crashes.capture(.core)))
         #expect(core.allowance == nil)

@@ -8,7 +8,7 @@ import WatchdogBase
 @testable import WatchdogReport
 @testable import WatchdogVerdict
 
-@Suite("Deadlocks in words")
+@Suite("Deadlocks as text")
 struct DeadlockTests {
     private let report: Report
 
@@ -20,7 +20,7 @@ struct DeadlockTests {
             fault: nil, isInStore: true)
     }
 
-    @Test("A list calls a deadlock one, and finds it among what is blocked")
+    @Test("A list names a deadlock, and finds it among blocked incidents")
     func list() {
         #expect(report.metadata.linux?.verdict == "deadlock in futex")
         #expect(ReportListing.text([stored(report)]).contains("deadlock in futex"))
@@ -30,7 +30,7 @@ struct DeadlockTests {
         #expect(ReportFilter(verdict: "spinning").apply(to: [stored(report)]).isEmpty)
     }
 
-    @Test("A group has the calls of both threads")
+    @Test("A group shows the calls of both threads")
     func group() {
         let signature = Signature(of: report)
         #expect(signature.cause == "deadlock with Index.update()")
@@ -40,7 +40,7 @@ struct DeadlockTests {
         #expect(Signature(of: other) != signature)
     }
 
-    @Test("The advice has the calls of both threads, and the fault is the app's")
+    @Test("The advice shows the calls of both threads, and the fault is the app's")
     func advice() {
         let explanation = Explanation(of: report)
         #expect(
@@ -52,7 +52,7 @@ struct DeadlockTests {
     }
 
     @Test(
-        "The explanation begins with the headline, and the kernel's terms follow; a capture that shows none has these only"
+        "The explanation begins with the headline, then the kernel's terms; without a visible deadlock it has only these"
     )
     func headline() {
         let lines = Explanation(of: report).text.split(separator: "\n", omittingEmptySubsequences: false)
@@ -63,7 +63,7 @@ struct DeadlockTests {
         #expect(capture.text.split(separator: "\n")[1].hasPrefix("Main thread blocked 19.97 s in recvfrom"))
     }
 
-    @Test("The JSON has the headline beside the verdict, and none where the text has none")
+    @Test("The JSON has the headline beside the verdict, and none if the text has none")
     func headlineInJSON() {
         let json = Explanation(of: report).json
         #expect(
@@ -79,7 +79,7 @@ struct DeadlockTests {
         return Samples.report(facts)
     }
 
-    @Test("A lock that is taken twice is a deadlock of one thread")
+    @Test("A lock taken twice is a deadlock of one thread")
     func taken() {
         var report = report
         report.body.linux?.waits?.removeLast()
@@ -91,7 +91,7 @@ struct DeadlockTests {
             ))
     }
 
-    @Test("Queues that wait for each other are one as well; a lock that is merely held is none")
+    @Test("Queues that wait for each other are a deadlock; a lock that is merely held is not")
     func queues() {
         var facts = Samples.facts()
         let futex = "202 0x1 0x80 0x2 0x0 0x0 0x0 0x7ffe 0x7f00"

@@ -7,7 +7,7 @@ import Testing
 @testable import WatchdogReport
 @testable import WatchdogVerdict
 
-@Suite("Drawings of a page")
+@Suite("Drawings on a page")
 struct DrawingTests {
     private func body(_ name: String) throws -> ReportBody {
         try #require((Causes.all + Samples.goldens).first { $0.name == name }?.report.body)
@@ -15,7 +15,7 @@ struct DrawingTests {
 
     // MARK: - Who waits for whom
 
-    @Test("A deadlock is a circle of threads and locks, each of them marked")
+    @Test("A deadlock is a circle of threads and locks, each labeled")
     func deadlock() throws {
         let graph = try #require(WaitGraph(try body("deadlock")))
         #expect(graph.nodes.map(\.title) == ["Thread 0 \"hang-main\"", "mutex", "Thread 1 \"indexer\"", "mutex"])
@@ -28,7 +28,7 @@ struct DrawingTests {
         #expect(svg.contains("held by: deadlock"))
     }
 
-    @Test("A peer that does not answer is the end of the chain; a report without waits has no graph")
+    @Test("A peer that does not answer ends the chain; a report without waits has no graph")
     func peer() throws {
         let graph = try #require(WaitGraph(try body("tcp-peer")))
         #expect(graph.nodes.map(\.kind) == [.thread, .resource])
@@ -37,7 +37,7 @@ struct DrawingTests {
         #expect(WaitGraph(try body("process-exit")) == nil)
     }
 
-    @Test("A single wait has no section of its own and no link to one; a chain has", arguments: [1, 2])
+    @Test("A single wait has neither a section nor a link to one; a chain has both", arguments: [1, 2])
     func section(edges: Int) throws {
         let name = edges == 1 ? "tcp-peer" : "python-lock"
         let report = try #require(Causes.all.first { $0.name == name }?.report)
@@ -47,7 +47,7 @@ struct DrawingTests {
         #expect(page.contains("href=\"#waits\"") == (edges > 1))
     }
 
-    @Test("What only the names on the stacks tell is drawn as likely")
+    @Test("Waits known only from names on the stacks are drawn as likely")
     func likely() throws {
         let graph = try #require(WaitGraph(try body("python-lock")))
         #expect(graph.edges.map(\.isLikely) == [false, true])
@@ -55,7 +55,7 @@ struct DrawingTests {
         #expect(WaitGraphDrawing(graph).markup.string.contains("arrow likely"))
     }
 
-    @Test("What a worker waits for is drawn with the master that waits for it; strangers are not")
+    @Test("A worker's wait is drawn with the master that waits for it, but not with strangers")
     func processes() throws {
         var body = try body("processes")
         let graph = try #require(WaitGraph(body))
@@ -69,7 +69,7 @@ struct DrawingTests {
         #expect(WaitGraph(body)?.edges.count == 1)
     }
 
-    @Test("A chain from a file, however it is made, gives a drawing of bounded size")
+    @Test("Any chain from a file yields a drawing of bounded size")
     func hostileChain() throws {
         var body = try body("deadlock")
         let wait = try #require(body.linux?.waits?.first)
@@ -89,7 +89,7 @@ struct DrawingTests {
         #expect(!drawing.contains("\u{1b}"))
     }
 
-    @Test("Long texts are wrapped at blanks, and cut after a few lines", arguments: [8, 20, 43])
+    @Test("Long texts are wrapped at spaces, and truncated after a few lines", arguments: [8, 20, 43])
     func wrapping(columns: Int) {
         let text =
             "fd 7: TCP [2001:db8::1]:51234 → [2001:db8::2]:8080, ESTABLISHED, nothing received, 12 not acknowledged"
@@ -106,7 +106,7 @@ struct DrawingTests {
 
     // MARK: - What lasted
 
-    @Test("The allowance's lane has each part that was added, and what is beyond the deadline")
+    @Test("The allowance's lane shows each added part, and the time beyond the deadline")
     func allowance() throws {
         let lane = try #require(Timeline(try body("tcp-peer"))?.lanes.first)
         #expect(lane.title == "Allowance: 10.00 s + 2.00 s + 1.50 s")
@@ -115,7 +115,7 @@ struct DrawingTests {
         #expect(lane.bars.last?.to == 13_550_000_000)
     }
 
-    @Test("A crash has no allowance, and so no timeline, even where a damaged report has lost how it ended")
+    @Test("A crash has no allowance, and so no timeline, even if a damaged report lacks its exit")
     func crash() throws {
         var body = try body("crash-core")
         #expect(Timeline(body) == nil)
@@ -123,7 +123,7 @@ struct DrawingTests {
         #expect(Timeline(body) == nil)
     }
 
-    @Test("An unanswered ping is a link to the end, an answered one to its answer")
+    @Test("An unanswered ping is linked to the end, an answered one to its answer")
     func pings() {
         let unanswered = TimelineLane(
             pings: PingSummary(
@@ -138,7 +138,7 @@ struct DrawingTests {
         #expect(TimelineLane(pings: nil, elapsed: 500) == nil)
     }
 
-    @Test("Each failed probe has its start and its end on a lane; the first and the last are moments")
+    @Test("Each failed probe has its start and end on a lane; the first and the last are moments")
     func probes() throws {
         var missed = MissedDetails(.probe, of: "tcp:1", failure: "connection refused", count: 3)
         #expect(TimelineLane(probes: missed, elapsed: 7_000) == nil, "older reports have no times")
@@ -177,7 +177,7 @@ struct DrawingTests {
         }
     }
 
-    @Test("Counters give shares of a lane's height, never moments")
+    @Test("Counters yield shares of a lane's height, never moments")
     func average() throws {
         let lane = try #require(Timeline(try body("starved"))?.lanes.first { $0.title.contains("average") })
         #expect(lane.bars.map(\.style) == [.running, .waiting, .asleep])
@@ -186,7 +186,7 @@ struct DrawingTests {
         #expect(Timeline(try body("unknown"))?.lanes.contains { $0.title.contains("average") } == false)
     }
 
-    @Test("Each look has its place in time and its state; the same stack has the same letter")
+    @Test("Each sample has its place in time and its state; the same stack has the same letter")
     func looks() throws {
         let lane = try #require(Timeline(try body("spinning"))?.lanes.last)
         #expect(lane.bars.map(\.style) == [.runnable, .runnable])
@@ -198,7 +198,7 @@ struct DrawingTests {
         #expect(Timeline(body)?.lanes.contains { $0.title.contains("look") } == false, "older reports have none")
     }
 
-    @Test("Looks from a file, however they are numbered, stay on the drawing")
+    @Test("Samples from a file, however numbered, stay on the drawing")
     func hostileLooks() throws {
         var body = try body("spinning")
         let numbers: [Int] = [.min, -1, 0, 1, 1 << 40, .max]
@@ -214,7 +214,7 @@ struct DrawingTests {
         }
     }
 
-    @Test("The scale has round numbers, at most seven")
+    @Test("The scale has at most seven round numbers")
     func ticks() throws {
         var body = try body("scene-update")
         for elapsed in [1, 999, 250_000_000, 10_050_000_000, 86_400_000_000_000, Int64.max] {

@@ -22,7 +22,7 @@ struct ExplanationTests {
             processorCount: 2)
     }
 
-    @Test("Nobody is blamed but by evidence")
+    @Test("Blame requires evidence")
     func blame() {
         #expect(Blame(for: report(evidence())).party == .app)
         #expect(Blame(for: report(evidence(running: 98, state: "R"))).party == .app)
@@ -53,7 +53,7 @@ struct ExplanationTests {
         #expect(Blame(for: report(evidence(state: "D", call: 58))).party == .app)
     }
 
-    @Test("A file system of another machine that does not answer is not the app's fault; a lock on it may be")
+    @Test("A remote file system that does not answer is not the app's fault; a lock on it may be")
     func servedFileSystem() {
         func blame(_ subject: String, _ holder: WaitDetails.Holder? = nil, state: Character = "S") -> Blame {
             var facts = Samples.facts(evidence: evidence(state: state, call: 4))
@@ -73,7 +73,7 @@ struct ExplanationTests {
         #expect(blame("fd 4: /mnt/a on nfs4 at /mnt", holder).party == .app)
     }
 
-    @Test("A capture on request has no event, no allowance and nobody to blame")
+    @Test("A capture on request has no event, no allowance and no blame")
     func capture() {
         var facts = Samples.facts(.sceneUpdate, .requested, allowance: .zero, evidence: evidence(call: 232))
         facts.kind = .capture
@@ -97,7 +97,7 @@ struct ExplanationTests {
         #expect(Signature(of: report).event == "capture")
     }
 
-    @Test("An app whose own workers take the CPUs is starved by itself")
+    @Test("An app whose own workers take the CPUs starves itself")
     func ownStarvation() {
         var facts = Samples.facts(evidence: evidence(running: 20, waiting: 80, state: "R"))
         facts.cpu?.application = .seconds(7)
@@ -106,7 +106,7 @@ struct ExplanationTests {
         #expect(Blame(for: Samples.report(facts)).party == .appAndMachine)
     }
 
-    @Test("CPU time of its own children is the app's from half of all on")
+    @Test("CPU time of an app's children counts as its own from half of the total on")
     func ownChildren() {
         func blame(_ own: Duration) -> Blame {
             var evidence = evidence(running: 5, waiting: 95, state: "R")
@@ -121,7 +121,7 @@ struct ExplanationTests {
         #expect(blame(.milliseconds(4_999)).party == .machine)
     }
 
-    @Test("A main thread that never slept and ran for a second is at fault beside the machine, less is not")
+    @Test("A main thread that never slept and ran for a second shares the fault with the machine; less does not")
     func computesUnderLoad() {
         func blame(_ run: Duration, _ delay: Duration, throttled: Duration = .zero) -> Blame {
             var evidence = evidence(state: "R")
@@ -158,7 +158,7 @@ struct ExplanationTests {
         #expect(party(.milliseconds(699)) == .machine)
     }
 
-    @Test("Busy is the app's, and the machine's as well if it waited longer for a CPU than it ran")
+    @Test("Busy is the app's fault, and the machine's too if it waited longer for a CPU than it ran")
     func busy() {
         #expect(Blame(for: report(evidence(running: 48, waiting: 48, state: "R"))).party == .app)
         #expect(Blame(for: report(evidence(running: 47, waiting: 48, state: "R"))).party == .appAndMachine)
@@ -174,7 +174,7 @@ struct ExplanationTests {
         #expect(Explanation(of: report).advice.contains(word))
     }
 
-    @Test("At most 25 lines of 79 columns, whatever the app says, and nothing that steers a terminal")
+    @Test("The text has at most 25 lines of 79 columns, whatever the app's text, and no terminal controls")
     func size() {
         let long = String(repeating: "\u{1b}[2J veryLongWord", count: 300)
         for (_, report) in Samples.goldens {
@@ -194,7 +194,7 @@ struct ExplanationTests {
         }
     }
 
-    @Test("A thread that the verdict names comes before others")
+    @Test("A thread that the verdict names precedes others")
     func named() {
         var report = Samples.report()
         report.body.linux?.verdict.line = "Main thread blocked 10 s in futex (held by thread 4243)"
@@ -230,7 +230,7 @@ struct ExplanationTests {
         #expect(comparison.onlyBefore + comparison.onlyAfter == [])
     }
 
-    @Test("As JSON, explanation, comparison and MetricKit's payload are JSON of integers")
+    @Test("The JSON of explanation, comparison and MetricKit's payload has only integers")
     func json() {
         for (_, report) in Samples.goldens {
             let texts = [

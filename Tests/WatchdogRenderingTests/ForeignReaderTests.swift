@@ -9,7 +9,7 @@ import Testing
 @testable import WatchdogReport
 @testable import WatchdogVerdict
 
-/// Reads our files with a program that was made for Apple's.
+/// Reads the project's files with a program made for Apple's.
 @Suite("Foreign readers", .reapsChildren)
 struct ForeignReaderTests {
     private static let program = """
@@ -24,7 +24,7 @@ struct ForeignReaderTests {
         print(len(str(report)) > 0)
         """
 
-    /// The interpreter of the project's own environment, or that of the system.
+    /// The interpreter of the project's own environment, or the system's.
     static var interpreter: String {
         let root = (0..<3).reduce(#filePath) { path, _ in TestFiles.folder(of: path) }
         let own = root + "/.build/venv/bin/python3"
@@ -57,7 +57,7 @@ struct ForeignReaderTests {
         }
     }
 
-    /// Runs the interpreter to its end.
+    /// Runs the interpreter to its exit.
     static func run(_ arguments: [String]) throws -> (status: Int32, output: String) {
         try TestFiles.withFolder { folder in
             let output = "\(folder)/output"

@@ -8,12 +8,12 @@ import Testing
 @testable import WatchdogReport
 @testable import WatchdogVerdict
 
-/// One report per kind of event, as file and as text; they also show readers of the documentation what to expect.
+/// One report per kind of event, as file and as text; they also serve readers of the documentation as examples.
 ///
-/// `WATCHDOGD_UPDATE_GOLDENS=1 swift test --filter GoldenTests` writes them anew.
+/// `WATCHDOGD_UPDATE_GOLDENS=1 swift test --filter GoldenTests` rewrites them.
 @Suite("Goldens")
 struct GoldenTests {
-    @Test("Files and texts are what they were", arguments: Samples.goldens.map(\.name))
+    @Test("Files and texts are unchanged", arguments: Samples.goldens.map(\.name))
     func unchanged(name: String) throws {
         let report = try #require(Samples.goldens.first { $0.name == name }?.report)
         try compare(try ReportCoding.encode(report), with: "\(name).ips")
@@ -23,14 +23,14 @@ struct GoldenTests {
         try compare(Array(MetricKitPayload(report).json.utf8), with: "\(name).metrickit.json")
     }
 
-    @Test("Two incidents compared, and all of them grouped, read as they did")
+    @Test("The comparison of two incidents and the groups of all are unchanged")
     func comparisonAndGroups() throws {
         let reports = Samples.goldens.map(\.report)
         try compare(Array(ReportComparison(reports[0], reports[2]).text.utf8), with: "launch-update.diff")
         try compare(Array(ReportGroup.text(ReportGroup.grouping(reports)).utf8), with: "all.group")
     }
 
-    @Test("Every kind of event has its golden")
+    @Test("Every kind of event has its golden file")
     func complete() {
         #expect(Samples.goldens.map { $0.report.metadata.linux?.event } == Samples.goldens.map(\.name))
         #expect(Samples.goldens.count == 4)

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("HTML")
 struct HTMLTests {
-    @Test("No text of a report becomes markup, wherever it stands")
+    @Test("No text of a report becomes markup, in any place")
     func hostileText() {
         let evil = #"<script>alert(1)</script>"'><img src=x onerror=alert(2)>"# + "&\u{1b}[31m\u{202e}"
         var report = Samples.goldens[2].report
@@ -88,7 +88,7 @@ struct HTMLTests {
         }
     }
 
-    @Test("A page loads nothing and needs nothing")
+    @Test("A page loads nothing and depends on nothing")
     func selfContained() {
         for (_, report) in Samples.goldens {
             let page = HTMLRenderer.render(report)
@@ -102,7 +102,7 @@ struct HTMLTests {
         }
     }
 
-    @Test("Threads with the same stack stand together, once")
+    @Test("Threads with the same stack are shown together, once")
     func grouping() throws {
         var capture = Samples.capture
         let worker = capture.threads[1]
@@ -117,7 +117,7 @@ struct HTMLTests {
         #expect(HTMLRenderer.render(report).contains("41 threads alike: 1, 2, 3"))
     }
 
-    @Test("A report of thousands of deep stacks stays a page that a browser can show")
+    @Test("A report with thousands of deep stacks yields a page that a browser can show")
     func size() {
         var capture = Samples.capture
         let frame = capture.threads[0].frames[1]
@@ -135,7 +135,7 @@ struct HTMLTests {
         #expect(page.contains("More threads are left out"))
     }
 
-    @Test("The timeline holds what the report knows, in order, with no number that overflows")
+    @Test("The timeline has the report's events in order, and no number overflows")
     func timeline() throws {
         let timeline = try #require(Timeline(Samples.goldens[2].report.body))
         #expect(
@@ -160,7 +160,7 @@ struct HTMLTests {
         #expect(Timeline(body) == nil)
     }
 
-    @Test("A phone's report, and one of which little is left, have a page too")
+    @Test("A phone's report and a mostly lost one have a page too")
     func foreign() throws {
         let phone = HTMLRenderer.render(try ReportCoding.decode(Array(ForeignSample.ips.utf8)))
         #expect(phone.contains("Notes.crash()"))

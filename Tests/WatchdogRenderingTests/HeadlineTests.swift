@@ -8,7 +8,7 @@ import WatchdogBase
 @testable import WatchdogReport
 @testable import WatchdogVerdict
 
-@Suite("What happened, in a person's words")
+@Suite("Headlines for people")
 struct HeadlineTests {
     private static let numbers = [
         "read": 0, "write": 1, "poll": 7, "accept": 43, "connect": 42, "recvfrom": 45, "wait4": 61, "flock": 73,
@@ -35,7 +35,7 @@ struct HeadlineTests {
     }
 
     @Test(
-        "A call and what it works on are said without the kernel's terms",
+        "A call and its object are described without the kernel's terms",
         arguments: [
             (
                 "recvfrom", "fd 7: TCP 127.0.0.1:51234 → 127.0.0.1:8080, ESTABLISHED",
@@ -92,7 +92,7 @@ struct HeadlineTests {
         #expect(Self.headline(call, subject) == "Main thread \(words)")
     }
 
-    @Test("Who holds it is named")
+    @Test("The holder is named")
     func holders() {
         func holder(_ relation: WaitDetails.Holder.Relation, thread: Int? = nil) -> WaitDetails.Holder {
             .init(relation: relation, process: 4244, thread: thread, name: "worker", state: "S")
@@ -111,7 +111,7 @@ struct HeadlineTests {
             Self.headline("wait4", "any child", holder(.anyChild)) == "Main thread waits for a child process to end")
     }
 
-    @Test("Who has the CPU is said as the fault has it")
+    @Test("The consumer of the CPU is described as in the fault")
     func starved() throws {
         let report = try #require(Causes.all.first { $0.name == "starved" }?.report)
         for (party, words) in [
@@ -122,7 +122,7 @@ struct HeadlineTests {
         }
     }
 
-    @Test("Where the system call is unknown, the kernel's function stands for it")
+    @Test("If the system call is unknown, the kernel's function replaces it")
     func kernelFunction() {
         var facts = Samples.facts()
         facts.evidence.syscall = nil
@@ -133,22 +133,22 @@ struct HeadlineTests {
         #expect(Explanation(of: report).headline == "Main thread sleeps because its own code told it to")
     }
 
-    @Test("A call without words of its own leaves the verdict, which a wait in the kernel completes")
+    @Test("A call without a phrase of its own keeps the verdict, which a wait in the kernel completes")
     func others() {
         #expect(Self.headline("getrandom") == nil)
         #expect(Self.headline("getrandom", state: "D") == "Main thread waits for a disk or another device")
     }
 
-    /// Those without evidence, a main thread that has ended and broken rules are left to the verdict.
+    /// Those without evidence, an exited main thread and broken rules are left to the verdict.
     private static let causes = Causes.all.map(\.name).filter {
         !$0.hasPrefix("crash") && !["unknown", "exited", "background-task"].contains($0)
     }
 
-    @Test("What broke a rule of the lifecycle is not hidden by what the thread did meanwhile, nor is the call judged")
+    @Test("A broken lifecycle rule is not hidden by the thread's later call, nor is that call judged")
     func agreesWithVerdict() throws {
         let tasks = try #require(Causes.all.first { $0.name == "background-task" }?.report)
         #expect(Explanation(of: tasks).headline == nil)
-        // The capture shows the thread in another call than the one on which the verdict rests.
+        // The capture shows the thread in a different call than the one behind the verdict.
         let uninterruptible = try #require(Causes.all.first { $0.name == "uninterruptible" }?.report)
         #expect(Explanation(of: uninterruptible).headline == "Main thread waits for a disk to write its data")
     }
@@ -181,7 +181,7 @@ struct HeadlineTests {
         #expect(explanation.line == "\(culprit) · \(explanation.verdict.dropFirst("Main thread ".count))")
     }
 
-    @Test("The function stands where it can be read")
+    @Test("The function appears where it is easy to read")
     func places() throws {
         func culprit(_ number: Int, _ findings: [Finding] = []) -> String? {
             var facts = Samples.facts()
@@ -203,7 +203,7 @@ struct HeadlineTests {
                 == "A host name is being looked up (getaddrinfo), in Socket.receive() (Socket.swift:41)")
     }
 
-    @Test("A thread that does not move by itself has no function to name", arguments: ["T", "t"] as [Character])
+    @Test("A thread that was stopped has no function to name", arguments: ["T", "t"] as [Character])
     func stopped(state: Character) {
         var facts = Samples.facts()
         facts.evidence.state = state

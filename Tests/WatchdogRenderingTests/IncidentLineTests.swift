@@ -7,9 +7,9 @@ import WatchdogReport
 
 @testable import WatchdogRendering
 
-@Suite("A line for each incident")
+@Suite("The line of an incident")
 struct IncidentLineTests {
-    @Test("a line has flat members, one newline at its end, and the host that the place says")
+    @Test("a line has flat members, one newline at its end, and the host of its place")
     func line() throws {
         let text = IncidentLine(of: Samples.report(), host: "alpha").text
         #expect(text.hasSuffix("}\n") && text.count(where: { $0 == "\n" }) == 1)

@@ -9,7 +9,7 @@ import WatchdogReport
 
 @testable import WatchdogRendering
 
-@Suite("Log records of OpenTelemetry", .reapsChildren)
+@Suite("OpenTelemetry log records", .reapsChildren)
 struct IncidentLogRecordTests {
     private struct Request: Decodable {
         struct Attribute: Decodable {
@@ -76,7 +76,7 @@ struct IncidentLogRecordTests {
             print(record.time_unix_nano, record.severity_number, record.event_name, len(record.attributes) > 5)
         """
 
-    @Test("OpenTelemetry's own messages hold every record, without a field that they do not know")
+    @Test("OpenTelemetry's own messages accept every record, without an unknown field")
     func messages() throws {
         guard try ForeignReaderTests.run(["-c", "import opentelemetry.proto"]).status == 0 else {
             print("skipped: \(ForeignReaderTests.interpreter) has no opentelemetry-proto (scripts/setup installs it)")

@@ -8,13 +8,13 @@ import WatchdogBase
 @testable import WatchdogReport
 @testable import WatchdogVerdict
 
-@Suite("A main thread that only waits for another thread's end")
+@Suite("A main thread that only waits for another thread's exit")
 struct JoinedThreadTests {
     private static let futex = "202 0x7f2a98001a40 0x109 0x1093 0x0 0x0 0xffffffff 0x7ffd39e8 0x7f2a9cf0f2ad"
     private static let receive = "45 0x7 0x1 0x1 0x0 0x0 0x0 0x7ffd39e8 0x7f2a9cf0f2ad"
 
-    /// Main thread 4242 waits for the end of 4243, as a launcher does; 4243 for that of 4244 if there is one, and the last of
-    /// them for an answer.
+    /// Main thread 4242 waits for the exit of 4243, as a launcher does; 4243 for that of 4244 if there is one, and the
+    /// last of them for an answer.
     private static func report(threads: Int = 2, isDeadlocked: Bool = false) -> Report {
         var capture = Samples.capture
         let own = capture.threads[0].frames
@@ -55,7 +55,7 @@ struct JoinedThreadTests {
         return Samples.report(facts, capture: capture)
     }
 
-    @Test("is explained by what the last such thread does, with that thread's calls", arguments: [2, 3])
+    @Test("is explained by the last such thread, with that thread's calls", arguments: [2, 3])
     func last(threads: Int) throws {
         let explanation = Explanation(of: Self.report(threads: threads))
         let name = threads == 2 ? "starter" : "reader"
@@ -72,7 +72,7 @@ struct JoinedThreadTests {
                 "\nThread     thread \(threads - 1) (\(name)), for whose end the main thread waits\n"))
     }
 
-    @Test("is the same fault as another one whose thread waits there, and not as one whose thread waits elsewhere")
+    @Test("has the same signature as one whose thread waits at the same place, and not elsewhere")
     func signature() {
         let signature = Signature(of: Self.report())
         #expect(signature.cause == "blocked in recvfrom")
@@ -80,7 +80,7 @@ struct JoinedThreadTests {
         #expect(signature == Signature(of: Self.report(threads: 3)))
     }
 
-    @Test("keeps its own stack in a circle of ends, which is a deadlock")
+    @Test("keeps its own stack in a cycle of joins, which is a deadlock")
     func circle() {
         let explanation = Explanation(of: Self.report(isDeadlocked: true))
         #expect(explanation.joined == nil)

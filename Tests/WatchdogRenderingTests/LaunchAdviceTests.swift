@@ -7,7 +7,7 @@ import WatchdogRecording
 
 @testable import WatchdogRendering
 
-/// Every advice as a pair: just over its threshold it is given, just under it is not.
+/// Every advice as a pair: it is given just over its threshold, and not just under it.
 @Suite("Launch advice")
 struct LaunchAdviceTests {
     /// A launch of one second with a main thread that is blocked for a while.
@@ -26,7 +26,7 @@ struct LaunchAdviceTests {
     }
 
     @Test(
-        "5 % of the launch in one kind of wait is worth a sentence, less is not",
+        "5 % of the launch in one kind of wait yields advice; less does not",
         arguments: [
             ("fsync", LaunchAdvice.Kind.files), ("fsync, uninterruptible", .files), ("newfstatat", .files),
             ("read, uninterruptible", .files), ("connect", .network), ("recvfrom", .network), ("wait4", .child),
@@ -39,7 +39,7 @@ struct LaunchAdviceTests {
         #expect(sentence.contains("50 ms (5 %)"))
     }
 
-    @Test("5 ms is worth a sentence in a short launch, less is not, whatever its share")
+    @Test("5 ms yields advice in a short launch; less does not, whatever its share")
     func leastTime() {
         #expect(kinds(launch(blocked: 5, in: "fsync", length: 20)) == [.files])
         #expect(kinds(launch(blocked: 4.999, in: "fsync", length: 20)) == [])
@@ -58,7 +58,7 @@ struct LaunchAdviceTests {
         #expect(sentence.contains("waited 400 ms (40 %) for 11 \"loader\", which meanwhile ran 398 ms"))
     }
 
-    @Test("A socket leads to the network only if a packet shows it")
+    @Test("A socket counts as network only if a packet shows it")
     func sockets() throws {
         let server = Waker.thread(id: 99, name: "server", nice: 0, isOwn: false)
         for (detail, waker, kind) in [
@@ -72,7 +72,7 @@ struct LaunchAdviceTests {
         #expect(kinds(launch(blocked: 49.4, in: "recvfrom")) == [])
     }
 
-    @Test("Waits in an event loop, for a pipe or a lock without a known waker are nobody's fault")
+    @Test("Waits in an event loop, for a pipe, or for a lock without a known waker yield no advice")
     func innocentWaits() {
         for detail in [
             "epoll_wait", "read", "futex", "poll", "mmap, uninterruptible", "uninterruptible",
@@ -93,7 +93,7 @@ struct LaunchAdviceTests {
         #expect(kinds(recording) == [])
     }
 
-    @Test("A wait for a thread of lower priority is an inversion, for an equal or higher one it is not")
+    @Test("A wait for a thread of lower priority is an inversion; for an equal or higher one it is not")
     func inversion() {
         func kind(nice: Int?, _ waker: ThreadScheduling? = nil, main: ThreadScheduling? = nil) -> [LaunchAdvice.Kind] {
             var recording = launch(
@@ -170,7 +170,7 @@ struct LaunchAdviceTests {
         }
     }
 
-    @Test("More than 10 % of waiting for a CPU is a warning, 10 % is not")
+    @Test("More than 10 % of waiting for a CPU is a warning; 10 % is not")
     func contention() throws {
         func launch(waiting: Double) -> LaunchRecording {
             let main = LaneScript(thread: 10, process: 10, name: "app")
@@ -213,7 +213,7 @@ struct LaunchAdviceTests {
         }
     }
 
-    @Test("The time for which a phase waited for a CPU is not held against it")
+    @Test("A phase's wait for a CPU does not count against it")
     func crowdedPhase() throws {
         func recording(waiting: Double) -> LaunchRecording {
             var recording = Launches.recording(
@@ -227,7 +227,7 @@ struct LaunchAdviceTests {
         #expect(kinds(recording(waiting: 50.6)) == [])
     }
 
-    @Test("What a phase took does not include the recorder's stops")
+    @Test("A phase's duration excludes the recorder's stops")
     func stoppedPhase() {
         func recording(stopped: Double) -> LaunchRecording {
             var recording = Launches.recording(
@@ -241,7 +241,7 @@ struct LaunchAdviceTests {
         #expect(kinds(recording(stopped: 10.6)) == [])
     }
 
-    @Test("Wrappers count from 5 % on, and what they waited for does not count again")
+    @Test("Wrappers count from 5 % on, and their waits do not count twice")
     func wrappers() throws {
         func recording(_ time: Double, wrappers: [String] = ["/usr/bin/env", "/bin/sh"]) -> LaunchRecording {
             let main = LaneScript(thread: 10, process: 10, name: "app")

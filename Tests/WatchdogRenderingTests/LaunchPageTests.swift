@@ -39,7 +39,7 @@ struct LaunchPageTests {
         return lanes
     }
 
-    @Test("A page lists the timed constructors, the slowest first, and no table without them")
+    @Test("A page lists the timed constructors, the slowest first, and has no table without them")
     func constructors() throws {
         let page = LaunchPage.render(Launches.constructors)
         #expect(page.contains("<summary>Constructors (5)</summary>"))
@@ -50,7 +50,7 @@ struct LaunchPageTests {
         #expect(!LaunchPage.render(Launches.starSearcher).contains("<summary>Constructors"))
     }
 
-    @Test("The data of a page holds every span, with its place, its waker and its CPU")
+    @Test("The data of a page contains every span, with its place, its waker and its CPU")
     func encoding() throws {
         let recording = Launches.starSearcher
         let data = LaneData(recording.lanes, length: .seconds(10))
@@ -76,7 +76,7 @@ struct LaunchPageTests {
         }
     }
 
-    @Test("Gaps, overlaps and reversed spans of a damaged recording become something that can be drawn")
+    @Test("Gaps, overlaps and reversed spans of a damaged recording become drawable")
     func damagedLanes() {
         var lane = ThreadLane(threadID: 1, processID: 1, name: "x", begin: ms(-4))
         lane.spans = [
@@ -104,7 +104,7 @@ struct LaunchPageTests {
         }
     }
 
-    @Test("A page draws nothing that happened after the launch")
+    @Test("A page draws nothing after the launch")
     func end() {
         let data = LaunchPageData(LaunchFigures(LaunchTextTests.server)).json
         #expect(data.contains("\"length\":28000,\n\"end\":28000,\n"))
@@ -113,13 +113,13 @@ struct LaunchPageTests {
     }
 
     @Test(
-        "Base64 is that of RFC 4648",
+        "Base64 follows RFC 4648",
         arguments: [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg==")])
     func base64(text: String, encoded: String) {
         #expect(Base64.text(of: Array(text.utf8)) == encoded)
     }
 
-    @Test("No name of a thread, file, function or mark can leave its place in the page")
+    @Test("No name of a thread, file, function or mark can escape its place in the page")
     func hostileNames() {
         let evil = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&\\\u{2028}\n\u{1b}"
         var recording = Launches.starSearcher
@@ -156,7 +156,7 @@ struct LaunchPageTests {
     ]
 
     @Test(
-        "In a browser the lanes are drawn, nothing is cut or fetched, and no word is on the console",
+        "In a browser the lanes are drawn, nothing is clipped or fetched, and the console is empty",
         .enabled(if: Browser.program != nil, "no chromium is installed"))
     func browser() throws {
         try Self.withBrowser { browser, folder in
@@ -182,7 +182,7 @@ struct LaunchPageTests {
     }
 
     @Test(
-        "Keys zoom, move and step through the longest blocks, and say what they have reached",
+        "Keys zoom, move and step through the longest blocks, and announce the result",
         .enabled(if: Browser.program != nil, "no chromium is installed"))
     func keyboard() throws {
         try Self.withBrowser { browser, folder in

@@ -8,9 +8,9 @@ import WatchdogRecording
 
 @testable import WatchdogRendering
 
-/// Recordings as text; the goldens also show readers of the documentation what to expect.
+/// Recordings as text; the goldens also serve readers of the documentation as examples.
 ///
-/// `WATCHDOGD_UPDATE_GOLDENS=1 swift test --filter LaunchTextTests` writes them anew.
+/// `WATCHDOGD_UPDATE_GOLDENS=1 swift test --filter LaunchTextTests` rewrites them.
 @Suite("Launch text")
 struct LaunchTextTests {
     static let recordings: [(name: String, recording: LaunchRecording)] = [
@@ -19,7 +19,7 @@ struct LaunchTextTests {
         ("constructors", Launches.constructors),
     ]
 
-    @Test("Texts are what they were, narrow and wide", arguments: recordings.map(\.name))
+    @Test("Texts are unchanged, narrow and wide", arguments: recordings.map(\.name))
     func unchanged(name: String) throws {
         let recording = try #require(Self.recordings.first { $0.name == name }?.recording)
         for columns in [79, 199] {
@@ -44,7 +44,7 @@ struct LaunchTextTests {
         }
     }
 
-    /// The lines without the blanks at their ends, which escape sequences may follow.
+    /// The lines without trailing spaces, which escape sequences may follow.
     private static func trimmed(_ text: String) -> [String] {
         text.split(separator: "\n").map { line in
             var line = String(line)
@@ -53,7 +53,7 @@ struct LaunchTextTests {
         }
     }
 
-    @Test("Names with escape sequences and line breaks cannot leave their place")
+    @Test("Names with escape sequences and line breaks cannot escape their place")
     func hostileNames() {
         var recording = Launches.starSearcher
         let evil = "\u{1b}[2J\nroot: \u{202e}x"
@@ -74,7 +74,7 @@ struct LaunchTextTests {
         #expect(!text.contains("\nroot:"))
     }
 
-    @Test("Functions are listed by the samples in themselves, whoever called them, then code without names")
+    @Test("Functions are listed by their own samples, whoever called them, then code without names")
     func functions() {
         var recording = Launches.python
         let leaf = SampledCalls.Call(function: "parse", object: "/bin/app", count: 30)
@@ -92,7 +92,7 @@ struct LaunchTextTests {
                 "ran in\n    44.0 %  parse  (app)\n    30.0 %  main  (app)\n    25.0 %  code without names\n\n"))
     }
 
-    @Test("Of a deep path the beginning and the end are shown")
+    @Test("Of a deep path, the beginning and the end are shown")
     func deepPath() {
         var recording = Launches.python
         var call = SampledCalls.Call(function: "f29", object: "/bin/app", count: 100)
@@ -113,7 +113,7 @@ struct LaunchTextTests {
         #expect(recording.text().contains("- in no sample of the main thread") == isMarked)
     }
 
-    @Test("Values that no recorder writes are drawn all the same")
+    @Test("Values that no recorder writes are drawn anyway")
     func absurdValues() {
         var recording = Launches.starSearcher
         recording.end.time = .nanoseconds(-5)
@@ -128,7 +128,7 @@ struct LaunchTextTests {
         #expect(!recording.text(LaunchTextStyle(columns: -1)).isEmpty)
     }
 
-    @Test("Phases without times are not taken for time in which nothing happened")
+    @Test("Phases without times are not shown as idle time")
     func partialTimes() throws {
         var recording = Launches.rungC
         #expect(recording.phases.contains { $0.time == nil } && recording.phases.contains { $0.time != nil })
@@ -168,7 +168,7 @@ struct LaunchTextTests {
         #expect(LaunchFigures(recording).drawnLanes.map(\.threadID) == [10, 11])
     }
 
-    @Test("The recorder's stops are named, and make neither a headline nor a long block")
+    @Test("The recorder's stops are named, and yield neither a headline nor a long block")
     func recorderStops() {
         let main = LaneScript(thread: 10, process: 10, name: "app")
         let recorder = Waker.thread(id: 9, name: "watchdogd", nice: 0, isOwn: false)
@@ -192,7 +192,7 @@ struct LaunchTextTests {
         #expect(!text.contains("Longest blocks"))
     }
 
-    @Test("How a phase without times was spent is not invented")
+    @Test("A phase without times has no invented breakdown")
     func unknownPhase() {
         var recording = Launches.killed
         recording.phases[8].time = nil

@@ -9,7 +9,7 @@ import WatchdogPolicy
 @testable import WatchdogReport
 @testable import WatchdogVerdict
 
-@Suite("Reports of what the lifecycle brought about")
+@Suite("Reports of lifecycle incidents")
 struct LifecycleReportTests {
     private func report(_ code: TerminationCode, _ exhaustion: IncidentFacts.Exhaustion) throws -> Report {
         var facts = Samples.facts(.backgroundTask, exhaustion, allowance: .seconds(30))
@@ -36,7 +36,7 @@ struct LifecycleReportTests {
         return Report(of: facts, on: Samples.host, capture: nil)
     }
 
-    @Test("begin with the open tasks, and say afterwards what the main thread did")
+    @Test("begin with the open tasks, followed by the main thread's state")
     func text() throws {
         let report = try report(.backgroundTask, .backgroundTask)
         let lines = try #require(report.body.applicationSpecificInformation?["watchdogd"])
@@ -58,7 +58,7 @@ struct LifecycleReportTests {
         #expect(report.body.linux?.verdict.brief == "1 background task left open")
     }
 
-    @Test("of a lock held on suspension say that the process was suspended")
+    @Test("of a lock held at suspension state that the process was suspended")
     func lock() throws {
         let report = try report(.deadLock, .lockedFiles)
         #expect(report.body.termination?.code == 0xdead_10cc)
@@ -67,12 +67,12 @@ struct LifecycleReportTests {
         #expect(Blame(for: report).reason == "suspended with a locked file")
     }
 
-    @Test("of a machine without CPU for the app say whose fault it is")
+    @Test("of a machine without CPU for the app name the party at fault")
     func machine() throws {
         #expect(Blame(for: try report(.machineBusy, .backgroundTask)).party == .machine)
     }
 
-    @Test("come back from their file as they were, and reports without a lifecycle have none")
+    @Test("survive encoding, and reports without a lifecycle have none")
     func coding() throws {
         let report = try report(.backgroundTask, .backgroundTask)
         let decoded = try ReportCoding.decode(ReportCoding.encode(report))
@@ -88,7 +88,7 @@ struct LifecycleReportTests {
         #expect(page.contains("Locked file: /var/db, SQLite, exclusive, held by pid 4242"))
     }
 
-    @Test("draw on what the machine recorded")
+    @Test("use the machine's record")
     func record() {
         var machine = ProcessMachine(spec: AppSpec(name: "App"))
         let launch = Instant(nanoseconds: 5_000_000_000)

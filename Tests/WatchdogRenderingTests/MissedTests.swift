@@ -53,7 +53,7 @@ struct MissedTests {
     private static let silent = MissedDetails(.probe, of: "tcp:localhost:6379", count: 3)
     private static let readiness = MissedDetails(.readiness, of: "listen:4567")
 
-    @Test("What was probed or waited for comes first")
+    @Test("The missed probe or event comes first")
     func missed() {
         let probed = Explanation(of: report(Self.refused, call: Self.sleep)).text
         #expect(probed.contains("\nFailed     probe tcp:localhost:7999: connection refused (3 in a row)\nAllowance  "))
@@ -64,7 +64,7 @@ struct MissedTests {
     }
 
     @Test(
-        "A loop's wait is not the cause of a refusal, nor of a readiness that never comes",
+        "A loop's wait does not cause a refused connection, nor a missing readiness",
         arguments: [
             (refused, "Probe= means that address"),
             (readiness, "Readiness= means that address"),
@@ -95,7 +95,7 @@ struct MissedTests {
         }
     }
 
-    @Test("A sleep in the app's own code explains a probe without an answer, and not a refusal")
+    @Test("A sleep in the app's own code explains an unanswered probe, and not a refused one")
     func asleep() {
         let asleep = Explanation(of: report(Self.silent, call: Self.sleep))
         #expect(asleep.advice.contains("sleeps on purpose"))
@@ -105,7 +105,7 @@ struct MissedTests {
         #expect(refused.advice.hasPrefix("The main thread only sleeps"))
     }
 
-    @Test("A probe without an answer, beside an idle loop, is not said to be of the main thread's making")
+    @Test("An unanswered probe beside an idle loop is not attributed to the main thread")
     func elsewhere() {
         for (call, functions) in [(Self.epoll, Self.loop), (Self.accept, ["accept", "main"])] {
             let explanation = Explanation(of: report(Self.silent, call: call, functions, event: .sceneUpdate))
@@ -136,7 +136,7 @@ struct MissedTests {
         #expect(Blame(for: launch).party == .unknown)
     }
 
-    @Test("A loop that nothing woke to answer a ping is the app's, and not in a call that its own code made")
+    @Test("A loop that no ping woke is the app's, and not in a call that its own code made")
     func ping() {
         let blame = Blame(for: report(nil, call: Self.epoll, Self.loop, event: .sceneUpdate))
         #expect(blame.party == .app)

@@ -9,7 +9,7 @@ import Testing
 @testable import WatchdogReport
 @testable import WatchdogVerdict
 
-/// Reports that a disk, an editor or somebody with bad intentions has changed.
+/// Reports changed by a disk, an editor or an attacker.
 @Suite("Changed reports")
 struct MutationTests {
     /// xorshift64*: the same changes in every run.
@@ -31,7 +31,7 @@ struct MutationTests {
         return try ReportCoding.encode(all[Int.random(in: all.indices, using: &random)])
     }
 
-    /// Everything that a reader does with a report; nothing of it may trap, and no text may steer a terminal.
+    /// Uses a report in every way that readers do; none may trap, and no text may control a terminal.
     private static func readEverything(_ report: Report) {
         for (name, text) in [
             ("show", TextRenderer.render(report)), ("explain", Explanation(of: report).text),
@@ -50,7 +50,7 @@ struct MutationTests {
     }
 
     @Test(
-        "With bytes replaced, removed and repeated, a report is shown in part or refused, in bounded time",
+        "With bytes replaced, removed and repeated, a report is shown in part or rejected, in bounded time",
         arguments: seeds)
     func bytes(seed: UInt64) throws {
         var random = Random(state: seed)
@@ -74,11 +74,11 @@ struct MutationTests {
             Self.readEverything(report)
         }
         #expect(shown > 10)
-        // Some 2 s in a debug build; something quadratic would take minutes.
+        // Some 2 s in a debug build; a quadratic algorithm would take minutes.
         #expect(clock.now - started < patience)
     }
 
-    @Test("With values replaced by others of their kind, every reader goes through", arguments: seeds)
+    @Test("With values replaced by others of their kind, every reader finishes", arguments: seeds)
     func values(seed: UInt64) throws {
         var random = Random(state: seed)
         for _ in 0..<StormScale.part(of: 30) {
@@ -98,7 +98,7 @@ struct MutationTests {
         "0 0x0", "\0", "%s%n", "a/b\nThread 0 Crashed:",
     ]
 
-    /// One in twenty values is another.
+    /// Replaces one in twenty values.
     private static func changed(_ tree: JSONTree, _ random: inout Random) -> JSONTree {
         let isChanged = Int.random(in: 0..<20, using: &random) == 0
         switch tree {
@@ -108,7 +108,7 @@ struct MutationTests {
             return .array(isChanged && Bool.random(using: &random) ? [] : elements)
         case .object(let members):
             var members = members
-            // In a fixed order: a dictionary's own differs from run to run.
+            // In a fixed order, because a dictionary's own differs from run to run.
             for key in members.keys.sorted() { members[key] = members[key].map { changed($0, &random) } }
             if isChanged, let key = members.keys.sorted().randomElement(using: &random) { members[key] = nil }
             return .object(members)

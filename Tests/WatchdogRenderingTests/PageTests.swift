@@ -10,7 +10,7 @@ import Testing
 @testable import WatchdogReport
 @testable import WatchdogVerdict
 
-/// What a browser makes of the pages.
+/// The pages as a browser renders them.
 ///
 /// `WATCHDOGD_SCREENSHOTS=/some/folder swift test --filter PageTests` leaves pictures of all of them there.
 @Suite("Pages in a browser", .enabled(if: Browser.program != nil, "no chromium is installed"), .reapsChildren)
@@ -30,7 +30,7 @@ struct PageTests {
         ]
     }
 
-    /// What is wrong with a page as it is shown now, one line each.
+    /// Lists the faults of a page as currently shown, one line each.
     static let inspection = #"""
         (function () {
           const faults = [], width = document.documentElement.clientWidth;
@@ -115,7 +115,7 @@ struct PageTests {
     private static var isTakingPictures: Bool { getenv("WATCHDOGD_SCREENSHOTS") != nil }
 
     @Test(
-        "On a phone, a tablet, a desktop and paper, in light and dark, nothing is cut, covered, faint or fetched, and no word is on the console"
+        "On a phone, a tablet, a desktop and paper, in light and dark, nothing is clipped, covered, faint or fetched"
     )
     func pages() throws {
         try Self.withBrowser { browser, folder in
@@ -142,7 +142,7 @@ struct PageTests {
         }
     }
 
-    @Test("The organizer's page is whole on every medium")
+    @Test("The organizer's page is complete on every medium")
     func organizer() throws {
         let tests = TestFiles.folder(of: TestFiles.folder(of: #filePath))
         let path = "\(tests)/WatchdogOrganizerTests/Goldens/organizer.html"
@@ -160,7 +160,7 @@ struct PageTests {
         }
     }
 
-    @Test("With nothing but the keyboard, the skip link, links to threads and all folded parts are reached in order")
+    @Test("With only the keyboard, the skip link, links to threads and all folded parts are reached in order")
     func keyboard() throws {
         try Self.withBrowser { browser, folder in
             let report = try #require(Causes.all.first { $0.name == "deadlock" }?.report)
@@ -229,7 +229,7 @@ struct PageTests {
 
     private func foreign() throws -> Report { try ReportCoding.decode(Array(ForeignSample.ips.utf8)) }
 
-    /// What a page wrote on its console, or the browser about it.
+    /// The console output of a page, or of the browser about it.
     static func said(_ events: [JSONTree]) -> [String] {
         events.compactMap { event in
             switch event["method"]?.string {
@@ -240,7 +240,7 @@ struct PageTests {
         }
     }
 
-    /// What a page asked for besides itself; `data:` is part of it.
+    /// A page's requests besides itself; `data:` is part of it.
     static func asked(_ events: [JSONTree], except path: String) -> [String] {
         events.compactMap { event in
             guard event["method"]?.string == "Network.requestWillBeSent",

@@ -9,10 +9,10 @@ import WatchdogRecording
 
 @testable import WatchdogRendering
 
-/// Traces, as events and as read by Perfetto's own definition of the format.
+/// Traces, as events and as read with Perfetto's own definition of the format.
 @Suite("Perfetto traces", .reapsChildren)
 struct PerfettoTests {
-    @Test("A lane becomes the kernel's events: who left a CPU in which state, and who woke whom")
+    @Test("A lane becomes kernel events: which thread left a CPU in which state, and which one woke it")
     func events() {
         let first = LaneScript(thread: 10, process: 10, name: "app")
         first.run(2, on: 1).preempted(1).run(1, on: 1)
@@ -53,7 +53,7 @@ struct PerfettoTests {
         #expect(Set(begun.map(\.processor)) == [0, 1, 2])
     }
 
-    @Test("Numbers and texts are encoded as protobuf's documentation has them")
+    @Test("Numbers and texts are encoded as in protobuf's documentation")
     func protobuf() {
         var message = ProtobufMessage()
         message.number(1, 150)
@@ -65,7 +65,7 @@ struct PerfettoTests {
                 + [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01])
     }
 
-    /// Prints the slices of a trace, each below the one that it is in.
+    /// Prints the slices of a trace, each below its parent.
     private static let slices = """
         import sys
         from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace
@@ -82,7 +82,7 @@ struct PerfettoTests {
                 print('  ' * len(open_slices) + name, (last - begin) // 1000000)
         """
 
-    @Test("Timed constructors lie within their phase, also the one that was cut off")
+    @Test("Timed constructors lie within their phase, even an interrupted one")
     func constructors() throws {
         func constructor(_ name: String?, _ begin: Double, _ end: Double, isOwn: Bool = false) -> LaunchConstructor {
             LaunchConstructor(
@@ -160,7 +160,7 @@ struct PerfettoTests {
                 """)
     }
 
-    /// Expects what a program in Python prints of a recording's trace; skips that where Perfetto's definition is missing.
+    /// Compares a Python program's output for a recording's trace; skips that if Perfetto's definition is missing.
     private func expect(_ program: String, of recording: LaunchRecording, prints expected: String) throws {
         guard try run(["-c", "import perfetto.protos.perfetto.trace.perfetto_trace_pb2"]).status == 0 else {
             print("skipped: \(Self.interpreter) has no module perfetto (scripts/setup installs it)")
@@ -175,7 +175,7 @@ struct PerfettoTests {
         }
     }
 
-    /// The interpreter of the project's own environment, or that of the system.
+    /// The interpreter of the project's own environment, or the system's.
     private static var interpreter: String { ForeignReaderTests.interpreter }
 
     private func run(_ arguments: [String]) throws -> (status: Int32, output: String) {

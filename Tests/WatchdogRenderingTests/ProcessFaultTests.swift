@@ -9,7 +9,7 @@ import WatchdogPolicy
 @testable import WatchdogReport
 @testable import WatchdogVerdict
 
-@Suite("Faults of other processes than the main one")
+@Suite("Faults of processes other than the main one")
 struct ProcessFaultTests {
     /// A wrapper in pause(2), whose child is in openat(2).
     private func report(
@@ -49,7 +49,7 @@ struct ProcessFaultTests {
         return Samples.report(facts, capture: capture)
     }
 
-    @Test("The verdict, the headline and the fault name the child, and its stack is unfolded")
+    @Test("The verdict, the headline and the fault name the child, and its stack is expanded")
     func named() throws {
         let report = report()
         let explanation = Explanation(of: report)
@@ -81,7 +81,7 @@ struct ProcessFaultTests {
         #expect(Blame(for: report(subject: "/mnt/a on nfs4 at /mnt")).party == .machine)
     }
 
-    @Test("A child that is stuck explains a missed launch or probe, except one that fails at once beside a loop")
+    @Test("A stuck child explains a missed launch or probe, except one that fails immediately beside a loop")
     func missed() {
         let refused = MissedDetails(.probe, of: "tcp:localhost:7999", failure: "connection refused", count: 3)
         let silent = MissedDetails(.probe, of: "tcp:localhost:6379", count: 3)

@@ -38,7 +38,7 @@ struct ReportFilterTests {
         #expect(names(ReportFilter(verdict: "blocked", limit: 1)) == ["process-launch"])
     }
 
-    @Test("Where nothing passes, the list says how much does not, and what was probably meant")
+    @Test("If nothing matches, the list reports how many do not, and a likely intended filter")
     func absence() {
         func text(_ filter: ReportFilter, host: String? = nil, since: String? = nil, isCut: Bool = false) -> String {
             filter.absence(host: host, since: since, among: all, isCut: isCut)
@@ -63,7 +63,7 @@ struct ReportFilterTests {
     }
 
     @Test(
-        "A beginning is a span, a day or a day and a time, in the zone of now",
+        "A start is a span, a day, or a day and a time, in the current zone",
         arguments: [
             ("2h", "2026-11-21 00:20:22 +0100"), ("1min 30s", "2026-11-21 02:18:52 +0100"),
             ("2026-11-20", "2026-11-20 00:00:00 +0100"), ("2026-11-20 18:30", "2026-11-20 18:30:00 +0100"),

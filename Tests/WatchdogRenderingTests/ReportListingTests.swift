@@ -46,7 +46,7 @@ struct ReportListingTests {
         #expect(text.replacing(#/\u{1b}\[[0-9;]*m/#, with: "").lines == ReportListing.text(reports).lines)
     }
 
-    @Test("Dates are those of the reader's clock, whose zone the heading names; what is no time is shown as it stands")
+    @Test("Dates use the reader's clock, whose zone the heading names; an invalid time is shown unchanged")
     func zones() {
         var tokyo = Samples.report()
         tokyo.metadata.timestamp = "2026-11-21 09:20:22.12 +0900"
@@ -73,7 +73,7 @@ struct ReportListingTests {
         #expect(Explanation(of: broken).text.hasPrefix("HangMain[4242] · did not answer · no time at all, and\n"))
     }
 
-    @Test("No line is longer than 80 columns, whatever the names are, and none can steer a terminal")
+    @Test("No line is longer than 80 columns, whatever the names are, and none can control a terminal")
     func width() {
         var report = Samples.report()
         report.metadata.appName = "\u{1b}[2J" + String(repeating: "a", count: 200)
@@ -87,7 +87,7 @@ struct ReportListingTests {
         #expect(text.split(separator: "\n").count == 2)
     }
 
-    @Test("Who does not move comes first, before the kernel's words, and can be searched")
+    @Test("The culprit comes first, before the kernel's words, and can be searched")
     func culprit() throws {
         var report = Samples.report()
         let explanation = Explanation(of: report)
@@ -106,7 +106,7 @@ struct ReportListingTests {
         #expect(groups.contains(" · \(culprit) · blocked in recvfrom\n"), "\(groups)")
     }
 
-    @Test("As JSON a list has the same and more")
+    @Test("The JSON of a list has the same and more")
     func json() throws {
         struct Entry: Decodable, Equatable {
             let incident, file, path, timestamp, app, event, verdict: String
@@ -124,7 +124,7 @@ struct ReportListingTests {
 }
 
 extension String {
-    /// The lines without spaces at the end, which colored cells keep.
+    /// The lines without trailing spaces, which colored cells keep.
     fileprivate var lines: [String] {
         split(separator: "\n").map { line in
             var line = line

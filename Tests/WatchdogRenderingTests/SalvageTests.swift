@@ -18,7 +18,7 @@ struct SalvageTests {
         #expect(faults == [])
     }
 
-    @Test("Cut anywhere behind the first line, a file never crashes the reader, and gives what it has")
+    @Test("Truncated anywhere after the first line, a file never crashes the reader, which shows the rest")
     func truncation() throws {
         let bytes = try ReportCoding.encode(whole)
         let first = bytes.prefix { $0 != UInt8(ascii: "\n") }.count + 1
@@ -33,7 +33,7 @@ struct SalvageTests {
         #expect(shown > 20, "the verdict survives where it had been written")
     }
 
-    @Test("A part of the wrong kind is left out and named; the others keep their places")
+    @Test("A part of the wrong type is omitted and named; the others keep their places")
     func wrongKinds() throws {
         let text = String(decoding: try ReportCoding.encode(whole), as: UTF8.self)
             .replacing(#""name" : "hang-main","#, with: #""name" : 7,"#, maxReplacements: 1)
@@ -44,7 +44,7 @@ struct SalvageTests {
         #expect(report.body.usedImages.count == whole.body.usedImages.count)
     }
 
-    @Test("A report of before optional parts existed is read whole")
+    @Test("A report from before optional parts existed is read completely")
     func older() throws {
         var older = whole
         let linux = try #require(whole.body.linux)
@@ -59,7 +59,7 @@ struct SalvageTests {
         #expect(report.body.linux?.schema == 1)
     }
 
-    @Test("Of a newer report what is known is shown, and the rest is named with the reason")
+    @Test("The known parts of a newer report are shown, and the rest is named with the reason")
     func newer() throws {
         let text = String(decoding: try ReportCoding.encode(whole), as: UTF8.self)
             .replacing(#""schema" : 1"#, with: #""schema" : 2, "addition" : {"a" : []}"#)
@@ -87,13 +87,13 @@ struct SalvageTests {
     }
 
     @Test(
-        "Of a file without a whole first line or of another kind there is nothing to show",
+        "A file without a complete first line, or of another kind, shows nothing",
         arguments: ["", "no JSON\n{}", "{\"app_name\":\"x\"", "\n\n", "{}\n{}"])
     func nothing(text: String) {
         #expect(throws: ReportCodingError.self) { try ReportCoding.salvage(Array(text.utf8)) }
     }
 
-    @Test("A report that is cut behind a backslash is read up to there")
+    @Test("A report truncated after a backslash is read up to that point")
     func cutBehindBackslash() throws {
         let text = String(decoding: try ReportCoding.encode(Samples.report()), as: UTF8.self)
         let name = try #require(text.firstRange(of: #""procName" : ""#))

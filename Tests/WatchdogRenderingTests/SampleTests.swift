@@ -59,7 +59,7 @@ struct SampleTests {
         #expect(tree.heaviestPath[1].source == nil, "two lines of one function are no line")
     }
 
-    @Test("the text counts samples, groups threads that showed the same, and says where each was")
+    @Test("the text counts samples, groups threads with the same stacks, and names each one's place")
     func text() {
         let text = Self.samples().text
         #expect(text.hasPrefix("Sampled app [7]\n"))
@@ -83,7 +83,7 @@ struct SampleTests {
                 """)
     }
 
-    @Test("speedscope gets a profile for each thread, whose weights are the time")
+    @Test("speedscope gets a profile for each thread, weighted by time")
     func speedscope() throws {
         struct File: Decodable {
             struct Frame: Decodable {
@@ -111,7 +111,7 @@ struct SampleTests {
             ])
     }
 
-    @Test("a thread without a stack is a leaf of its own")
+    @Test("a thread without a stack is a separate leaf")
     func withoutStack() {
         var samples = Self.samples()
         samples.stacks[0].frames = []

@@ -23,7 +23,7 @@ struct SignatureTests {
         #expect(signature.id.count == 8)
     }
 
-    @Test("It does not depend on pids, thread numbers, addresses, registers and other threads")
+    @Test("A signature does not depend on pids, thread numbers, addresses, registers and other threads")
     func stability() {
         let signature = Signature(of: Samples.report())
         let seed = testSeed
@@ -40,7 +40,7 @@ struct SignatureTests {
             for index in capture.images.indices {
                 capture.images[index].base = .random(in: 1...0x7fff_ffff_f000, using: &generator)
             }
-            // The C library inlines otherwise.
+            // Another C library inlines differently.
             let libc = capture.threads[0].frames[0]
             for _ in 0..<Int.random(in: 0...3, using: &generator) {
                 var frame = libc
@@ -55,7 +55,7 @@ struct SignatureTests {
         }
     }
 
-    @Test("Another function, cause, event or app is another signature")
+    @Test("A different function, cause, event or app yields a different signature")
     func differences() {
         var signatures: Set<String> = []
         for (_, report) in Samples.goldens { signatures.insert(Signature(of: report).id) }
@@ -65,7 +65,7 @@ struct SignatureTests {
         #expect(Signature(of: report) != Signature(of: Samples.report()))
     }
 
-    @Test("A foreign report is known by its exception")
+    @Test("A foreign report is identified by its exception")
     func foreign() throws {
         let signature = Signature(of: try ReportCoding.decode(Array(ForeignSample.ips.utf8)))
         #expect(signature.cause == "EXC_BREAKPOINT (SIGTRAP)")
@@ -89,7 +89,7 @@ struct SignatureTests {
         #expect(Signature(of: report).cause == "blocked in clock_nanosleep")
     }
 
-    @Test("What nothing names keeps the verdict's words, and other causes stay other causes")
+    @Test("A wait without a name keeps the verdict's words, and different causes stay different")
     func otherEvidence() {
         func cause(_ brief: String) -> String {
             var report = Samples.report()
@@ -106,7 +106,7 @@ struct SignatureTests {
         #expect(cause("blocked at futex_wait_queue") == "blocked in futex")
     }
 
-    @Test("Groups count what has one signature, the most frequent first")
+    @Test("Groups count reports with one signature, the most frequent first")
     func groups() throws {
         var second = Samples.facts(number: 8)
         second.captureTime.seconds += 60

@@ -28,7 +28,7 @@ struct StackGroupTests {
         StackGroup.groups(of: report.stacks.filter { !$0.isFaulting })
     }
 
-    @Test("The text shows their stack once and lists their numbers; another stack between them stays")
+    @Test("The text shows their stack once and lists their numbers; a different stack between them stays")
     func once() {
         let capture = capture(6, like: 1) { number, thread in
             if number == 2 { thread.frames[0].address = 0xdead_bee0 }
@@ -39,7 +39,7 @@ struct StackGroupTests {
         for number in [2, 3, 5, 6, 7] { #expect(!text.contains("\nThread \(number):\n")) }
     }
 
-    @Test("Ten threads with the same calls at one other address each are one stack in text, page and JSON")
+    @Test("Ten threads with the same calls except for one address are one stack in text, page and JSON")
     func addresses() throws {
         let report = Samples.report(
             capture: capture(9, like: 0) { number, thread in
@@ -55,14 +55,14 @@ struct StackGroupTests {
         #expect(json.contains("\"threads\":[2,3,4,5,6,7,8,9,10]"))
     }
 
-    @Test("Two threads are a thread and one like it; a thread alone has no such line")
+    @Test("Two threads are a thread and one like it; a single thread has no such line")
     func two() {
         let report = Samples.report(capture: capture(1, like: 1))
         #expect(TextRenderer.render(report).contains("\nThread 2: same stack as thread 1\n"))
         #expect(!TextRenderer.render(Samples.report()).contains("same stack as"))
     }
 
-    @Test("Names are listed where they differ")
+    @Test("Names are listed if they differ")
     func names() {
         let names = ["w", "w", "writer"]
         let text = TextRenderer.render(
@@ -79,7 +79,7 @@ struct StackGroupTests {
         #expect(lines.last == "Thread 26 (w24): same stack as thread 1")
     }
 
-    @Test("The faulting thread has a stack of its own, even if others are in the same place")
+    @Test("The faulting thread has its own stack, even if others are in the same place")
     func faulting() {
         let text = TextRenderer.render(Samples.report(capture: capture(2, like: 0)))
         #expect(text.contains("\nThread 0 Crashed:\n0   libc.so.6"))
@@ -87,7 +87,7 @@ struct StackGroupTests {
         #expect(text.contains("\nThread 3: same stack as thread 2\n"))
     }
 
-    @Test("Threads without a stack are not called the same, and a report of Apple's has every stack")
+    @Test("Threads without a stack are not grouped, and a report of Apple's has every stack")
     func apart() {
         let empty = capture(2, like: 1) { _, thread in
             thread.frames = []

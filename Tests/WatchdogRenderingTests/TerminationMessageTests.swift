@@ -12,7 +12,7 @@ struct TerminationMessageTests {
         try #require(Samples.goldens.first { $0.name == "scene-update" }).report
     }
 
-    @Test("say what happened, whose fault it is, where, and how to find the report")
+    @Test("state the event, the party at fault, the place, and how to find the report")
     func whole() throws {
         let report = try update()
         let explanation = Explanation(of: report)
@@ -28,13 +28,13 @@ struct TerminationMessageTests {
         #expect(lines.suffix(2) == ["Incident: \(report.body.incident)", "Report: /r/maps.ips"])
     }
 
-    @Test("have one line where there is no report")
+    @Test("have one line if there is no report")
     func short() {
         #expect(
             TerminationMessage.text("sh[7] was killed by SIGSEGV", nil, report: nil) == "sh[7] was killed by SIGSEGV\n")
     }
 
-    @Test("have a second line with the time where it can be long ago")
+    @Test("have a second line with the time if it can be long ago")
     func time() {
         let time = "1969-12-31 22:30:00 -0130"
         #expect(

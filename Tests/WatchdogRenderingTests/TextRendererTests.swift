@@ -17,7 +17,7 @@ struct TextRendererTests {
         #expect(TextRenderer.render(report) == ForeignSample.text)
     }
 
-    @Test("The registers of a PC stand in Apple's rows")
+    @Test("The registers of x86-64 are in Apple's rows")
     func registers() {
         let text = TextRenderer.render(Samples.report())
         #expect(
@@ -36,7 +36,7 @@ struct TextRendererTests {
                 """))
     }
 
-    @Test("A PC of Apple's tells more of its processor")
+    @Test("A Mac's report describes more of its processor")
     func processor() {
         var report = Samples.report()
         let state = ThreadState(
@@ -52,7 +52,7 @@ struct TextRendererTests {
                     + "Error Code:      0x02000148 \nTrap Number:     133\n\nBinary Images:\n"))
     }
 
-    @Test("The stack tells source, inlining and asynchronous callers")
+    @Test("The stack shows source, inlining and asynchronous callers")
     func frames() {
         let text = TextRenderer.render(Samples.report())
         #expect(
@@ -75,7 +75,7 @@ struct TextRendererTests {
                 """))
     }
 
-    @Test("The verdict comes first under the thread that is to blame")
+    @Test("The verdict comes first under the faulting thread")
     func verdictFirst() {
         let text = TextRenderer.render(Samples.report())
         #expect(
@@ -129,7 +129,7 @@ struct TextRendererTests {
         #expect(hang.contains("\nTriggered by Thread:  0\n") && hang.contains("\nThread 0 Crashed:\n"))
     }
 
-    @Test("Nothing that a process or a file says can steer a terminal")
+    @Test("No text of a process or a file can control a terminal")
     func noControlCharacters() {
         let evil = "\u{1b}[2J\u{9b}31m\r\n\u{202e}\u{7f}\u{200b}\u{2028}\u{0}"
         var report = Samples.report()
@@ -160,7 +160,7 @@ struct TextRendererTests {
                 "Process:             \\x1b[2J\\x9b31m\\x0d\\x0a\\u{202e}\\x7f\\u{200b}\\u{2028}\\x00 [4242]\n"))
     }
 
-    @Test("Lines have the form that readers of the text look for")
+    @Test("Lines have the form that text parsers expect")
     func readersForm() {
         let text = TextRenderer.render(Samples.report())
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
@@ -203,7 +203,7 @@ struct TextRendererTests {
         #expect(TextRenderer.render(report).contains("Triggered by Thread:  -3\n"))
     }
 
-    @Test("One line of text keeps what is harmless")
+    @Test("A single line of text keeps harmless characters")
     func singleLine() {
         #expect("Größe · 日本 👩‍👩‍👧".singleLine() == "Größe · 日本 👩‍👩‍👧")
         #expect("abcdef".singleLine(limit: 6) == "abcdef")
@@ -214,7 +214,7 @@ struct TextRendererTests {
     }
 
     @Test(
-        "Numbers are rounded where people read them",
+        "Numbers are rounded for people",
         arguments: [
             (19_970_000_000, "19.97"), (19_974_999_999, "19.97"), (19_975_000_000, "19.98"), (0, "0.00"),
             (-5_000_000, "-0.01"),

@@ -58,7 +58,7 @@ struct WorkerTests {
         #expect(try ReportCoding.decode(ReportCoding.encode(report)) == report, sourceLocation: sourceLocation)
     }
 
-    @Test("A worker that reads a pipe")
+    @Test("A worker that reads a pipe is named with its read")
     func reads() throws {
         try check(
             report("S", syscall: Self.read, names: ["read", "read_feed"]), .app,
@@ -67,14 +67,14 @@ struct WorkerTests {
             line: "blocked 9.00 s in read (fd 5: pipe)")
     }
 
-    @Test("A worker that is stopped, before it has accepted the connection")
+    @Test("A worker that is stopped before it accepts is named as stopped")
     func stopped() throws {
         try check(
             report("T", names: ["read_feed"], hasAccepted: false), .somebodyElse, headline: "is stopped by a signal",
             cause: "python3 (pid PID) to accept a connection, which is stopped", line: "stopped by a signal (state T)")
     }
 
-    @Test("A worker that computes")
+    @Test("A worker that computes is named with its function")
     func spins() throws {
         try check(
             report("R", running: .seconds(9), names: ["compute_primes"]), .app,
@@ -82,7 +82,7 @@ struct WorkerTests {
             cause: "a reply of python3 (pid PID), which computes, from compute_primes", line: "spinning: ran 9.00 s")
     }
 
-    @Test("A worker that has the request, and waits in its loop")
+    @Test("A worker that has the request and waits in its loop is idle")
     func idle() throws {
         let report = report(
             "S", syscall: Self.epoll, subject: "fd 4: epoll of 2 fds", names: ["epoll_wait", "uv_run"])
