@@ -9,9 +9,9 @@ import WatchdogVerdict
 
 @Suite("Swift's asynchronous callers", .reapsChildren)
 struct AsynchronousTests {
-    @Test("of a task that blocks its thread", arguments: [Subject.tasksDebug, .tasks, .tasksStatic])
+    @Test("of a task that blocks its thread are shown", arguments: [Subject.tasksDebug, .tasks, .tasksStatic])
     func chain(subject: Subject) throws {
-        // The blocking thread, the main thread, and what libdispatch starts.
+        // The blocking thread, the main thread, and libdispatch's own.
         let captured = try symbolicate(try subject.start(threads: 2))
         let thread = try #require(captured.threads.first { !$0.asynchronousFrames.isEmpty })
         #expect(
@@ -27,7 +27,7 @@ struct AsynchronousTests {
         #expect(captured.threads.filter { !$0.asynchronousFrames.isEmpty }.count == 1)
     }
 
-    @Test("there are none in a program without tasks")
+    @Test("are absent in a program without tasks")
     func none() throws {
         let captured = try symbolicate(try Subject.serviceDebug.start("1", threads: 2))
         #expect(captured.threads.allSatisfy { $0.asynchronousFrames.isEmpty })

@@ -6,11 +6,11 @@ import WatchdogBase
 
 @testable import WatchdogSymbolication
 
-@Suite("What follows a failed attempt", .reapsChildren)
+@Suite("The next step after a failed attempt", .reapsChildren)
 struct AttemptPlanTests {
     private let start = Instant(nanoseconds: 0)
 
-    @Test("after a crash in an image: the same without its lines, then without the image")
+    @Test("after a crash in an image omits its lines, then the image")
     func crash() {
         var plan = AttemptPlan(start: start, budget: .seconds(4))
         #expect(plan.current == Attempt(depth: .lines, deadline: start + .seconds(2)))
@@ -24,7 +24,7 @@ struct AttemptPlanTests {
         #expect(another?.excluded == [3])
     }
 
-    @Test("without a confined process: addresses, once")
+    @Test("without a confined process is addresses, once")
     func noWorker() {
         var plan = AttemptPlan(start: start, budget: .seconds(4))
         let last = plan.next(after: .noWorker("fork(2) failed"))
@@ -33,7 +33,7 @@ struct AttemptPlanTests {
         #expect(plan.next(after: .exit(1)) == nil)
     }
 
-    @Test("after a timeout: names, then names without the image, then addresses")
+    @Test("after a timeout is names, then names without the image, then addresses")
     func timeout() {
         var plan = AttemptPlan(start: start, budget: .seconds(10))
         let names = plan.next(after: .timeout(image: 1))
@@ -50,7 +50,7 @@ struct AttemptPlanTests {
         #expect(plan.next(after: .timeout(image: nil)) == nil)
     }
 
-    @Test("crashes in ever new images come to an end")
+    @Test("comes to an end even if every attempt crashes in a new image")
     func manyCrashes() {
         var plan = AttemptPlan(start: start, budget: .seconds(4))
         var attempts = 1
@@ -62,7 +62,7 @@ struct AttemptPlanTests {
         #expect(plan.current.depth == .addresses)
     }
 
-    @Test("the report says what was left out")
+    @Test("is noted in the report with the omissions")
     func notes() {
         let image = Image(range: 0..<1, path: "/usr/lib/libx.so", inode: 1, offset: 0)
         var attempt = Attempt(depth: .lines, deadline: start)
@@ -75,7 +75,7 @@ struct AttemptPlanTests {
             ])
     }
 
-    @Test("a time budget gives less and less")
+    @Test("has a time budget that shrinks")
     func budget() {
         let budget = TimeBudget(depth: .lines, now: start, deadline: start + .seconds(10))
         #expect(budget.depth(at: start) == .lines)

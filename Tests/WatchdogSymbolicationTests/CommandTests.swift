@@ -12,7 +12,7 @@ import WatchdogVerdict
 
 @Suite("The command watchdogd-symbolicate", .reapsChildren)
 struct CommandTests {
-    @Test("prints what the library finds, as one line of JSON with sorted keys")
+    @Test("prints the library's result as one line of JSON with sorted keys")
     func result() throws {
         let process = try Subject.serviceWithLines.start("2", threads: 3)
         let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(method: .ptrace, stopTimeout: patience))
@@ -27,7 +27,7 @@ struct CommandTests {
         #expect(String(decoding: helper.output.prefix(40), as: UTF8.self).hasPrefix("{\"frozenNanoseconds\":"))
     }
 
-    @Test("explains itself")
+    @Test("prints its help")
     func help() throws {
         let helper = try Helper(["--help"], descriptors: [])
         #expect(helper.exitCode == 0)
@@ -46,7 +46,7 @@ struct CommandTests {
         #expect(helper.errors.split(separator: "\n").count == 1)
     }
 
-    @Test("rejects what is no snapshot with one line and exit code 65")
+    @Test("rejects anything but a snapshot with one line and exit code 65")
     func noSnapshot() throws {
         var ends: [Int32] = [-1, -1]
         #expect(wd_pipe(&ends, 0) == 0)
@@ -62,7 +62,7 @@ struct CommandTests {
         #expect(try Helper(descriptors: []).exitCode == 65)
     }
 
-    @Test("reads times")
+    @Test("parses durations")
     func durations() {
         #expect(SymbolicateCommand.duration("3s") == .seconds(3))
         #expect(SymbolicateCommand.duration("250ms") == .milliseconds(250))
@@ -71,13 +71,13 @@ struct CommandTests {
         }
     }
 
-    @Test("with hardly any time there is still a report of all threads")
+    @Test("reports all threads even with a tiny budget")
     func tinyBudget() throws {
         let process = try Subject.serviceStatic.start("30", threads: 31)
         let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(method: .ptrace, stopTimeout: patience))
         for budget in ["20ms", "60ms", "150ms"] {
             let helper = try Helper(["--budget", budget], snapshot: snapshot)
-            // A machine under load may not even get so far in this time; it must say so then.
+            // A machine under load may not get even that far in this time; it must report that.
             guard helper.exitCode == 0 else {
                 #expect(helper.exitCode == 70)
                 #expect(helper.output.isEmpty)

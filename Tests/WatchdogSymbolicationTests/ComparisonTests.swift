@@ -13,7 +13,7 @@ struct ComparisonTests {
     func euStack() throws {
         for process in [try Subject.chain.start(threads: 2), try Subject.chain.start("handler", threads: 2)] {
             let captured = try symbolicate(process)
-            // It prints "#2  0x0000562a6cb5b38b middle", and exits with 1 when a stack ends in a way that it dislikes.
+            // It prints "#2  0x0000562a6cb5b38b middle", and exits with 1 if a stack ends in a way that it rejects.
             let text = try output(of: ["eu-stack", "-p", "\(process.id)"], allowing: [0, 1])
             let stacks = text.split(separator: "TID ").dropFirst()
             #expect(stacks.count == captured.threads.count)
@@ -71,7 +71,7 @@ struct ComparisonTests {
         let process = try Process(["redis-server", "--port", "0", "--unixsocket", socket, "--save", "", "--hz", "1"])
         try #require(eventually { contents(of: "/proc/\(process.id)/wchan") == "do_epoll_wait" })
         try process.waitUntilAsleep(threads: 4)
-        // Once a second it does its chores, on another stack.
+        // Once a second it performs its tasks on a different stack.
         try process.stop()
         let captured = try symbolicate(process)
         #expect(try captured.main.frames.contain(chain: ["aeMain", "main"]))

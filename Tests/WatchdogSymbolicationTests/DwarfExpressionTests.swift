@@ -23,7 +23,7 @@ struct DwarfExpressionTests {
             in: .init(registers: registers, canonicalFrameAddress: cfa, read: { memory[$0] }))
     }
 
-    @Test("registers, memory and the frame address")
+    @Test("evaluate registers, memory and the frame address")
     func operands() {
         #expect(evaluate([(DW_OP_breg7, 16)]) == .address(0x1010))
         #expect(evaluate([(DW_OP_breg7, 16), (DW_OP_stack_value, 0)]) == .value(0x1010))
@@ -33,7 +33,7 @@ struct DwarfExpressionTests {
         #expect(evaluate([(DW_OP_reg6, 0)]) == .register(6))
     }
 
-    @Test("the linkage table's rule: eight more after the push")
+    @Test("evaluate the linkage table's rule: eight more after the push")
     func linkageTable() {
         let rule: [(Int, UInt64)] = [
             (DW_OP_breg7, 8), (DW_OP_breg16, 0), (DW_OP_lit15, 0), (DW_OP_and, 0), (DW_OP_lit11, 0), (DW_OP_ge, 0),
@@ -42,7 +42,7 @@ struct DwarfExpressionTests {
         #expect(evaluate(rule) == .address(0x1010))
     }
 
-    @Test("arithmetic does not trap")
+    @Test("never trap in arithmetic")
     func arithmetic() {
         let minimum: UInt64 = 1 << 63
         #expect(evaluate([(DW_OP_constu, minimum), (DW_OP_consts, .max), (DW_OP_div, 0)]) == .address(minimum))
@@ -53,7 +53,7 @@ struct DwarfExpressionTests {
         #expect(evaluate([(DW_OP_constu, .max), (DW_OP_lit1, 0), (DW_OP_plus, 0)]) == .address(0))
     }
 
-    @Test("what is unknown, missing or malformed gives nothing")
+    @Test("that are unknown, missing or malformed yield nothing")
     func failures() {
         #expect(evaluate([]) == nil)
         #expect(evaluate([(DW_OP_breg0, 0)]) == nil)
@@ -65,9 +65,9 @@ struct DwarfExpressionTests {
         #expect(evaluate([(DW_OP_lit1, 0), (0xff, 0)]) == nil)
     }
 
-    @Test("branches stay inside, and loops end")
+    @Test("branch only inside themselves, and their loops end")
     func branches() {
-        // Each operation of this test stands at its index, and a branch has three bytes.
+        // Each operation of this test is at its index, and a branch has three bytes.
         #expect(
             evaluate([(DW_OP_skip, 1), (DW_OP_lit1, 0), (DW_OP_lit2, 0), (DW_OP_lit3, 0), (DW_OP_lit4, 0)])
                 == .address(4))
@@ -77,7 +77,7 @@ struct DwarfExpressionTests {
         #expect(evaluate(doubling) == nil)
     }
 
-    @Test("random operations neither trap nor hang")
+    @Test("with random operations neither trap nor hang")
     func random() {
         var generator = SeededGenerator(seed: 7)
         for _ in 0..<5000 {

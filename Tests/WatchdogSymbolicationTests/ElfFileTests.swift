@@ -57,7 +57,7 @@ struct ElfFileTests {
         #expect(!file.isCode(0x7000_2000))
     }
 
-    @Test("of memory that the process can write nothing is taken for constant")
+    @Test("are constant in memory that the process cannot write")
     func writable() throws {
         let data = Segment(flags: 6, offset: 0, address: 0, size: 0x2000)
         let file = try #require(parse(file([data])))
@@ -77,7 +77,7 @@ struct ElfFileTests {
         #expect(parse(file([code, note], notes: [0xff, 0xff, 0xff, 0xff, 4, 0, 0, 0, 3, 0, 0, 0]))?.buildID == nil)
     }
 
-    @Test("with absurd segments are survived")
+    @Test("may have absurd segments")
     func absurd() throws {
         let values: [UInt64] = [0, 0xfff, 0x1000, 1 << 63, .max, .max - 0xfff]
         for offset in values {
@@ -98,7 +98,7 @@ struct ElfFileTests {
         }
     }
 
-    @Test("of other kinds are refused")
+    @Test("of other kinds are rejected")
     func refused() {
         let code = Segment(offset: 0, address: 0, size: 0x2000)
         let good = file([code])

@@ -7,19 +7,19 @@ import WatchdogBase
 import WatchdogCapture
 import WatchdogLinux
 
-@Suite("A server of debug files that means no good", .serialized, .reapsChildren)
+@Suite("A malicious debug file server", .serialized, .reapsChildren)
 struct HostileServerTests {
-    /// What it does with a request.
+    /// The server's response to a request.
     enum Answer: String, CaseIterable, Sendable {
-        /// Sends without an end.
+        /// Sends endlessly.
         case endless
-        /// Takes the request and says nothing.
+        /// Accepts the request and never responds.
         case silent
         /// Sends a byte from time to time.
         case slow
         /// Sends header after header.
         case headers
-        /// Sends the client to another place, and from there back.
+        /// Redirects the client to another place, and back.
         case circle
     }
 
@@ -56,7 +56,7 @@ struct HostileServerTests {
         """
 
     @Test(
-        "is given up within the limits, and leaves nothing behind",
+        "is abandoned within the limits, and leaves nothing behind",
         .enabled(if: isInstalled("python3"), "the server is in Python"),
         arguments: Answer.allCases)
     func limits(answer: Answer) throws {
@@ -85,7 +85,7 @@ struct HostileServerTests {
         let reason = failure?.description ?? ""
         guard !reason.contains("is not installed") else { return print("skipped: \(reason)") }
         #expect(answer != .endless || reason == "it is larger than 1 MiB", "\(reason)")
-        // The client gives up by itself if it is told when, and is ended if it does not.
+        // The client stops by itself if it has a limit, and is killed if it does not.
         #expect(duration < patience, "\(reason)")
         // Others on this machine may have such folders for a while.
         #expect(

@@ -14,7 +14,7 @@ import WatchdogVerdict
 
 @Suite("Hostile bytes", .reapsChildren)
 struct HostileTests {
-    @Test("in the snapshot: a report or exit code 65, never a crash or a hang")
+    @Test("in the snapshot yield a report or exit code 65, never a crash or a hang")
     func snapshot() throws {
         let process = try Subject.tasks.start(threads: 2)
         let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(method: .ptrace, stopTimeout: patience))
@@ -41,7 +41,7 @@ struct HostileTests {
         #expect((codes[0] ?? 0) > 5 && (codes[65] ?? 0) > 5, "exit codes and how often: \(codes)")
     }
 
-    @Test("in the registers and stacks: frames that lie in the process or none")
+    @Test("in the registers and stacks yield frames inside the process, or none")
     func stacks() throws {
         let process = try Subject.chain.start(threads: 2)
         let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(method: .ptrace, stopTimeout: patience))
@@ -72,7 +72,7 @@ struct HostileTests {
         }
     }
 
-    @Test("in a module: the other modules' frames stay as they are", arguments: [Subject.chainWithLines, .inlined])
+    @Test("in a module leave the other modules' frames unchanged", arguments: [Subject.chainWithLines, .inlined])
     func module(subject: Subject) throws {
         let process = try subject.start("inlined", threads: subject.source == "chain.c" ? 2 : 1)
         let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(method: .ptrace, stopTimeout: patience))
@@ -99,7 +99,7 @@ struct HostileTests {
         }
     }
 
-    @Test("instead of modules: empty files, text, directories, pipes and devices")
+    @Test("instead of modules, such as empty files, text, directories, pipes and devices, do no harm")
     func notModules() throws {
         let process = try Subject.chain.start(threads: 2)
         let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(method: .ptrace, stopTimeout: patience))
@@ -121,9 +121,9 @@ struct HostileTests {
         }
     }
 
-    @Test("a file on which libdw hangs costs its names, twice a part of the budget, and no more")
+    @Test("a file that hangs libdw costs its names, twice a share of the budget, and no more")
     func hang() throws {
-        // Without symbols of its own, the program's are looked for in a file beside it: a FIFO that nobody writes to.
+        // Without its own symbols, the program's are searched in a file beside it: a FIFO without a writer.
         let original = try Subject.chainStripped.executable()
         let path = "\(original).hang-\(getpid())"
         let fifo = "\(path).debug"
@@ -176,9 +176,10 @@ struct HostileTests {
         #expect(run(for: patience) { $0.post([1, 2, 3]) ? 0 : 1 } == .success(3))
     }
 
-    @Test("a worker has no network, starts no programs, writes no files and opens none but those it may read")
+    @Test(
+        "a worker has no network, starts no programs, writes no files, and opens only those that it may read")
     func confinement() throws {
-        /// Which deeds succeed in a worker; the last number says what the kernel confines.
+        /// The actions that succeed in a worker; the last number is the kernel's confinement.
         func outcome(_ deeds: [() -> Bool]) throws -> [UInt8] {
             let board = try Worker.run(until: .now() + patience, readable: ["/usr/lib"]) { blackboard in
                 let results: [UInt8] = deeds.map { $0() ? 1 : 0 }
@@ -209,19 +210,19 @@ struct HostileTests {
             ]
             #expect(try outcome(allowed).dropLast() == [1, 1])
             let elsewhere = try outcome([{ open(path, O_RDONLY) >= 0 }, { open("/etc/passwd", O_RDONLY) >= 0 }])
-            // Without Landlock only the rights of its user keep it from reading.
+            // Without Landlock, only its user's permissions prevent it from reading.
             if Confinement(rawValue: UInt32(elsewhere[2])).contains(.files) { #expect(elsewhere.dropLast() == [0, 0]) }
         }
     }
 
-    @Test("a worker signals no other process and changes none, and changes no file by the calls of newer kernels")
+    @Test("a worker signals and changes no other process, and changes no file by calls of newer kernels")
     func otherProcesses() throws {
         let other = try Process(["/bin/sleep", "1000"])
         let path = "/tmp/watchdog-confinement-\(getpid())-other"
         try withScratchFile(at: path, text: "x") {
             let own = open(path, O_RDONLY | O_CLOEXEC)
             defer { close(own) }
-            /// Whether a call came to the kernel; what it would have said to such arguments plays no part.
+            /// Whether a call reached the kernel; its result for such arguments does not matter.
             func arrives(_ number: Int, _ arguments: Int...) -> Bool {
                 systemCall(number, arguments) != nil || ![EPERM, ENOSYS, ENOTTY].contains(errno)
             }
@@ -249,7 +250,7 @@ struct HostileTests {
         }
     }
 
-    @Test("a report says which rights a worker has kept, because the kernel takes them from nobody")
+    @Test("a report names the rights that a worker kept because the kernel cannot drop them")
     func notes() throws {
         #expect(Confinement([.files, .calls]).notes == [])
         #expect(Confinement.calls.notes.count == 1 && Confinement.calls.notes[0].contains("landlock(7)"))
@@ -262,7 +263,7 @@ struct HostileTests {
         #expect(board.result.isEmpty == board.confinement.notes.isEmpty)
     }
 
-    @Test("a worker may signal itself, and ask for its own limits")
+    @Test("a worker may signal itself, and read its own limits")
     func ownProcess() throws {
         let board = try Worker.run(until: .now() + patience) { blackboard in
             var limit = rlimit()

@@ -33,7 +33,7 @@ struct ImageTests {
         }
     }
 
-    @Test("keep their names and lines when the file is deleted and another put in its place")
+    @Test("keep their names and lines when the file is deleted and replaced")
     func replaced() throws {
         let original = try Subject.chainWithLines.executable()
         let path = "\(original).copy-\(getpid())"
@@ -54,7 +54,7 @@ struct ImageTests {
         #expect("/\(image.name)" == path.dropFirst(path.count - image.name.count - 1))
     }
 
-    @Test("are opened by path when no descriptor came, unless another file is there now")
+    @Test("are opened by path without a descriptor, unless the file was replaced")
     func byPath() throws {
         let original = try Subject.chain.executable()
         let path = "\(original).bypath-\(getpid())"

@@ -10,7 +10,7 @@ struct InstructionTests {
     private typealias Register = X86_64.Register
 
     @Test(
-        "that move the stack or frame pointer, or the flow of control",
+        "that move the stack or frame pointer, or the flow of control, are decoded",
         arguments: [
             ([0x55], .push(6)),  // push rbp
             ([0x41, 0x57], .push(15)),  // push r15
@@ -64,9 +64,9 @@ struct InstructionTests {
         #expect(X86_64.instruction(in: Array(bytes.dropLast()), at: 0)?.length != bytes.count)
     }
 
-    @Test("are as long as objdump says", .enabled(if: isInstalled("objdump"), "objdump is not installed"))
+    @Test("have the same lengths as in objdump", .enabled(if: isInstalled("objdump"), "objdump is not installed"))
     func lengths() throws {
-        // The C library has instructions that compilers do not make.
+        // The C library has instructions that compilers do not generate.
         let path = try Subject.chainStatic.executable()
         let lines = try output(of: ["objdump", "-d", "-w", "--section=.text", path]).utf8
         var wrong: [String] = []

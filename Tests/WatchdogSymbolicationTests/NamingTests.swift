@@ -33,7 +33,7 @@ struct NamingTests {
         try withScratch([request] + files) { try Helper(["--names", "--budget", "10s"], descriptors: $0) }
     }
 
-    @Test("Function, file and line come from the file that is handed over, and nothing where there is nothing")
+    @Test("Function, file and line come from the passed file, and nothing from an empty one")
     func names() throws {
         let (request, file) = try material()
         let helper = try ask(Array(try JSONEncoder().encode(request)), [file])
@@ -46,7 +46,7 @@ struct NamingTests {
         #expect(answer.calls[1].map(\.symbol) == [nil])
     }
 
-    @Test("What is no request: exit code 65 and one line")
+    @Test("An invalid request exits with 65 and one line")
     func noRequest() throws {
         let overlapping = NamingRequest(
             images: Array(repeating: .init(base: 1, size: 9, path: ""), count: 2), addresses: [])
@@ -58,7 +58,7 @@ struct NamingTests {
         }
     }
 
-    @Test("Whatever the file contains: an answer that matches the request, never a crash or a hang")
+    @Test("Any content of the file yields an answer that matches the request, never a crash or a hang")
     func hostileFiles() throws {
         let (request, file) = try material()
         let json = Array(try JSONEncoder().encode(request))
@@ -81,16 +81,16 @@ struct NamingTests {
         }
     }
 
-    @Test("A build-id that is none is not asked for: exit code 64", arguments: ["", "a", "xyz", "../../etc/passwd"])
+    @Test("An invalid build-id is not requested, with exit code 64", arguments: ["", "a", "xyz", "../../etc/passwd"])
     func fetch(identifier: String) throws {
         let helper = try Helper(["--fetch", identifier], descriptors: [])
         #expect(helper.exitCode == 64)
         #expect(helper.output.isEmpty)
     }
 
-    /// Whoever else is nobody must not read the passwords in the addresses of servers and proxies.
+    /// Other processes of the user nobody must not read the passwords in the addresses of servers and proxies.
     @Test(
-        "While a server is asked, no other process of the user sees the environment",
+        "During a request to a server, no other process of the user sees the environment",
         .enabled(if: geteuid() != 0 || isInstalled("setpriv"), "root needs setpriv(1) to be nobody"))
     func environment() throws {
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
@@ -116,7 +116,7 @@ struct NamingTests {
                 "DEBUGINFOD_URLS=http://127.0.0.1:\(UInt16(bigEndian: address.sin_port))",
                 "\(try Subject.buildDirectory())/watchdogd-symbolicate", "--fetch", "0123456789abcdef",
             ])
-        // It asks the server, or ends because there is no library for that.
+        // It queries the server, or exits because the library for that is missing.
         let pidfd = Int32(try #require(systemCall(434, [Int(process.id), 0])))
         defer { close(pidfd) }
         var entries = [listener, pidfd].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
@@ -124,7 +124,7 @@ struct NamingTests {
         guard entries[0].revents != 0 else { return print("skipped: libdebuginfod.so.1 is not installed") }
         var status = stat()
         try #require(stat("/proc/\(process.id)/environ", &status) == 0)
-        // proc(5): the files of a process that may not be traced are root's.
+        // proc(5): the files of a process that may not be traced belong to root.
         #expect(status.st_uid == 0)
         try #require(stat("/proc/\(process.id)", &status) == 0)
         #expect(status.st_uid == user, "it does run as that user")

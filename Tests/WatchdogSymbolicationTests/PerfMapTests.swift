@@ -25,7 +25,7 @@ struct PerfMapTests {
         #expect(map.function(at: 0x3001) == nil)
     }
 
-    @Test("gives an address to the last line that has it")
+    @Test("resolves an address with the last line that contains it")
     func newest() {
         // A large function, two small ones over its middle, and a later one over the end of the second.
         let map = map("2000 100 old\n2020 10 a\n2040 20 b\n2050 40 newest\n2040 8 c\n")
@@ -53,7 +53,7 @@ struct PerfMapTests {
         }
     }
 
-    @Test("skips lines that do not follow the format, and those about other memory")
+    @Test("skips malformed lines, and those about other memory")
     func malformed() {
         let long = String(repeating: "x", count: PerfMap.lineLimit)
         let map = map(
@@ -79,7 +79,7 @@ struct PerfMapTests {
         #expect(!map.isCut)
     }
 
-    @Test("whose beginning is missing loses no more than the line that is cut")
+    @Test("whose beginning is missing loses only the truncated line")
     func end() {
         let text = "000 10 cut\n2000 10 first\n"
         #expect(map(text, isEnd: true).function(at: 0x2000)?.function.name == "first")

@@ -9,8 +9,8 @@ import WatchdogVerdict
 
 @Suite("Python's functions on a stack", .reapsChildren)
 struct PythonTests {
-    /// `co_linetable` of a generator with a loop, an exception handler and comments, and the line of each code unit as
-    /// `co_lines()` gives them; CPython 3.11.2 and 3.13.0.
+    /// `co_linetable` of a generator with a loop, an exception handler and comments, and the line of each code unit
+    /// from `co_lines()`; CPython 3.11.2 and 3.13.0.
     static let recorded: [(table: [UInt8], lines: [Int?])] = [
         (
             [
@@ -43,7 +43,7 @@ struct PythonTests {
         ),
     ]
 
-    @Test("The line of each code unit is the one that Python gives", arguments: recorded.indices)
+    @Test("The line of each code unit matches Python's", arguments: recorded.indices)
     func lines(index: Int) {
         let (bytes, lines) = Self.recorded[index]
         let table = PythonLocationTable(bytes: bytes[...], firstLine: 1)
@@ -51,7 +51,8 @@ struct PythonTests {
         #expect(table.line(ofInstruction: lines.count) == nil)
     }
 
-    /// The same for another function in the formats of CPython 3.9.18, as `dis.findlinestarts` gives the lines, and 3.10.13.
+    /// The same for another function in the formats of CPython 3.9.18, with the lines of `dis.findlinestarts`, and
+    /// 3.10.13.
     static let older: [(format: PythonLocationTable.Format, table: [UInt8], lines: [Int?])] = [
         (
             .changes,
@@ -67,7 +68,7 @@ struct PythonTests {
         ),
     ]
 
-    @Test("So it is before 3.11, in two other formats", arguments: older.indices)
+    @Test("The line of each code unit matches Python's before 3.11 too, in two other formats", arguments: older.indices)
     func olderLines(index: Int) {
         let (format, bytes, lines) = Self.older[index]
         let table = PythonLocationTable(bytes: bytes[...], firstLine: 1, format: format)
@@ -78,7 +79,7 @@ struct PythonTests {
         #expect(beyond.line(ofInstruction: 3) == nil)
     }
 
-    @Test("A damaged table gives some line or none")
+    @Test("A damaged table yields some line or none")
     func damagedTables() {
         var generator = SeededGenerator(seed: 311)
         var found = 0
@@ -132,7 +133,7 @@ struct PythonTests {
         return python.frames(ofThread: 7, among: steps(pattern), isComplete: isComplete).names
     }
 
-    @Test("stand where the evaluator runs them")
+    @Test("appear where the evaluator runs them")
     func merging() throws {
         #expect(
             try Self.names("cEcEm", (0, true), (1, false), (2, true)) == ["c", "inner", "c", "outer", "<module>", "m"])
@@ -144,7 +145,7 @@ struct PythonTests {
         #expect(python.frames(ofThread: 8, among: Self.steps("cEm"), isComplete: true).names == ["c", "E", "m"])
     }
 
-    @Test("An evaluator that has not begun keeps its own frame")
+    @Test("keep the frame of an evaluator that has not begun")
     func justCalled() throws {
         #expect(try Self.names("EcEm", (1, true)) == ["E", "c", "outer", "m"])
         #expect(try Self.names("EcEm", (nil, true), (1, true)) == ["E", "c", "outer", "m"])
@@ -152,7 +153,7 @@ struct PythonTests {
         #expect(try Self.names("EcEm", (1, false)) == ["outer", "c", "E", "m"])
     }
 
-    @Test("come at the end where the machine stack is cut")
+    @Test("come at the end if the machine stack is truncated")
     func cutStack() throws {
         #expect(
             try Self.names("cE", isComplete: false, (0, true), (1, true), (2, true))
@@ -161,7 +162,7 @@ struct PythonTests {
         #expect(try Self.names("", (0, true)) == [])
     }
 
-    @Test("An index, a string or an instruction that is nonsense makes no frame worse than nameless")
+    @Test("are at worst nameless if an index, a string or an instruction is nonsense")
     func nonsense() throws {
         #expect(try Self.names("cEm", (99, true)) == ["c", "E", "m"])
         var interpreter = Self.interpreter([(0, true)])
@@ -175,7 +176,7 @@ struct PythonTests {
         #expect(frame.sourceLine == nil)
     }
 
-    @Test("A version whose layout is not known is named in a note")
+    @Test("of a version with an unknown layout cause a note")
     func unknownVersion() {
         var interpreter = Self.interpreter([])
         #expect(PythonStacks(interpreter)?.note == nil)

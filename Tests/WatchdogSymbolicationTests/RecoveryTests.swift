@@ -9,7 +9,7 @@ import WatchdogVerdict
 
 @Suite("Stacks recovered without call frame information", .reapsChildren)
 struct RecoveryTests {
-    /// How many frames were found, of those that call frame information leads to.
+    /// The number of frames found, of those that call frame information yields.
     private struct Score {
         var found = 0
         var all = 0
@@ -17,7 +17,7 @@ struct RecoveryTests {
     }
 
     @Test(
-        "are those that the information gives, in blocked programs",
+        "match that information in blocked programs",
         arguments: [
             (Subject.chain, ["chain"]), (.chain, ["libc"]), (.templates, ["templates"]),
             (.serviceWithLines, ["service"]), (.serviceWithLines, ["libdispatch", "libc"]),
@@ -30,7 +30,7 @@ struct RecoveryTests {
         #expect(score.all >= 8)
     }
 
-    @Test("are those that the information gives, wherever a program is", arguments: ["busy", "libswiftCore", "libc"])
+    @Test("match that information wherever a program is", arguments: ["busy", "libswiftCore", "libc"])
     func anywhere(image: String) throws {
         let process = try Subject.busy.start(running: 1)
         var found = 0
@@ -44,12 +44,12 @@ struct RecoveryTests {
             all += score.all
             differences += score.differences
         }
-        // Functions in assembly may do with the stack what no compiler does.
+        // Functions in assembly may use the stack in ways that no compiler does.
         #expect(found * 100 >= all * 97, "\(found) of \(all)\n\(differences)")
         #expect(all > 200)
     }
 
-    @Test("of code made at run time rest on its frame pointers")
+    @Test("of code generated at run time follow its frame pointers")
     func runTimeCode() throws {
         let frames = try symbolicate(try Subject.runtimeCode.start()).main.frames
         let position = try #require(frames.firstIndex { $0.symbol == "called_back" })
@@ -62,7 +62,7 @@ struct RecoveryTests {
         #expect(frames.contain(chain: ["calls_made_code", "main"]))
     }
 
-    @Test("lie in the sentinel image when they lie in no file")
+    @Test("use the sentinel image for addresses in no file")
     func unknownImage() throws {
         let captured = try symbolicate(try Subject.runtimeCode.start())
         let made = try #require(try captured.main.frames.first { captured.images[$0.imageIndex] == .unknown })
@@ -71,7 +71,7 @@ struct RecoveryTests {
         #expect(try symbolicate(try Subject.chain.start(threads: 2)).images.last != .unknown)
     }
 
-    @Test("begin at the caller when a call went to a wild address")
+    @Test("begin at the caller if a call went to a wild address")
     func wildCall() throws {
         let process = try Subject.chain.start(threads: 2)
         let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(method: .ptrace, stopTimeout: patience))

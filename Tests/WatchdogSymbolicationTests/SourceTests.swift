@@ -9,7 +9,7 @@ import WatchdogVerdict
 
 @Suite("Source lines and inlined calls", .reapsChildren)
 struct SourceTests {
-    /// What a frame is expected to be.
+    /// A frame's expected content.
     private struct Expectation {
         var name: String
         var text: String
@@ -56,7 +56,7 @@ struct SourceTests {
         #expect(found.allSatisfy { $0.trust == .cfi })
     }
 
-    @Test("Swift's lines are found, dynamic and static", arguments: [Subject.serviceDebug, .serviceStatic])
+    @Test("in Swift are found, in dynamic and static programs", arguments: [Subject.serviceDebug, .serviceStatic])
     func serviceLines(subject: Subject) throws {
         let frames = try symbolicate(try subject.start("1", threads: 2)).thread("worker-0").frames
         let run = try #require(frames.last { $0.symbol == "Service.run(depth:)" })
@@ -65,14 +65,14 @@ struct SourceTests {
         try #expect(work.sourceLine == (line(containing: "never.wait()", in: "service.swift")))
     }
 
-    @Test("without line tables there are names")
+    @Test("are missing without line tables, but names are there")
     func namesOnly() throws {
         let frames = try symbolicate(try Subject.serviceWithLines.start("1", threads: 2), depth: .names).main.frames
         #expect(frames.allSatisfy { $0.sourceFile == nil && $0.sourceLine == nil && !$0.isInlined })
         #expect(frames.contain(chain: ["Service.run(depth:)", "main"]))
     }
 
-    @Test("without libdw there are addresses, images and build-ids")
+    @Test("are missing without libdw, but addresses, images and build-ids are there")
     func addressesOnly() throws {
         let process = try Subject.serviceWithLines.start("1", threads: 2)
         let captured = try symbolicate(process, depth: .addresses)
@@ -84,7 +84,7 @@ struct SourceTests {
         }
     }
 
-    @Test("an image that libdw is not to see leaves the rest as it was")
+    @Test("are missing only in an image that libdw may not read")
     func excluded() throws {
         let process = try Subject.templates.start()
         let whole = try symbolicate(process)

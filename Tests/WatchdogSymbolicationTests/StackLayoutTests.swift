@@ -5,7 +5,7 @@ import Testing
 
 @testable import WatchdogSymbolication
 
-@Suite("What a function has on the stack", .reapsChildren)
+@Suite("The layout of a function's stack", .reapsChildren)
 struct StackLayoutTests {
     private typealias Register = X86_64.Register
 
@@ -14,7 +14,7 @@ struct StackLayoutTests {
         [0x55, 0x48, 0x89, 0xe5, 0x53, 0x48, 0x83, 0xec, 0x18, 0xe8, 0, 0, 0, 0]
         + [0x48, 0x8d, 0x65, 0xf8, 0x5b, 0x5d, 0xc3]
 
-    @Test("at each instruction from the first to the last")
+    @Test("is known at each instruction from the first to the last")
     func everywhere() {
         func depth(_ offset: Int) -> Int64? {
             X86_64.stackLayout(in: StackLayoutTests.framed, at: offset, isAfterCall: false)?.depth
@@ -28,7 +28,7 @@ struct StackLayoutTests {
         #expect(atReturn == .init(depth: 0, framePointerDepth: nil, saved: [:]))
     }
 
-    @Test("behind an early exit")
+    @Test("is known after an early exit")
     func earlyExit() {
         // test edi, edi; je 5; push rbx; call; pop rbx; ret | xor eax, eax; ret
         let code: [UInt8] = [0x85, 0xff, 0x74, 0x08, 0x53, 0xe8, 0, 0, 0, 0, 0x5b, 0xc3, 0x31, 0xc0, 0xc3]
@@ -36,14 +36,14 @@ struct StackLayoutTests {
         #expect(X86_64.stackLayout(in: code, at: 12, isAfterCall: false)?.depth == 0)
     }
 
-    @Test("behind the return of another path")
+    @Test("is known after the return of another path")
     func behindReturn() {
         // push rbx; test; jne 7; pop rbx; ret | (jne's target) call; pop rbx; ret
         let code: [UInt8] = [0x53, 0x85, 0xff, 0x75, 0x02, 0x5b, 0xc3, 0xe8, 0, 0, 0, 0, 0x5b, 0xc3]
         #expect(X86_64.stackLayout(in: code, at: 12, isAfterCall: true)?.depth == 8)
     }
 
-    @Test("where a jump through a table hides the way")
+    @Test("is known even if a jump through a table hides the path")
     func table() {
         // push rbx; sub rsp, 16; jmp rax | call
         let code: [UInt8] = [0x53, 0x48, 0x83, 0xec, 0x10, 0xff, 0xe0, 0xe8, 0, 0, 0, 0]
@@ -51,7 +51,7 @@ struct StackLayoutTests {
         #expect(layout == .init(depth: 24, framePointerDepth: nil, saved: [Register.rbx: 8]))
     }
 
-    @Test("where only the frame pointer can tell")
+    @Test("may be known only from the frame pointer")
     func aligned() {
         // push rbp; mov rbp, rsp; and rsp, -32; sub rsp, 64; call
         let code: [UInt8] =
@@ -60,13 +60,13 @@ struct StackLayoutTests {
         #expect(layout == .init(depth: nil, framePointerDepth: 8, saved: [Register.rbp: 8]))
     }
 
-    @Test("a call that does not return, at the very end")
+    @Test("is known for a call that does not return, at the very end")
     func noReturn() {
         let code: [UInt8] = [0x50, 0xe8, 0, 0, 0, 0]
         #expect(X86_64.stackLayout(in: code, at: 6, isAfterCall: true)?.depth == 8)
     }
 
-    @Test("loops and jumps out of the function end the search")
+    @Test("is unknown if loops or jumps out of the function end the search")
     func loops() {
         #expect(X86_64.stackLayout(in: [0x50, 0xeb, 0xfd], at: 9, isAfterCall: false) == nil)
         #expect(X86_64.stackLayout(in: [0xeb, 0x80], at: 1, isAfterCall: false) == nil)

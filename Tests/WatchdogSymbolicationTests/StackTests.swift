@@ -10,7 +10,8 @@ import WatchdogVerdict
 @Suite("The stacks of programs with known stacks", .reapsChildren)
 struct StackTests {
     @Test(
-        "C without frame pointers or debug information", arguments: [CapturedProcess.Method.ptrace, .procfsRegisters])
+        "are complete in C without frame pointers or debug information",
+        arguments: [CapturedProcess.Method.ptrace, .procfsRegisters])
     func chain(method: CapturedProcess.Method) throws {
         let process = try Subject.chain.start(threads: 2)
         let captured = try symbolicate(process, method: method)
@@ -28,7 +29,7 @@ struct StackTests {
         #expect(captured.notes == [])
     }
 
-    @Test("C without symbols has the same addresses")
+    @Test("have the same addresses in C without symbols")
     func stripped() throws {
         let whole = try symbolicate(try Subject.chain.start(threads: 2))
         let stripped = try symbolicate(try Subject.chainStripped.start(threads: 2))
@@ -42,7 +43,7 @@ struct StackTests {
         #expect(try stripped.main.frames.first?.symbol == "pause")
     }
 
-    @Test("C++ with namespaces, templates, a virtual call and a lambda")
+    @Test("are complete in C++ with namespaces, templates, a virtual call and a lambda")
     func templates() throws {
         let captured = try symbolicate(try Subject.templates.start())
         let frames = try captured.main.frames
@@ -58,7 +59,7 @@ struct StackTests {
     }
 
     @Test(
-        "Swift, built in every way",
+        "are complete in Swift, built in every way",
         arguments: [Subject.serviceDebug, .serviceOptimized, .serviceWithLines, .serviceStatic]
     )
     func service(subject: Subject) throws {
@@ -81,7 +82,9 @@ struct StackTests {
         #expect(captured.notes == [])
     }
 
-    @Test("Swift functions without call frame information, blocked", arguments: [Subject.nounwind, .nounwindStripped])
+    @Test(
+        "are complete in blocked Swift functions without call frame information",
+        arguments: [Subject.nounwind, .nounwindStripped])
     func nounwind(subject: Subject) throws {
         let frames = try symbolicate(try subject.start()).main.frames
         let names = ["locks(_:)", "third(_:_:)", "second(_:_:)", "first(_:_:)", "main"]
@@ -93,7 +96,7 @@ struct StackTests {
         #expect(frames.last?.trust == .cfi)
     }
 
-    @Test("Swift functions without call frame information, spinning")
+    @Test("are complete in spinning Swift functions without call frame information")
     func spinning() throws {
         let process = try Subject.nounwind.start("spin", running: 1)
         try #require(try eventually { try symbolicate(process).main.frames.first?.symbol == "spins(_:)" })
@@ -105,7 +108,7 @@ struct StackTests {
         }
     }
 
-    @Test("a signal handler stands above what it interrupted")
+    @Test("show a signal handler above the interrupted code")
     func signalHandler() throws {
         let frames = try symbolicate(try Subject.chain.start("handler", threads: 2)).main.frames
         let handler = ["pause", "waits_in_handler", "__restore_rt", "__pthread_kill_implementation", "raise", "raises"]
@@ -113,13 +116,13 @@ struct StackTests {
     }
 
     @Test(
-        "a main thread that waits for the child that it starts", arguments: ["vfork", "spawn"],
+        "are complete in a main thread that waits for the child that it starts", arguments: ["vfork", "spawn"],
         [CapturedProcess.Method.ptrace, .procfsRegisters])
     func startingChild(how: String, method: CapturedProcess.Method) throws {
         let fifo = "\(try Subject.buildDirectory())/fifo-\(getpid())-\(method.rawValue)"
         mkfifo(fifo, 0o600)
         defer {
-            // The child that waits for it goes on and ends.
+            // The child that it waits for continues and exits.
             close(open(fifo, O_RDWR | O_CLOEXEC))
             unlink(fifo)
         }
@@ -133,7 +136,7 @@ struct StackTests {
     }
 
     @Test(
-        "a very deep stack shows both of its ends, and says so; of the deeper one, the outer end was captured separately",
+        "show both ends of a very deep stack, and state that; the deeper one's outer end was captured separately",
         arguments: [("2000", CapturedProcess.Method.ptrace), ("40000", .ptrace), ("40000", .procfsRegisters)])
     func deep(depth: String, method: CapturedProcess.Method) throws {
         let captured = try symbolicate(try Subject.chain.start("deep", depth, threads: 2), method: method)
@@ -149,7 +152,7 @@ struct StackTests {
         #expect(try captured.thread("chain-worker").frames.last?.symbol == "clone3")
     }
 
-    @Test("a process without registers has threads but no frames")
+    @Test("are empty in a process without registers, which has threads but no frames")
     func factsOnly() throws {
         let captured = try symbolicate(try Subject.chain.start(threads: 2), method: .procfs)
         #expect(captured.threads.count == 2)

@@ -22,7 +22,7 @@ struct SymbolTableTests {
         table.symbol(containing: address).map { String(cString: $0.name) }
     }
 
-    @Test("the innermost function with a size wins, and its end is its end")
+    @Test("the innermost function with a size wins, and ends at its size")
     func sizes() {
         let table = SymbolTable([
             symbol("outer", 0x1000, 0x100), symbol("inner", 0x1010, 0x10), symbol("next", 0x1200, 0x10),

@@ -8,9 +8,9 @@ import WatchdogVerdict
 
 @testable import WatchdogSymbolication
 
-@Suite("What is left out when time runs out", .reapsChildren)
+@Suite("Omissions when time runs out", .reapsChildren)
 struct TimeOrderTests {
-    /// A clock that stands at the start until the budget has been made, then moves on with each look at it.
+    /// A clock that stands at the start until the budget has been made, and then advances with each reading.
     private final class Clock {
         private var next: Instant
         private let step: Duration
@@ -51,7 +51,7 @@ struct TimeOrderTests {
         let idle = Clock()
         let whole = try run(snapshot, idle)
         #expect(whole.shortage == nil)
-        // Each frame is looked at twice: for its address and for its name. The time for stacks ends among the names.
+        // Each frame is visited twice: for its address and for its name. The time for stacks ends among the names.
         let step = Self.budget * 0.8 / (Double(idle.looks) * 0.6)
         let late = try run(snapshot, Clock(step: step))
         #expect(late.shortage == "time ran out")
@@ -60,7 +60,7 @@ struct TimeOrderTests {
         #expect(late.threads.last?.frames.allSatisfy { $0.symbol == nil } == true)
     }
 
-    @Test("just before the end of the time for names there are names, and just after it addresses")
+    @Test("a frame has a name just before the end of the time for names, and only an address just after it")
     func names() throws {
         let snapshot = try snapshot()
         let early = try run(snapshot, Clock(after: Self.budget * 0.7 - .nanoseconds(1)))
@@ -72,7 +72,7 @@ struct TimeOrderTests {
         #expect(try late.main.frames.machineAddresses == early.main.frames.machineAddresses)
     }
 
-    @Test("just before the end of the time for stacks there are addresses, and just after it none")
+    @Test("a frame has an address just before the end of the time for stacks, and none just after it")
     func stacks() throws {
         let snapshot = try snapshot()
         let early = try run(snapshot, Clock(after: Self.budget * 0.8 - .nanoseconds(1)))

@@ -8,7 +8,7 @@ import WatchdogLinux
 
 @testable import WatchdogSymbolication
 
-@Suite("The clock of the work", .reapsChildren)
+@Suite("The work clock", .reapsChildren)
 struct WorkClockTests {
     /// Starts processes that share one CPU and never sleep.
     private func crowd(_ count: Int) throws -> [Process] {
@@ -18,7 +18,7 @@ struct WorkClockTests {
         }
     }
 
-    @Test("stops while its process waits for a CPU, and goes on in the same place without it")
+    @Test("stops while its process waits for a CPU, and continues in the same place without it")
     func waiting() throws {
         let processes = try crowd(4)
         for process in processes { try process.waitUntilReady() }
@@ -28,7 +28,7 @@ struct WorkClockTests {
         let clock = WorkClock()
         let began = Instant.now()
         #expect(clock.now() >= began)
-        // The kernel counts a wait when it is over, all at once: sched_info_arrive(), kernel/sched/stats.h.
+        // The kernel counts a wait only when it is over, all at once: sched_info_arrive(), kernel/sched/stats.h.
         let early = try waited()
         clock.follow(id)
         let followed = clock.now()

@@ -16,7 +16,7 @@ import WatchdogVerdict
 
 @Suite("The worker", .reapsChildren)
 struct WorkerTests {
-    /// A report of addresses: no names, but the images with their build-ids, and the reason.
+    /// Expects a report of addresses: no names, but the images with their build-ids, and the reason.
     private func expectAddresses(_ captured: CapturedProcess, because reason: String) throws {
         #expect(captured.threads.count == 2)
         #expect(captured.threads.allSatisfy { !$0.frames.isEmpty })
@@ -26,7 +26,9 @@ struct WorkerTests {
         #expect(captured.notes.filter { $0.contains("confined process") } == [sentence])
     }
 
-    @Test("cannot be created: libdw sees no file, and the report says why", arguments: ["pipe", "fork"])
+    @Test(
+        "may be impossible to create: libdw reads no file, and the report states the reason",
+        arguments: ["pipe", "fork"])
     func missing(call: String) throws {
         let process = try Subject.chainWithLines.start(threads: 2)
         let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(method: .ptrace, stopTimeout: patience))
@@ -39,7 +41,7 @@ struct WorkerTests {
         if call == "pipe" { job.calls.pipe = { _ in failure() } } else { job.calls.fork = failure }
         var ends: [Int32] = [-1, -1]
         guard wd_pipe(&ends, 0) == 0 else { throw Failure(description: "pipe: \(errno)") }
-        // The job gives up its process's rights, so it needs a process of its own.
+        // The job drops its process's rights, so it needs its own process.
         let child = wd_worker_fork(16 << 30, 2 << 30)
         if child == 0 {
             dup2(ends[1], STDOUT_FILENO)
@@ -64,7 +66,7 @@ struct WorkerTests {
     }
 
     @Test(
-        "is one process too many for its user: libdw sees no file, and the report says why",
+        "may be one process too many for its user: libdw reads no file, and the report states the reason",
         .enabled(if: geteuid() == 0))
     func processLimit() throws {
         let process = try Subject.chainWithLines.start(threads: 2)
@@ -75,13 +77,13 @@ struct WorkerTests {
         limits.budget = patience
         let named = Symbolicator(program: program, limits: limits).symbolicate(snapshot)
         #expect(try named.main.frames.contains { $0.symbol != nil }, "\(named.notes)")
-        // RLIMIT_NPROC holds for ordinary users only: the program of root's watchdogd runs as one.
+        // RLIMIT_NPROC applies to ordinary users only: the program of root's watchdogd runs as one.
         limits.processes = 1
         let captured = Symbolicator(program: program, limits: limits).symbolicate(snapshot)
         try expectAddresses(captured, because: "fork(2) failed: Resource temporarily unavailable (EAGAIN)")
     }
 
-    @Test("makes no other system calls than those it needs")
+    @Test("makes only the system calls that it needs")
     func calls() throws {
         let null = open("/dev/null", O_RDWR | O_CLOEXEC)
         defer { close(null) }

@@ -35,7 +35,7 @@ struct X86_64Tests {
     }
 
     @Test(
-        "what a signal handler returns to is recognized by its code",
+        "the code after a signal handler is recognized",
         arguments: [
             ([0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05], true),  // mov rax, 15; syscall
             ([0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05, 0x0f, 0x0b], true),  // mov eax, 15; syscall
@@ -63,7 +63,7 @@ struct X86_64Tests {
         #expect(X86_64.call(before: 5, bytes: [0xe8, 0xf0, 0xff, 0xff, 0xff]) == .direct(target: .max - 10))
     }
 
-    @Test("trampolines: linkage tables and tail calls")
+    @Test("trampolines are recognized: linkage tables and tail calls")
     func trampolines() {
         #expect(X86_64.isTrampoline([0xff, 0x25, 0x01, 0x02, 0x03, 0x04]))
         #expect(X86_64.isTrampoline([0xf3, 0x0f, 0x1e, 0xfa, 0xf2, 0xff, 0x25, 0, 0, 0, 0]))

@@ -40,7 +40,7 @@ final class Service {
     }
 }
 
-/// pthread_setname_np(3) is a GNU extension, which Swift does not see.
+/// pthread_setname_np(3) is a GNU extension, which Swift does not import.
 func setName(_ name: String) {
     let descriptor = open("/proc/thread-self/comm", O_WRONLY)
     _ = name.withCString { write(descriptor, $0, strlen($0)) }

@@ -33,13 +33,13 @@ struct Helper {
         try self.init(arguments, descriptors: [snapshot.memory] + snapshot.modules)
     }
 
-    /// What it printed.
+    /// Decodes its output.
     func captured() throws -> CapturedProcess {
         try JSONDecoder().decode(CapturedProcess.self, from: Data(output))
     }
 }
 
-/// Calls `body` with descriptors of files of the given bytes that nobody else can see.
+/// Runs `body` with descriptors of files that contain the given bytes and that no other process can see.
 func withScratch<Result>(_ files: [[UInt8]], _ body: ([Int32]) throws -> Result) throws -> Result {
     var descriptors: [Int32] = []
     defer { for descriptor in descriptors { close(descriptor) } }
@@ -56,7 +56,7 @@ func withScratch<Result>(_ files: [[UInt8]], _ body: ([Int32]) throws -> Result)
     return try body(descriptors)
 }
 
-/// The bytes behind a descriptor, from its beginning.
+/// The bytes of a descriptor's file, from its beginning.
 func bytes(behind descriptor: Int32) throws -> [UInt8] {
     var status = stat()
     fstat(descriptor, &status)

@@ -5,28 +5,28 @@ import Glibc
 import TestSupport
 import WatchdogLinux
 
-/// What went wrong outside of the code under test.
+/// A failure outside of the code under test.
 struct Failure: Error, CustomStringConvertible {
     var description: String
 }
 
-/// A process started by a test; killed when the last reference goes.
+/// A process started by a test; killed with the last reference.
 final class Process {
     let id: pid_t
     private let output: Int32
     private var status: Int32?
 
-    /// Starts a program found by `PATH`.
+    /// Starts a program found in `PATH`.
     ///
-    /// - Parameter descriptors: What it gets as descriptors 3, 4, ….
+    /// - Parameter descriptors: Inherited as descriptors 3, 4, ….
     init(_ command: [String], descriptors: [Int32] = [], standardError: Int32? = nil) throws {
         var ends: [Int32] = [-1, -1]
-        // Closed on exec from the start: a process that another test starts meanwhile would keep the pipe open.
+        // Closed on exec from the start, because a process that another test starts meanwhile would keep the pipe open.
         guard wd_pipe(&ends, 0) == 0 else { throw Failure(description: "pipe: \(errno)") }
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        // Moved out of the way first: one of them may stand where another has to go.
+        // Moved out of the way first, because one of them may occupy another's number.
         let moved = descriptors.map { fcntl($0, F_DUPFD_CLOEXEC, 500) }
         defer { for descriptor in moved { close(descriptor) } }
         posix_spawn_file_actions_adddup2(&actions, ends[1], 1)
@@ -77,7 +77,7 @@ final class Process {
         }
     }
 
-    /// nil at the end of the file.
+    /// Nil at the end of the file.
     private func read() throws -> [UInt8]? {
         var entry = pollfd(fd: output, events: Int16(POLLIN), revents: 0)
         guard poll(&entry, 1, patienceInMilliseconds) > 0 else {
@@ -89,7 +89,7 @@ final class Process {
         return count == 0 ? nil : Array(bytes.prefix(count))
     }
 
-    /// Waits for its end: its exit code, or 128 and its signal.
+    /// Waits for its exit: its exit code, or 128 and its signal.
     func wait() -> Int32 {
         if let status { return status }
         var result: Int32 = 0
@@ -104,7 +104,8 @@ final class Process {
         var before: [String: String] = [:]
         let isAsleep = eventually {
             let now = sleepingThreads()
-            // The threads are read one after the other: all of them slept at once only if none has run since it was read.
+            // The threads are read one after the other: all of them slept at once only if none has run since it was
+            // read.
             let asleep = now.filter { before[$0.key] == $0.value }.count
             before = now.filter { !$0.value.isEmpty }
             return now.count >= threads && now.values.count - asleep <= running
@@ -112,9 +113,9 @@ final class Process {
         guard isAsleep else { throw Failure(description: "its threads do not come to rest: \(sleepingThreads())") }
     }
 
-    /// Waits until its main thread waits for the child that it starts with vfork(2), or as that does.
+    /// Waits until its main thread waits for the child that it starts with vfork(2), or in the same way.
     func waitUntilSuspended() throws {
-        // A page that is read from a disk is waited for in the same state.
+        // A wait for a page from a disk has the same state.
         let isSuspended = eventually {
             contents(of: "/proc/\(id)/task/\(id)/children")?.isEmpty == false && state(of: "\(id)") == "D"
         }
@@ -130,7 +131,7 @@ final class Process {
         }
     }
 
-    /// Stops it as Ctrl-Z does, and waits until all its threads stand still.
+    /// Stops it like Ctrl-Z, and waits until all its threads are stopped.
     func stop() throws {
         kill(id, SIGSTOP)
         guard eventually({ entries(of: "/proc/\(id)/task").allSatisfy { state(of: $0) == "T" } }) else {
@@ -146,7 +147,7 @@ final class Process {
         return text[end...].dropFirst(2).first
     }
 
-    /// What each thread that sleeps has run so far, and "" of those that do not.
+    /// The run time of each sleeping thread so far, and "" for those that do not sleep.
     private func sleepingThreads() -> [String: String] {
         var threads: [String: String] = [:]
         for thread in entries(of: "/proc/\(id)/task") {
@@ -157,7 +158,7 @@ final class Process {
     }
 }
 
-/// Runs a program to its end and returns its output; throws when it cannot be started or fails.
+/// Runs a program to its exit and returns its output; throws if it cannot be started or fails.
 @discardableResult
 func output(of command: [String], allowing codes: Set<Int32> = [0]) throws -> String {
     let process = try Process(command)
@@ -169,7 +170,7 @@ func output(of command: [String], allowing codes: Set<Int32> = [0]) throws -> St
     return String(decoding: bytes, as: UTF8.self)
 }
 
-/// A system call by its number, for those that glibc has no function for; nil with `errno` when it fails.
+/// A system call by its number, for those without a glibc function; nil with `errno` if it fails.
 func systemCall(_ number: Int, _ arguments: [Int]) -> Int? {
     typealias Call = @convention(c) (Int, Int, Int, Int, Int, Int, Int) -> Int
     guard let symbol = dlsym(nil, "syscall") else { return nil }
@@ -179,12 +180,12 @@ func systemCall(_ number: Int, _ arguments: [Int]) -> Int? {
     return result == -1 ? nil : result
 }
 
-/// True when a program of this name can be found by `PATH`.
+/// Whether `PATH` contains a program of this name.
 func isInstalled(_ name: String) -> Bool {
     path(of: name) != nil
 }
 
-/// Where `PATH` leads for a name.
+/// The path of a name in `PATH`.
 func path(of name: String) -> String? {
     let directories = getenv("PATH").map { String(cString: $0) } ?? "/usr/bin:/bin"
     return directories.split(separator: ":").map { "\($0)/\(name)" }.first { access($0, X_OK) == 0 }
@@ -202,7 +203,6 @@ func entries(of directory: String) -> [String] {
     return names
 }
 
-/// The bytes of a file.
 func bytes(of path: String) -> [UInt8]? {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }
@@ -213,7 +213,6 @@ func bytes(of path: String) -> [UInt8]? {
     return bytes
 }
 
-/// The text of a file.
 func contents(of path: String) -> String? {
     bytes(of: path).map { String(decoding: $0, as: UTF8.self) }
 }

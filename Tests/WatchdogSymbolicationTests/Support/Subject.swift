@@ -4,7 +4,7 @@ import Glibc
 import Synchronization
 import WatchdogBase
 
-/// A program of known stacks, built from a source in `Subjects`.
+/// A program with known stacks, built from a source in `Subjects`.
 struct Subject: Sendable, CustomStringConvertible {
     var source: String
     var compiler: [String]
@@ -34,7 +34,7 @@ struct Subject: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Starts it and waits until it says that it is ready and its threads are asleep.
+    /// Starts it and waits until it is ready and its threads are asleep.
     func start(_ arguments: String..., threads: Int = 1, running: Int = 0) throws -> Process {
         let process = try Process([try executable()] + arguments)
         try process.waitUntilReady()

@@ -35,19 +35,19 @@ func symbolicate(
     return run.perform()
 }
 
-/// What this kernel takes from a worker.
+/// The confinement that this kernel imposes on a worker.
 ///
-/// A worker is a fork of its process. In a test, that has other threads, and a lock of Swift's runtime that one of them held
-/// at that moment would stay locked in the worker. So all suites here are `.reapsChildren`, which has one test run at a time.
+/// A worker is a fork of its process. In a test, that has other threads, and a lock of Swift's runtime that one of them
+/// held at that moment would stay locked in the worker. All suites here are therefore `.reapsChildren`, which runs one
+/// test at a time.
 func kernelConfinement() throws -> Confinement {
     try Worker.run(until: .now() + patience) { $0.post([1]) ? 0 : 1 }.confinement
 }
 
-/// No test asks a server for debug information.
+/// No test queries a server for debug information.
 private let isOffline = unsetenv("DEBUGINFOD_URLS") == 0
 
 extension CapturedProcess {
-    /// The main thread.
     var main: CapturedThread {
         get throws {
             guard let thread = threads.first else { throw Failure(description: "no threads") }
@@ -55,7 +55,7 @@ extension CapturedProcess {
         }
     }
 
-    /// The thread of a name.
+    /// The thread with a name.
     func thread(_ name: String) throws -> CapturedThread {
         guard let thread = threads.first(where: { $0.name == name }) else {
             throw Failure(description: "no thread \(name) among \(threads.map(\.name))")
@@ -63,7 +63,7 @@ extension CapturedProcess {
         return thread
     }
 
-    /// The image of a name.
+    /// The image with a name.
     func image(_ name: String) throws -> BinaryImage {
         guard let image = images.first(where: { $0.name == name }) else {
             throw Failure(description: "no image \(name) among \(images.map(\.name))")
@@ -90,7 +90,7 @@ extension [Frame] {
         return addresses
     }
 
-    /// True when these names occur in this order, each right after the one before, give or take inlined calls.
+    /// Whether these names occur in this order, each directly after the one before, except for inlined calls.
     func contain(chain: [String]) -> Bool {
         let names = names
         return names.indices.contains { start in
