@@ -29,11 +29,11 @@ struct AccessTests {
         Row(owner: 1000, user: 1001, mayAct: false),
         Row(owner: 1000, user: 65_534, mayAct: false),
         Row(owner: 65_534, user: 0, mayAct: true),
-        // Everybody without a number in this namespace looks like this.
+        // This is how everybody without a number in this namespace appears.
         Row(owner: 65_534, user: 65_534, mayAct: false),
     ]
 
-    @Test("root and the owner act and inspect, everybody sees names and states", arguments: matrix)
+    @Test("root and the owner can act and inspect; everybody can see names and states", arguments: matrix)
     private func rights(row: Row) {
         let access = ControlAccess(owner: row.owner)
         #expect(access.allows(.observe, to: row.user))
@@ -41,7 +41,7 @@ struct AccessTests {
         #expect(access.allows(.inspect, to: row.user) == row.mayAct)
     }
 
-    @Test("which methods need the right to act")
+    @Test("the methods that act require the permission to act")
     func methods() {
         let acting = ControlMethod.allCases.filter { $0.right == .act }
         #expect(
@@ -55,7 +55,7 @@ struct AccessTests {
                 == [.getInfo, .getInterfaceDescription, .list, .describe, .describeDaemon, .monitor])
     }
 
-    @Test("some connections are kept for those who may act")
+    @Test("some connections are reserved for users who may act")
     func admission() {
         let limits = ControlLimits()
         #expect(limits.admits(mayAct: true, all: 63, others: 0, own: 63))
@@ -67,10 +67,10 @@ struct AccessTests {
         #expect(!limits.admits(mayAct: false, all: 64, others: 0, own: 0))
     }
 
-    /// The same server as its owner sees it, and as it looks to a user who is neither root nor the owner.
+    /// The server from the view of its owner, and of a user who is neither root nor the owner.
     ///
-    /// The tests run as one user; the rules are given another owner.
-    @Test("a user who may not act is refused by each method that acts, and sees only names and states")
+    /// The tests run as one user, so the rules get a different owner.
+    @Test("a user who may not act is rejected by each method that acts, and sees only names and states")
     func refusals() throws {
         guard geteuid() != 0 else {
             print("skipped: root may act whoever the owner is; the test with another user covers it")
@@ -84,7 +84,7 @@ struct AccessTests {
 
     private func expectRefusals(of caller: RawCaller, _ station: Station, user: UInt32) throws {
         for method in ["Launch", "Terminate", "Restart", "Capture", "Reload", "ReloadApp"] {
-            // Refused before the parameters are looked at.
+            // Rejected before the parameters are checked.
             caller.call("\(own).\(method)", #"{"odd":1}"#)
             #expect(
                 try caller.next()
@@ -98,7 +98,7 @@ struct AccessTests {
         #expect(station.handler.calls.isEmpty)
     }
 
-    /// What another user's process gets to see, said by a program of its own: the kernel vouches for users, nobody else.
+    /// The view of another user's process, from its own program, because only the kernel vouches for users.
     private static let program = """
         import json, socket, sys
         connection = socket.socket(socket.AF_UNIX)
@@ -140,7 +140,7 @@ struct AccessTests {
         print('long', long.recv(4096))
         """
 
-    @Test("a process of another user is known as that by the kernel, and sees names and states only")
+    @Test("the kernel identifies a process of another user, which sees only names and states")
     func otherUser() throws {
         let python = "/usr/bin/python3"
         guard geteuid() == 0, access(python, X_OK) == 0 else {
@@ -192,7 +192,7 @@ struct AccessTests {
 }
 
 extension Station {
-    /// Puts "secret" wherever a caller without the right to inspect must not see anything.
+    /// Puts "secret" wherever a caller without the permission to inspect must see nothing.
     fileprivate func fillWithSecrets() {
         handler.log = [LogLine(text: "secret")]
         handler.apps["web"]?.summary = "secret"
@@ -212,7 +212,7 @@ extension Station {
         server.publish(ControlEvent(.reloaded, message: "secret", time: Timestamp(microseconds: 8)))
     }
 
-    /// Runs a program to its end, serving meanwhile, and returns what it printed.
+    /// Runs a program to its exit, serving meanwhile, and returns its output.
     func run(_ request: SpawnRequest) throws -> String {
         var request = request
         let pipe = try OwnedDescriptor.pipe()
@@ -234,7 +234,7 @@ extension Station {
         try turn { hasEnded }
         _ = try process.waitExit()
         end.cancel()
-        // Our own write end keeps the pipe open: what is there has been read when nothing more comes at once.
+        // This process's write end keeps the pipe open: the output is complete when no more arrives immediately.
         while try loop.runOnce(limit: .zero) {}
         reader.cancel()
         withExtendedLifetime(write) {}

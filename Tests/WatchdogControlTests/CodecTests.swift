@@ -25,7 +25,7 @@ struct CodecTests {
         return found
     }
 
-    @Test("however bytes are cut, the same messages come out")
+    @Test("the same messages are decoded however the bytes are split")
     func framing() throws {
         let bytes = Array("one\0two\0three\0\(String(repeating: "x", count: 100))\0rest".utf8)
         let expected = ["one", "two", "three", String(repeating: "x", count: 100)].map { Array($0.utf8) }
@@ -37,7 +37,7 @@ struct CodecTests {
         }
     }
 
-    @Test("a message over the limit is refused with its last byte that fits, an empty one at once")
+    @Test("a message over the limit is rejected at the last byte that fits, and an empty one immediately")
     func faults() throws {
         #expect(throws: MessageFault.tooLong(limit: 3)) { try messages([Array("abcd".utf8)], limit: 3) }
         #expect(try messages([Array("abc\0".utf8)], limit: 3) == [Array("abc".utf8)])
@@ -45,7 +45,7 @@ struct CodecTests {
         #expect(throws: MessageFault.empty) { try messages([Array("a\0\0".utf8)]) }
     }
 
-    @Test("a buffer does not keep the memory of a long message")
+    @Test("a buffer releases the memory of a long message")
     func memory() throws {
         var buffer = MessageBuffer(limit: 1 << 20)
         buffer.append([UInt8](repeating: 1, count: 1 << 20) + [0])
@@ -55,7 +55,7 @@ struct CodecTests {
         #expect(!buffer.hasMessage)
     }
 
-    @Test("depth is counted outside of strings only")
+    @Test("depth is counted only outside of strings")
     func depth() throws {
         let brackets = String(repeating: "[", count: 100)
         try JSONShape.check(Array(#"{"a":"\#(brackets)"}"#.utf8))
@@ -66,7 +66,7 @@ struct CodecTests {
         try JSONShape.check(Array(#"{"a":1\#(String(repeating: "]", count: 1000))"#.utf8))
     }
 
-    @Test("a call's head and parameters are read; without parameters there are none")
+    @Test("a call's head and parameters are decoded, and parameters are optional")
     func call() throws {
         let decoder = JSONDecoder()
         let text = #"{"parameters":{"name":"a","wait":true},"more":true,"x":[1,{}],"method":"a.b.C","oneway":null}"#
@@ -82,7 +82,7 @@ struct CodecTests {
         }
     }
 
-    @Test("mutilated calls are read or refused, and nothing else happens")
+    @Test("mutilated calls are decoded or rejected, without other effects")
     func fuzz() {
         let decoder = JSONDecoder()
         var generator = SeededGenerator(seed: 0xdead_10cc)
@@ -126,7 +126,7 @@ struct CodecTests {
         let parameters: AppRequest
     }
 
-    /// What is read without a decoder is what the decoder reads.
+    /// Checks that reading without a decoder gives the decoder's result.
     private func expectSame(_ bytes: [UInt8], _ decoder: JSONDecoder) {
         guard let plain = PlainCall(decoding: bytes) else { return }
         let decoded = try? decoder.decode(DecodedCall.self, from: Data(bytes))
@@ -134,7 +134,7 @@ struct CodecTests {
     }
 
     @Test(
-        "a plain call is read without a decoder",
+        "a plain call is decoded without a decoder",
         arguments: [
             #"{"method":"a.B","parameters":{"name":"web"}}"#,
             #"{"method":"a.B","parameters":{"name":"web","wait":true}}"#,
@@ -169,13 +169,13 @@ struct CodecTests {
         #expect(PlainCall(decoding: Array(text.utf8)) == nil)
     }
 
-    @Test("names too long for a method are refused in plain calls as well")
+    @Test("a name too long for a method is rejected in a plain call too")
     func longPlainMethod() {
         let text = #"{"method":"\#(String(repeating: "m", count: 257))","parameters":{"name":"web"}}"#
         #expect(throws: MessageFault.self) { try VarlinkCall(decoding: Array(text.utf8), with: JSONDecoder()) }
     }
 
-    @Test("a reply written in pieces is the reply, whatever the size of the pieces")
+    @Test("a reply written in pieces is complete, whatever the size of the pieces")
     func pieces() throws {
         let apps = (0..<7).map { AppSummary(name: "a\($0)\u{0}/é", state: .running, since: Timestamp(microseconds: 1)) }
         let log = (0..<5).map { LogLine(text: "line \($0)") }
@@ -201,7 +201,7 @@ struct CodecTests {
         }
     }
 
-    @Test("members that are not there and elements that are gone leave no trace")
+    @Test("missing members and removed elements leave no trace")
     func gaps() {
         func text(_ body: ReplyBody, error: String? = nil, continues: Bool = false) -> String {
             var writer = ReplyWriter(body, error: error, continues: continues, encoder: JSONEncoder())
@@ -218,7 +218,7 @@ struct CodecTests {
         #expect(text(.whole(EmptyRequest()), continues: true) == #"{"continues":true,"parameters":{}}"#)
     }
 
-    @Test("each error survives the way over the wire")
+    @Test("each error survives the wire")
     func errors() throws {
         let errors: [ControlError] = [
             .noSuchApp("a", suggestion: nil), .noSuchApp("a", suggestion: "b"),
@@ -241,13 +241,13 @@ struct CodecTests {
             #expect(ControlError(wireName: message.error, parameters: message.parameters) == error)
             #expect(!error.description.isEmpty)
         }
-        // Parameters that are not as they should be.
+        // Malformed parameters.
         #expect(ControlError(wireName: "\(own).NoSuchApp", parameters: nil) == .other(name: "\(own).NoSuchApp"))
         #expect(ControlError(wireName: "nonsense", parameters: nil) == .other(name: "nonsense"))
         #expect(ControlError(wireName: "", parameters: nil) == .other(name: ""))
     }
 
-    @Test("a bucket lets a burst through, then a fixed rate, and never more after a pause")
+    @Test("a bucket admits a burst, then a fixed rate, and never more after a pause")
     func bucket() {
         var bucket = TokenBucket(capacity: 3, perSecond: 10)
         func take(_ milliseconds: Int64) -> Int64? {
@@ -266,7 +266,7 @@ struct CodecTests {
         #expect(both == [true, true])
     }
 
-    @Test("output is sent in whatever portions are taken")
+    @Test("output is sent in portions of any size")
     func output() {
         var output = OutputBuffer()
         var taken: [UInt8] = []
@@ -287,7 +287,7 @@ struct CodecTests {
         #expect(output.isEmpty)
     }
 
-    @Test("parts of metrics that are encoded beforehand arrive as those that are not, whatever is in them")
+    @Test("pre-encoded metrics arrive like others, whatever they contain")
     func metrics() throws {
         let parts = ["a{b=\"\\\\ \\n\"} 1\n", "\u{0}\u{1f}\u{7f}/\u{2028}é😀\t\r\n", ""]
         func sent(_ reply: MetricsReply, atMost limit: Int) throws -> MetricsReply {
@@ -306,7 +306,7 @@ struct CodecTests {
         }
     }
 
-    @Test("values survive encoding, and unknown names of later versions are kept")
+    @Test("values survive encoding, and unknown names from later versions are kept")
     func values() throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys]

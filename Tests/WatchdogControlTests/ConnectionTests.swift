@@ -11,7 +11,7 @@ import WatchdogLinux
 @Suite("Connections")
 struct ConnectionTests {
     @Test(
-        "what is not a call ends the connection with the reason, and nobody else's",
+        "input that is not a call ends its connection with the reason, and no other connection",
         arguments: [
             ("", "a message is empty"),
             ("hello", "a message is not a JSON object"),
@@ -39,7 +39,7 @@ struct ConnectionTests {
         let other = try RawCaller(station)
         let caller = try RawCaller(station)
         caller.say(message)
-        // What comes after it is not looked at.
+        // Later input is ignored.
         caller.call("\(own).Reload")
         #expect(
             try caller.next()
@@ -61,7 +61,7 @@ struct ConnectionTests {
         try caller.expectEnd()
     }
 
-    @Test("a message without an end is refused at the limit, and costs no more memory")
+    @Test("a message without an end is rejected at the limit, and uses no more memory")
     func oversized() throws {
         let station = try Station()
         let caller = try RawCaller(station)
@@ -79,7 +79,7 @@ struct ConnectionTests {
         #expect(station.server.statistics.open == 0)
     }
 
-    @Test("a message of exactly the limit is read, and one byte more is not")
+    @Test("a message of exactly the limit is read, and one byte more is rejected")
     func exactLimit() throws {
         var limits = ControlLimits()
         limits.messageBytes = 300
@@ -93,7 +93,7 @@ struct ConnectionTests {
         try caller.expectEnd()
     }
 
-    @Test("random bytes and mutilated calls never end the server")
+    @Test("random bytes and mutilated calls never crash the server")
     func fuzz() throws {
         let station = try Station()
         var generator = SeededGenerator(seed: 0x8bad_f00d)
@@ -143,7 +143,7 @@ struct ConnectionTests {
         #expect(try #require(try caller.next()).contains("1.2.3"))
     }
 
-    @Test("64 callers at once are served, and the 65th gets the reason why it is not")
+    @Test("64 simultaneous callers are served, and the 65th gets an error with the reason")
     func manyCallers() throws {
         let station = try Station()
         let callers = try (0..<64).map { _ in try RawCaller(station) }
@@ -159,7 +159,7 @@ struct ConnectionTests {
         #expect(station.notices.map(\.kind) == [.refused])
         let place = ControlPath(station.path)
         let refusal = try station.serving { () -> String in
-            // Its call may find the connection closed already; why it was is still there to be read.
+            // Its call may find the connection already closed; the reason can still be read.
             do {
                 return try "\(ControlClient(place, patience: patience).list())"
             } catch {
@@ -174,7 +174,7 @@ struct ConnectionTests {
         #expect(try #require(try next.next()).contains("1.2.3"))
     }
 
-    @Test("64 threads with clients that call all the time are all served")
+    @Test("64 threads with clients that call constantly are all served")
     func hammering() throws {
         let station = try Station(FakeHandler((0..<100).map { "app-\($0)" }))
         let place = ControlPath(station.path)
@@ -201,7 +201,7 @@ struct ConnectionTests {
         source.cancel()
     }
 
-    @Test("a caller that does not read delays nobody, memory is bounded, and its connection is closed after a limit")
+    @Test("a caller that does not read delays nobody, uses bounded memory, and is disconnected after a limit")
     func unreadReplies() throws {
         var limits = ControlLimits()
         limits.unreadPatience = .milliseconds(30)
@@ -215,7 +215,7 @@ struct ConnectionTests {
         }
         try station.turn { station.server.statistics.unread == 1 }
         #expect(station.notices.map(\.kind) == [.unread])
-        // The kernel's buffer and ours, not twenty lists of 200 KB.
+        // The kernel's buffer and the server's, not twenty lists of 200 KB.
         greedy.read()
         #expect(greedy.received.count < 1 << 20)
         #expect(greedy.isEnded)
@@ -223,10 +223,10 @@ struct ConnectionTests {
         #expect(try #require(try other.next()).contains("1.2.3"))
     }
 
-    @Test("a silent connection is closed when patience ends, one that waits or monitors is not")
+    @Test("a silent connection is closed after its patience; one that waits or monitors is not")
     func silence() throws {
         var limits = ControlLimits()
-        // Longer than a busy machine takes to read what the others have sent.
+        // Longer than a busy machine takes to read the others' messages.
         limits.silencePatience = .seconds(1)
         let station = try Station(limits: limits)
         let waiting = try RawCaller(station)
@@ -247,7 +247,7 @@ struct ConnectionTests {
         try waiting.expectEnd()
     }
 
-    @Test("too many calls of one connection wait; others do not")
+    @Test("calls above one connection's rate wait; other connections do not")
     func rateLimit() throws {
         var limits = ControlLimits()
         limits.callBurst = 5
@@ -262,12 +262,12 @@ struct ConnectionTests {
             #expect(try #require(try other.next()).contains("1.2.3"))
         }
         for _ in 0..<7 { #expect(try eager.next() == #"{"parameters":{"pid":4711}}"#) }
-        // Two seconds between two calls, as on a busy machine, are as good as the two that were missing.
+        // Two seconds between two calls, as on a busy machine, replace the two missing calls.
         #expect(station.server.statistics.throttled >= 1 || Instant.now() - begun >= .seconds(2))
         #expect(station.handler.calls.count == 7)
     }
 
-    @Test("a user who may act launches a thousand apps on one connection without a limit; others wait")
+    @Test("a user who may act can launch a thousand apps on one connection without waiting; others are limited")
     func rateOfOthers() throws {
         let limits = ControlLimits()
         let now = Instant(nanoseconds: 1)
@@ -281,7 +281,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("what a caller sent before it went is carried out, and its answers go nowhere")
+    @Test("calls from a caller that has left are carried out, and their replies are dropped")
     func goneCaller() throws {
         let station = try Station()
         var caller: RawCaller? = try RawCaller(station)
@@ -297,7 +297,7 @@ struct ConnectionTests {
         #expect(station.handler.calls == ["terminate web", "restart web by \(geteuid())", "launch web"])
     }
 
-    @Test("a call whose caller has disconnected is carried out as well")
+    @Test("a call whose caller has disconnected is carried out too")
     func goneAtOnce() throws {
         let station = try Station()
         var callers = try (0..<10).map { _ in try RawCaller(station) }
@@ -309,7 +309,7 @@ struct ConnectionTests {
         #expect(station.handler.calls.count == 50)
     }
 
-    @Test("a caller that says it sends no more still gets its answers")
+    @Test("a caller that closes its sending side still gets its replies")
     func halfClosed() throws {
         let station = try Station(FakeHandler((0..<300).map { "app-\($0)" }))
         let caller = try RawCaller(station)
@@ -323,7 +323,7 @@ struct ConnectionTests {
         try caller.expectEnd()
     }
 
-    @Test("stopping answers those who wait, and closes every connection")
+    @Test("stopping answers the waiting callers, and closes every connection")
     func stop() throws {
         let station = try Station()
         let waiting = try RawCaller(station)
@@ -345,7 +345,7 @@ struct ConnectionTests {
         station.server.stop()
     }
 
-    @Test("a timer that kills is served before any caller, however much they want")
+    @Test("a timer that kills is served before any caller, however many calls are pending")
     func deadlinesFirst() throws {
         let station = try Station(FakeHandler((0..<100).map { "app-\($0)" }))
         let callers = try (0..<32).map { _ in try RawCaller(station) }
@@ -367,13 +367,13 @@ struct ConnectionTests {
             _ = try station.loop.runOnce(limit: .seconds(1))
             if order.last != true { order.append(false) }
         }
-        // The first wake-up may serve what was due before the timer was armed.
+        // The first wake-up may serve events that were due before the timer was armed.
         #expect(order.count { !$0 } <= 1)
-        // And afterwards the callers get what they asked for.
+        // Afterwards the callers get their replies.
         #expect(try #require(try callers[31].next()).hasSuffix("}}"))
     }
 
-    @Test("a caller whose turn is long is not the only one")
+    @Test("a long reply does not delay other callers")
     func fairness() throws {
         let station = try Station(FakeHandler((0..<1000).map { "app-\($0)" }))
         let long = try RawCaller(station)
@@ -387,10 +387,10 @@ struct ConnectionTests {
         #expect(try #require(try long.next()).hasSuffix("}}"))
     }
 
-    @Test("without free descriptors nothing spins, and callers are served when there are some again")
+    @Test("without free descriptors nothing spins, and callers are served once there are some again")
     func descriptorExhaustion() throws {
         let station = try Station()
-        // A limit would hit the tests that run beside this one: the kernel's answer is given by hand.
+        // A limit would affect tests that run beside this one, so the test injects the kernel's error.
         let before = station.loop.iteration
         let failed = Instant.now()
         station.server.acceptFailed(Errno(rawValue: EMFILE))
@@ -398,14 +398,14 @@ struct ConnectionTests {
         caller.call("\(service).GetInfo")
         _ = try station.loop.runOnce(limit: .zero)
         _ = try station.loop.runOnce(limit: .zero)
-        // It tries again after a quarter of a second, which may be over on a busy machine.
+        // It tries again after a quarter of a second, which may have passed on a busy machine.
         #expect(station.server.statistics.accepted == 0 || Instant.now() - failed >= .milliseconds(250))
         #expect(station.loop.iteration - before <= 4)
         #expect(station.notices.map(\.kind) == [.acceptFailed(Errno(rawValue: EMFILE))])
         #expect(try #require(try caller.next()).contains("1.2.3"))
     }
 
-    @Test("at most ten notices are reported at once, and one more in a second")
+    @Test("at most ten notices are reported in a burst, and one more per second")
     func noticeLimit() throws {
         let station = try Station()
         let begun = Instant.now()

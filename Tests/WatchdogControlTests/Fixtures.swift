@@ -10,7 +10,7 @@ import WatchdogPolicy
 
 @testable import WatchdogControl
 
-/// A folder that is removed with its contents when the object goes.
+/// A folder that is removed with its contents when the object is released.
 final class TemporaryFolder {
     let path: String
 
@@ -25,7 +25,7 @@ final class TemporaryFolder {
     }
 }
 
-/// Starts a program as the product does, but with the patience of tests.
+/// Starts a program as the product does, but with the tests' patience.
 func spawn(_ request: SpawnRequest) throws(SpawnError) -> SpawnedProcess {
     var request = request
     request.launchLimit = patience
@@ -33,7 +33,7 @@ func spawn(_ request: SpawnRequest) throws(SpawnError) -> SpawnedProcess {
 }
 
 extension Pidfd {
-    /// Ends a child of a test, and reaps it.
+    /// Kills a test's child, and reaps it.
     func killAndReap() {
         try? send(SIGKILL)
         if eventually({ hasExited }) { _ = try? waitExit() }
@@ -46,12 +46,12 @@ final class FakeHandler: ControlHandler {
     var appNames: [String] = []
     let reportsDirectory: String? = "/r"
     var invalidFiles: [InvalidFile] = []
-    /// What was asked for, in order.
+    /// The calls in order.
     var calls: [String] = []
     var log: [LogLine] = []
     var failure: ControlError?
     var onRestart: () -> Void = {}
-    /// Answers that are still owed.
+    /// Pending replies.
     var pendingLaunches: [ControlAnswer<LaunchReply>] = []
     var pendingTerminations: [ControlAnswer<TerminateReply>] = []
 
@@ -77,7 +77,7 @@ final class FakeHandler: ControlHandler {
             try check(request.name, "describe \(request.name) \(request.logLines ?? -1)")
             guard let app = apps[request.name] else { return }
             let details = AppDetails(allowances: AllowanceSummary(Allowances()))
-            // More than was asked for: what may not be seen must not depend on the handler.
+            // More than requested: hidden fields must not depend on the handler.
             answer.succeed(DescribeReply(app: app, details: details, log: log))
         } catch {
             answer.fail(error)
@@ -129,7 +129,7 @@ final class FakeHandler: ControlHandler {
 
     func capture(_ request: CaptureRequest, from peer: ControlPeer, answer: ControlAnswer<CaptureReply>) {
         calls.append("capture \(request.name)")
-        // Forgotten: an answer that is never given.
+        // Dropped: a reply that is never sent.
     }
 
     func sendEvent(_ request: EventRequest, from peer: ControlPeer, answer: ControlAnswer<LifecycleReply>) {
@@ -188,7 +188,6 @@ final class Station {
         server.onNotice = { [weak self] in self?.notices.append($0) }
     }
 
-    /// Serves events until the condition holds.
     func turn(_ comment: Comment? = nil, until condition: () throws -> Bool) throws {
         let end = Instant.now() + patience
         while try !condition() {
@@ -197,12 +196,12 @@ final class Station {
         }
     }
 
-    /// Serves what there is to be served now.
+    /// Serves all events that are ready.
     func settle() throws {
         while try loop.runOnce(limit: .zero) {}
     }
 
-    /// Runs a closure on a thread of its own and serves until it is done.
+    /// Runs the body on its own thread and serves until it is done.
     func serving<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) throws -> Value {
         let result = try Mailbox<Result<Value, any Error>>()
         var outcome: Result<Value, any Error>?
@@ -214,7 +213,7 @@ final class Station {
     }
 }
 
-/// A caller that speaks bytes.
+/// A caller that sends raw bytes.
 final class RawCaller {
     let descriptor: OwnedDescriptor
     private let station: Station
@@ -247,7 +246,7 @@ final class RawCaller {
 
     func finish() { shutdown(descriptor.number, Int32(SHUT_WR)) }
 
-    /// Reads what there is.
+    /// Reads all available bytes.
     func read() {
         var buffer = [UInt8](repeating: 0, count: 64 << 10)
         while true {
@@ -260,7 +259,7 @@ final class RawCaller {
         isEnded = length == 0 || (length < 0 && errno != EAGAIN)
     }
 
-    /// The next message, for which it is waited; nil when the connection is at its end.
+    /// Waits for the next message; nil at the end of the connection.
     func next() throws -> String? {
         var message: String?
         try station.turn {
@@ -284,14 +283,14 @@ final class RawCaller {
     }
 }
 
-/// Stops listening, as the end of the process that listens does.
+/// Stops listening, like the exit of the listening process.
 ///
-/// Another test may be starting a process just now, which has a copy of the socket until its execve(2).
+/// Another test may be starting a process that has a copy of the socket until its execve(2).
 func stopListening(_ socket: ControlSocket?) {
     if let socket { shutdown(socket.descriptor.number, Int32(SHUT_RDWR)) }
 }
 
-/// A connection that never waits.
+/// A nonblocking connection.
 func connect(_ path: String) throws -> Int32 {
     let descriptor = socket(
         AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
@@ -311,7 +310,7 @@ func connect(_ path: String) throws -> Int32 {
     return descriptor
 }
 
-/// Runs a closure on a thread of its own, as the cooperative pool may have none to spare.
+/// Runs the body on its own thread, because the cooperative pool may have none to spare.
 func startThread(_ body: @escaping @Sendable () -> Void) {
     final class Box: Sendable {
         let body: @Sendable () -> Void

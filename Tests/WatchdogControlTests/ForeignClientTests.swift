@@ -8,7 +8,7 @@ import WatchdogLinux
 
 @testable import WatchdogControl
 
-/// Talks to the server with a client that was made for varlink services of others.
+/// Calls the server with a client made for other varlink services.
 @Suite("Foreign client", .reapsChildren)
 struct ForeignClientTests {
     private static let program = """
@@ -62,7 +62,7 @@ struct ForeignClientTests {
             environment: ["PATH": "/usr/bin:/bin", "PYTHONIOENCODING": "utf-8"])
     }
 
-    @Test("the varlink client of PyPI lists interfaces, calls methods and reads what happens")
+    @Test("the varlink client from PyPI lists interfaces, calls methods and reads events")
     func varlink() throws {
         let handler = FakeHandler()
         handler.invalidFiles = Samples.list.invalidFiles

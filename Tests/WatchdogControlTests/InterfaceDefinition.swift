@@ -2,7 +2,7 @@
 
 import FoundationEssentials
 
-/// An interface's definition, read by the grammar of https://varlink.org/Interface-Definition.
+/// An interface's definition, parsed with the grammar of https://varlink.org/Interface-Definition.
 struct InterfaceDefinition {
     indirect enum Kind: Equatable {
         case bool
@@ -100,7 +100,7 @@ struct InterfaceDefinition {
         }
     }
 
-    /// Where a value is not what its kind says; the fields that were seen are collected.
+    /// Lists the values that do not match their kind, and collects the fields that occur.
     func problems(_ value: JSON, _ kind: Kind, at path: String, seen: inout Set<String>) -> [String] {
         switch (kind, value) {
         case (.named(let name), _):
@@ -173,7 +173,7 @@ enum JSON: Decodable, Equatable {
         }
     }
 
-    /// A value as it is encoded.
+    /// The encoded form of a value.
     init(encoding value: some Encodable) throws {
         self = try JSONDecoder().decode(JSON.self, from: try JSONEncoder().encode(value))
     }

@@ -78,7 +78,7 @@ struct InterfaceTests {
         .methodNotFound("m"), .interfaceNotFound("i"), .invalidParameter("p"), .expectedMore,
     ]
 
-    @Test("the definition defines what is sent and received: each method, field and error, and no other")
+    @Test("the definition has exactly the methods, fields and errors that are sent and received")
     func definitionIsTrue() throws {
         let definition = try InterfaceDefinition(ControlInterface.definition)
         #expect(definition.name == ControlInterface.name)
@@ -107,7 +107,7 @@ struct InterfaceTests {
         #expect(Set(definition.types.keys).subtracting(used) == ["AppState", "Severity"])
     }
 
-    @Test("the definition defines the errors")
+    @Test("the definition has the errors")
     func errorsAreTrue() throws {
         let definitions = try [ControlInterface.definition, ControlInterface.serviceDefinition].map {
             try InterfaceDefinition($0)
@@ -134,7 +134,7 @@ struct InterfaceTests {
         #expect(Set(definitions[0].errors.keys).subtracting(told.compactMap(\.self)) == [])
     }
 
-    @Test("the states, kinds and causes that the code knows are in the definition")
+    @Test("the definition has the states, kinds and causes in the code")
     func namesAreDefined() throws {
         let definition = try InterfaceDefinition(ControlInterface.definition)
         #expect(definition.types["AppState"] == .enumeration(AppState.allCases.map(\.rawValue)))
@@ -152,12 +152,12 @@ struct InterfaceTests {
         #expect(text.contains("Kinds: \(incidents.map(\.rawValue).joined(separator: ", "))."))
     }
 
-    @Test("docs/org.watchdogd.Supervisor.varlink is what GetInterfaceDescription answers")
+    @Test("docs/org.watchdogd.Supervisor.varlink matches the reply to GetInterfaceDescription")
     func documentedDefinition() throws {
         try Golden.compare(ControlInterface.definition, with: "docs/org.watchdogd.Supervisor.varlink")
     }
 
-    @Test("a definition that breaks the grammar is noticed by the reader of these tests")
+    @Test("these tests' parser rejects a definition that breaks the grammar")
     func reader() throws {
         for text in [
             "interface x", "interface a.b type X (a b)", "interface a.b type X (a: int, b)",
@@ -168,11 +168,11 @@ struct InterfaceTests {
     }
 }
 
-/// Files of the package that tests compare with.
+/// Files in the package that tests compare with.
 enum Golden {
     static let root = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
 
-    /// Compares; `WATCHDOGD_UPDATE_GOLDENS=1` writes the file anew.
+    /// Compares; `WATCHDOGD_UPDATE_GOLDENS=1` rewrites the file.
     static func compare(_ text: String, with path: String) throws {
         let full = "\(root)/\(path)"
         if getenv("WATCHDOGD_UPDATE_GOLDENS").map({ String(cString: $0) }) == "1" {

@@ -65,7 +65,7 @@ struct MethodTests {
         try station.turn { station.server.statistics.open == 0 }
     }
 
-    @Test("apps are moved and sent events, and what would not arrive whole is refused")
+    @Test("apps can be moved and sent events, and requests that would be truncated are rejected")
     func lifecycle() throws {
         let station = try Station()
         let place = ControlPath(station.path)
@@ -91,7 +91,7 @@ struct MethodTests {
             ])
     }
 
-    @Test("the handler's errors arrive as they are")
+    @Test("the handler's errors arrive unchanged")
     func errors() throws {
         let diagnostics = [
             ControlDiagnostic(.error, file: "/a", line: 1, column: 2, message: "unknown key", suggestion: "User"),
@@ -118,7 +118,7 @@ struct MethodTests {
         #expect(station.server.statistics.errors == errors.count)
     }
 
-    @Test("a wrong name suggests the nearest")
+    @Test("a wrong name suggests the nearest one")
     func suggestion() throws {
         let station = try Station(FakeHandler(["database", "web", "worker"]))
         let place = ControlPath(station.path)
@@ -136,7 +136,7 @@ struct MethodTests {
         #expect(came[4] == #"there is no app "\#(String(repeating: "w", count: 64))""#)
     }
 
-    @Test("for an app whose files are invalid the answer has the errors, and for one without a name nothing")
+    @Test("the reply for an app with invalid files has the errors; an empty name matches nothing")
     func invalidApp() throws {
         let station = try Station()
         let diagnostic = ControlDiagnostic(.error, file: "/a/bad.app", line: 3, message: "no")
@@ -159,7 +159,7 @@ struct MethodTests {
                 + "/a/bad.app:3: error: no")
     }
 
-    @Test("what the protocol does not know is answered with the standard's errors")
+    @Test("calls that the protocol does not define get the standard's errors")
     func protocolErrors() throws {
         let station = try Station()
         let caller = try RawCaller(station)
@@ -190,7 +190,7 @@ struct MethodTests {
         }
         for (method, parameters, culprit) in [
             ("Describe", #"{"name":"web","logLines":-1}"#, "logLines"),
-            // The parser does not say where a number is that no integer can hold.
+            // The parser does not locate a number that no integer can represent.
             ("Describe", #"{"name":"web","logLines":1.5}"#, "parameters"),
             ("Describe", #"{"name":"web","logLines":1e300}"#, "parameters"),
             ("Reports", #"{"limit":-9223372036854775808}"#, "limit"),
@@ -209,7 +209,7 @@ struct MethodTests {
         #expect(station.handler.calls == [])
     }
 
-    @Test("pipelined calls are answered in order, also when the first takes longest")
+    @Test("pipelined calls are answered in order, even if the first takes longest")
     func pipelining() throws {
         let station = try Station()
         let caller = try RawCaller(station)
@@ -233,7 +233,7 @@ struct MethodTests {
         }
     }
 
-    @Test("a call in one byte at a time is a call")
+    @Test("a call that arrives byte by byte is carried out")
     func trickle() throws {
         let station = try Station()
         let caller = try RawCaller(station)
@@ -244,7 +244,7 @@ struct MethodTests {
         #expect(try #require(try caller.next()).contains(#""added":["new"]"#))
     }
 
-    @Test("oneway calls are carried out without an answer, whatever becomes of them")
+    @Test("oneway calls are carried out without a reply, whatever their result")
     func oneway() throws {
         let station = try Station()
         let caller = try RawCaller(station)
@@ -255,7 +255,7 @@ struct MethodTests {
         caller.call("\(own).Fly", "{}", oneway)
         caller.call("\(own).List", "{}", oneway)
         caller.call("\(own).Monitor", "{}", oneway + #","more":true"#)
-        // Nobody waits for it, so that what follows does not either.
+        // Nobody waits for it, so later calls do not either.
         caller.call("\(own).Terminate", #"{"name":"web","wait":true}"#, oneway)
         caller.call("\(own).Reload")
         #expect(try #require(try caller.next()).contains(#""added":["new"]"#))
@@ -267,7 +267,7 @@ struct MethodTests {
         #expect(caller.received == [])
     }
 
-    @Test("'more' of a method that answers once is answered once")
+    @Test("'more' on a method with a single reply gets one reply")
     func moreOfOne() throws {
         let station = try Station()
         let caller = try RawCaller(station)
@@ -275,7 +275,7 @@ struct MethodTests {
         #expect(try caller.next() == #"{"parameters":{"pid":4711}}"#)
     }
 
-    @Test("a list of 1,000 apps is complete, even if apps go away while it is sent")
+    @Test("a list of 1,000 apps is complete, even if apps are removed while it is sent")
     func longList() throws {
         let names = (0..<1000).map { "app-\(10_000 + $0)" }
         let station = try Station(FakeHandler(names))
@@ -295,7 +295,7 @@ struct MethodTests {
         #expect(message.count { $0 == "{" } < 1000)
     }
 
-    @Test("without a handler nothing is carried out")
+    @Test("without a handler no call is carried out")
     func noHandler() throws {
         let folder = try TemporaryFolder()
         let loop = try EventLoop()

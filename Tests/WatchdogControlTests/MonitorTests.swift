@@ -32,7 +32,7 @@ struct MonitorTests {
         return caller
     }
 
-    @Test("after the first, empty answer every event is sent, in order and numbered")
+    @Test("after the first, empty reply, every event is sent in order, with a number")
     func events() throws {
         let station = try Station()
         station.server.publish(event(1))
@@ -48,7 +48,7 @@ struct MonitorTests {
         #expect(station.server.statistics.missedEvents == 0)
     }
 
-    @Test("the requested apps' events are sent, and those that concern all; the history counts only these")
+    @Test("events of the requested apps and of all apps are sent, and the history counts only these")
     func filter() throws {
         let station = try Station()
         for number in 1...30 { station.server.publish(event(number, app: ["web", "api", "db"][number % 3])) }
@@ -61,7 +61,7 @@ struct MonitorTests {
         for number in 1...33 { #expect(try decode(try all.next()).event?.sequence == number) }
     }
 
-    @Test("a name that no app has is an error with the nearest one")
+    @Test("an unknown name is an error with the nearest one")
     func wrongName() throws {
         let station = try Station()
         let place = ControlPath(station.path)
@@ -74,7 +74,7 @@ struct MonitorTests {
         #expect(error?.controlError == .noSuchApp("wbe", suggestion: "web"))
     }
 
-    @Test("a subscriber that never reads delays nobody, costs bounded memory, and learns how much it missed")
+    @Test("a subscriber that never reads delays nobody, uses bounded memory, and learns how many events it missed")
     func neverReading() throws {
         var limits = ControlLimits()
         limits.eventHistory = 100
@@ -107,7 +107,7 @@ struct MonitorTests {
             }
         }
         timer = nil
-        // Now it reads: what the kernel and the server held, then how much is gone, then the latest.
+        // Now it reads the buffers of the kernel and the server, then the number of missed events, then the latest.
         var last = 0
         var missed = 0
         while last < total {
@@ -122,7 +122,7 @@ struct MonitorTests {
         #expect(station.server.statistics.open == 3)
     }
 
-    @Test("a subscriber that does not read is closed when patience ends")
+    @Test("a subscriber that does not read is disconnected after its patience")
     func unread() throws {
         var limits = ControlLimits()
         limits.unreadPatience = .milliseconds(30)
@@ -154,7 +154,7 @@ struct MonitorTests {
     }
 
     @Test(
-        "a subscriber that has closed its sending side still gets events; what it called after is carried out, without a reply"
+        "a subscriber that has closed its sending side still gets events; its later calls run without a reply"
     )
     func halfClosed() throws {
         let station = try Station()
@@ -167,7 +167,7 @@ struct MonitorTests {
         #expect(station.handler.calls == ["reload"])
     }
 
-    @Test("the client tells events until the closure has enough")
+    @Test("the client reports events until the closure has enough")
     func client() throws {
         let station = try Station()
         let place = ControlPath(station.path)
@@ -184,7 +184,7 @@ struct MonitorTests {
         try station.turn { station.server.statistics.open == 0 }
     }
 
-    @Test("the end of watchdogd ends the client's monitoring with a reason")
+    @Test("the exit of watchdogd ends the client's monitoring with a reason")
     func clientEnd() throws {
         let station = try Station()
         let place = ControlPath(station.path)
@@ -202,7 +202,7 @@ struct MonitorTests {
 
     // MARK: - The ring
 
-    @Test("the ring keeps the latest events, and counts what is gone")
+    @Test("the ring keeps the latest events, and counts the dropped ones")
     func ring() {
         var ring = EventRing(capacity: 4)
         var early = ring.cursor(apps: nil, history: 0)
@@ -232,7 +232,7 @@ struct MonitorTests {
         #expect(read(&early) == ["11"])
     }
 
-    @Test("each event is encoded once, however many read it")
+    @Test("each event is encoded once, however many subscribers read it")
     func encodedOnce() {
         var ring = EventRing(capacity: 8)
         var cursors = (0..<10).map { _ in ring.cursor(apps: nil, history: 0) }

@@ -19,7 +19,7 @@ struct PipelineTests {
 
     private func answer(_ pid: Int) -> String { #"{"parameters":{"pid":\#(pid)}}"# }
 
-    @Test("a call that waits does not hold back those behind it, and the replies come in the order of the calls")
+    @Test("a waiting call does not delay later ones, and the replies have the order of the calls")
     func order() throws {
         let station = try Station(FakeHandler(Self.names))
         let caller = try RawCaller(station)
@@ -44,7 +44,7 @@ struct PipelineTests {
         #expect(station.server.statistics.calls == 6)
     }
 
-    @Test("as many calls are in progress as the limit allows, and no more", arguments: [2, 3])
+    @Test("the limit allows exactly that many calls in progress", arguments: [2, 3])
     func limit(limit: Int) throws {
         var limits = ControlLimits()
         limits.callsInProgress = limit
@@ -80,7 +80,7 @@ struct PipelineTests {
         #expect(limits.callsInProgressOfOthers < limits.callsInProgress)
     }
 
-    @Test("a caller that goes loses its own replies and nobody else's, and all its calls are carried out")
+    @Test("a caller that leaves loses only its own replies, and all its calls are carried out")
     func gone() throws {
         var limits = ControlLimits()
         limits.callsInProgress = 3
@@ -95,7 +95,7 @@ struct PipelineTests {
         try station.settle()
         #expect(station.handler.pendingLaunches.count == 4)
         #expect(station.server.statistics.open == 2)
-        // In any order, now that nobody gets the replies.
+        // In any order, because nobody gets the replies any more.
         for index in [2, 3] { station.handler.pendingLaunches[index].succeed(LaunchReply(pid: 1)) }
         try station.turn { station.handler.pendingLaunches.count == 6 }
         for index in [1, 4, 5] { station.handler.pendingLaunches[index].succeed(LaunchReply(pid: 1)) }
@@ -107,7 +107,7 @@ struct PipelineTests {
         #expect(try other.next() == answer(7))
     }
 
-    @Test("calls behind one that monitors are carried out; their replies come when it ends, or never")
+    @Test("calls after a monitoring one are carried out; their replies come when it ends, or never")
     func monitor() throws {
         let station = try Station(FakeHandler(Self.names))
         station.server.publish(ControlEvent(.ready, app: "app-1", message: "now", time: .now()))
@@ -138,7 +138,7 @@ struct PipelineTests {
         #expect(present.received == [])
     }
 
-    @Test("what is not a call is refused after the replies to the calls before it, and those behind it are not read")
+    @Test("input that is not a call is rejected after the replies to earlier calls, and later input is not read")
     func malformed() throws {
         let station = try Station(FakeHandler(Self.names))
         let caller = try RawCaller(station)
@@ -156,7 +156,7 @@ struct PipelineTests {
         #expect(station.handler.calls == ["launch app-0"])
     }
 
-    @Test("stopping sends the replies that are there, in order, and an error for each call that waits")
+    @Test("stopping sends the finished replies in order, and an error for each waiting call")
     func stop() throws {
         let station = try Station(FakeHandler(Self.names))
         let caller = try RawCaller(station)

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Plain requests and replies")
 struct PlainRequestTests {
-    @Test("a plain request is what the encoder would have written", arguments: [true, false])
+    @Test("a plain request equals the encoder's output", arguments: [true, false])
     func plainRequest(waits: Bool) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -21,7 +21,7 @@ struct PlainRequestTests {
         #expect(AppRequest("ü", waits: waits).plainJSON == nil)
     }
 
-    @Test("a plain description request is what the encoder would have written", arguments: [nil, 0, 10])
+    @Test("a plain description request equals the encoder's output", arguments: [nil, 0, 10])
     func plainDescription(lines: Int?) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -35,7 +35,7 @@ struct PlainRequestTests {
     }
 
     @Test(
-        "a plain reply is what the decoder reads",
+        "a plain reply equals the decoder's result",
         arguments: [
             #"{"parameters":{}}"#, #"{"parameters":{"pid":1}}"#, #"{"parameters":{"pid":2147483647}}"#,
             #"{"parameters":{"ended":"exited with code 0"}}"#, #"{"parameters":{"ended":"","pid":7}}"#,
@@ -49,7 +49,7 @@ struct PlainRequestTests {
         #expect(plain.reply(as: ListReply.self) == nil)
     }
 
-    @Test("a plain reply to a termination is what the decoder reads", arguments: [true, false])
+    @Test("a plain reply to a termination equals the decoder's result", arguments: [true, false])
     func plainTerminateReply(isGone: Bool) throws {
         let text = #"{"parameters":{"isGone":\#(isGone)}}"#
         let plain = try #require(PlainReply(decoding: Array(text.utf8)))

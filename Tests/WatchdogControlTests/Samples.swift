@@ -5,7 +5,7 @@ import WatchdogPolicy
 
 @testable import WatchdogControl
 
-/// Values in which every field is set, and such in which as few as possible are.
+/// Values with all fields set, and values with as few as possible.
 enum Samples {
     static let dryRun: ReloadReply = {
         var reply = ReloadReply(changed: ["b"])
@@ -62,7 +62,7 @@ enum Samples {
         lifecycle: "foreground", output: "journal",
         reportGaps: ["no stacks: 2 earlier captures of this app have not returned"])
 
-    /// Of an app that does not answer.
+    /// An app that does not answer.
     static let silentDescription: DescribeReply = {
         var app = AppSummary(name: "hung", state: .running, isAnswering: false, since: ago(.seconds(9)))
         app.silence = SilenceSummary(
@@ -74,7 +74,7 @@ enum Samples {
         return DescribeReply(app: app, details: details)
     }()
 
-    /// Of an app that has failed too often.
+    /// An app that has failed too often.
     static let failedDescription = DescribeReply(
         app: list.apps[5],
         details: AppDetails(
@@ -131,7 +131,7 @@ enum Samples {
         app: bare, details: AppDetails(isEnforced: false, allowances: AllowanceSummary(Allowances())),
         isLogWithheld: true)
 
-    /// What a caller without the right to inspect gets.
+    /// The reply to a caller without the permission to inspect.
     static let outline = ListReply(
         apps: list.apps.map(\.outline), invalidFiles: list.invalidFiles.map(\.outline), isWithheld: true)
 

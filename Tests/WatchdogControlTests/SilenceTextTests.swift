@@ -7,7 +7,7 @@ import WatchdogPolicy
 
 @testable import WatchdogControl
 
-@Suite("An app that does not answer, as text")
+@Suite("The text about an app that does not answer")
 struct SilenceTextTests {
     private func silence(_ reason: Silence.Reason, for seconds: Int64 = 4) -> SilenceSummary {
         SilenceSummary(reason, since: Samples.ago(.seconds(seconds)))
@@ -24,7 +24,7 @@ struct SilenceTextTests {
     }
 
     @Test(
-        "what it owes, and for how long",
+        "names the missing sign of life, and its age",
         arguments: [
             (.probes(failed: 1, needed: 1), "not answering for 4 s (1 probe failed)"),
             (.probes(failed: 2, needed: 3), "not answering for 4 s (2 of 3 probes failed)"),
@@ -40,7 +40,7 @@ struct SilenceTextTests {
         #expect(silence.shortText(at: Samples.now).count <= 20)
     }
 
-    @Test("a list says it in as many words as there is room for, and counts it")
+    @Test("in a list is as long as there is room, and counted")
     func list() {
         let reply = ListReply(apps: [app(.probes(failed: 2, needed: 3)), app(.held(.stopped), "worker"), Samples.bare])
         let narrow = ControlText.list(reply, style: style(79)).split(separator: "\n")
@@ -56,7 +56,7 @@ struct SilenceTextTests {
         }
     }
 
-    @Test("it is red; a push that may still come in time is yellow")
+    @Test("is red; a push that may still arrive in time is yellow")
     func colors() {
         func line(_ reason: Silence.Reason) -> Substring {
             ControlText.list(ListReply(apps: [app(reason)]), style: style(nil, isColored: true))
@@ -68,7 +68,7 @@ struct SilenceTextTests {
         #expect(line(.push(isOverdue: false)).contains("\u{1b}[33m"))
     }
 
-    @Test("the status has it before the state, with the last answer and the failed probes")
+    @Test("in the status precedes the state, with the last answer and the failed probes")
     func status() {
         var details = AppDetails(allowances: AllowanceSummary(Allowances()))
         details.probes = LatencySummary(count: 3, median: .milliseconds(2))
@@ -83,7 +83,7 @@ struct SilenceTextTests {
         #expect(colored.contains("\u{1b}[1;31mnot answering\u{1b}[0m for 4 s"))
     }
 
-    @Test("apps that nothing watches are named below the list, and their status has what would")
+    @Test("names unwatched apps below the list, and their status has a remedy")
     func unwatched() {
         func app(_ name: String, isWatched: Bool?) -> AppSummary {
             AppSummary(name: name, state: .running, isWatched: isWatched, since: Samples.now)
@@ -111,7 +111,7 @@ struct SilenceTextTests {
         #expect(!ControlText.jsonLine(app("a", isWatched: false).outline).contains("isWatched"))
     }
 
-    @Test("programs get it with its reason, also those that may see only states")
+    @Test("has a reason for programs, even those that may see only states")
     func coding() throws {
         let app = app(.probes(failed: 2, needed: 3))
         for app in [app, app.outline] {

@@ -23,7 +23,7 @@ struct SocketTests {
     }
 
     @Test(
-        "the socket has its mode, whatever the umask, and goes when it is removed",
+        "the socket has its mode, whatever the umask, and is unlinked when it is removed",
         arguments: [0o600, 0o666] as [UInt32])
     func modes(wanted: UInt32) throws {
         let socket = try ControlSocket.bind(path: path, mode: wanted)
@@ -36,7 +36,7 @@ struct SocketTests {
         socket.remove()
     }
 
-    @Test("a missing folder is made, for oneself or, by root, for everybody to pass")
+    @Test("a missing folder is created, private for a user, and passable for everybody if root's")
     func folders() throws {
         let deep = "\(folder.path)/watchdogd/control"
         let socket = try ControlSocket.bind(path: deep, mode: 0o666)
@@ -47,7 +47,7 @@ struct SocketTests {
         }
     }
 
-    @Test("what a dead watchdogd left is replaced")
+    @Test("the socket of a dead watchdogd is replaced")
     func stale() throws {
         var socket: ControlSocket? = try ControlSocket.bind(path: path, mode: 0o600)
         stopListening(socket)
@@ -59,13 +59,13 @@ struct SocketTests {
         next.remove()
     }
 
-    @Test("a watchdogd that serves is not pushed aside, also when it was started without the lock or is busy")
+    @Test("the socket of a running watchdogd is not replaced, even if that was started without the lock or is busy")
     func inUse() throws {
         let first = try ControlSocket.bind(path: path, mode: 0o600)
         #expect(throws: ControlSocket.BindError.inUse(path: path, process: getpid())) {
             try ControlSocket.bind(path: path, mode: 0o600)
         }
-        // As it is after a socket was adopted.
+        // This is the state after a socket was adopted.
         unlink("\(path).lock")
         #expect(throws: ControlSocket.BindError.inUse(path: path, process: getpid())) {
             try ControlSocket.bind(path: path, mode: 0o600)
@@ -81,9 +81,9 @@ struct SocketTests {
     }
 
     @Test(
-        "a child that has inherited the socket does not serve it once its parent is gone", arguments: [true, false])
+        "a child that inherited the socket does not serve it once its parent is gone", arguments: [true, false])
     func inherited(isParentGone: Bool) throws {
-        // The end of its standard input makes the child exit.
+        // The child exits at the end of its standard input.
         let script = """
             import fcntl, os, socket, sys
             lock = open(sys.argv[1] + ".lock", "w")
@@ -122,7 +122,7 @@ struct SocketTests {
         withExtendedLifetime(input) {}
     }
 
-    @Test("what is not a socket is left alone")
+    @Test("a file that is not a socket is left alone")
     func obstacle() throws {
         let file = try OwnedDescriptor(opening: path, flags: O_WRONLY | O_CREAT)
         let error = #expect(throws: ControlSocket.BindError.self) {
@@ -145,7 +145,7 @@ struct SocketTests {
         #expect(mode(path) == nil)
     }
 
-    @Test("this process replaces its own socket after it has executed its program again")
+    @Test("this process replaces its own socket after re-execution")
     func ownSocket() throws {
         let first = try ControlSocket.bind(path: path, mode: 0o600)
         let second = try ControlSocket.bind(path: path, mode: 0o600, replacesOwn: true)
@@ -155,7 +155,7 @@ struct SocketTests {
         #expect(mode(path) == nil)
     }
 
-    @Test("descriptors are refused before a connection is accepted, where the kernel can refuse them")
+    @Test("descriptors are rejected before a connection is accepted, if the kernel can reject them")
     func earlyDescriptors() throws {
         let socket = try ControlSocket.bind(path: path, mode: 0o600)
         let script = """
@@ -178,14 +178,14 @@ struct SocketTests {
         socket.remove()
     }
 
-    @Test("a path that is too long, or in no folder, is an error that says so")
+    @Test("a path that is too long or in no folder is a clear error")
     func badPaths() {
         let long = "\(folder.path)/\(String(repeating: "x", count: 120))"
         let tooLong = #expect(throws: ControlSocket.BindError.self) { try ControlSocket.bind(path: long, mode: 0o600) }
         #expect(tooLong?.description.hasSuffix("File name too long (ENAMETOOLONG)") == true)
     }
 
-    @Test("a socket that was passed is served, with its path; anything else is refused")
+    @Test("a passed socket is served, with its path; anything else is rejected")
     func adoption() throws {
         var first: ControlSocket? = try ControlSocket.bind(path: path, mode: 0o600)
         let passed = try OwnedDescriptor(duplicating: try #require(first).descriptor.number)
@@ -233,7 +233,7 @@ struct ClientTests {
         #expect(throws: ControlClientError.self) { try ControlClient(place, patience: patience).info() }
     }
 
-    @Test("when nobody listens, the error says what to do")
+    @Test("if nobody listens, the error suggests a remedy")
     func notRunning() throws {
         #expect(error(place)?.code == .notRunning)
         #expect(error(place)?.description == "watchdogd is not running: no socket at \(place.path)")
@@ -261,13 +261,13 @@ struct ClientTests {
         #expect(user.socketMode == 0o600)
     }
 
-    @Test("a watchdogd that does not answer is given up after the patience given")
+    @Test("a watchdogd that does not answer is abandoned after the given patience")
     func timeout() throws {
         let socket = try ControlSocket.bind(path: place.path, mode: 0o600)
         let late = error(place, patience: .milliseconds(20))
         #expect(late?.code == .timedOut)
         #expect(late?.description == "watchdogd did not answer at \(place.path) in time")
-        // Nor is it waited forever to be let in.
+        // The wait to be accepted is limited too.
         listen(socket.descriptor.number, 0)
         let callers = fillQueue(place.path)
         #expect(error(place, patience: .milliseconds(20))?.code == .timedOut)
@@ -275,7 +275,7 @@ struct ClientTests {
     }
 
     @Test(
-        "an invalid answer is reported as such, and never as a result",
+        "an invalid reply is reported as such, and never as a result",
         arguments: [
             "", "nonsense", "[]", "{}", #"{"parameters":{}}"#, #"{"parameters":[]}"#, #"{"error":3}"#,
             #"{"parameters":{"version":"1"}}"#, #"{"a":"# + String(repeating: "[", count: 5000), "{\"a\":\"\u{1b}[31m",
@@ -290,7 +290,7 @@ struct ClientTests {
         #expect(!told.description.contains("\u{1b}"))
     }
 
-    @Test("errors that this version does not know keep their name; a connection that ends early is reported as such")
+    @Test("errors unknown to this version keep their name; a connection that ends early is reported as such")
     func others() throws {
         let socket = try ControlSocket.bind(path: place.path, mode: 0o600)
         let listening = socket.descriptor
@@ -314,7 +314,7 @@ private func fillQueue(_ path: String) -> [OwnedDescriptor] {
     return callers
 }
 
-/// Takes one connection, sends bytes and closes it.
+/// Accepts one connection, sends bytes and closes it.
 private func answerOnce(_ listening: Int32, _ bytes: [UInt8]) {
     var entry = pollfd(fd: listening, events: Int16(POLLIN), revents: 0)
     guard poll(&entry, 1, patienceInMilliseconds) == 1 else { return }

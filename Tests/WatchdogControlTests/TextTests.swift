@@ -16,7 +16,7 @@ struct TextTests {
         try Golden.compare(text, with: "Tests/WatchdogControlTests/Goldens/\(name)")
     }
 
-    /// Without the codes for colors.
+    /// Without color codes.
     private func bare(_ text: String) -> String {
         text.replacing(#/\u{1b}\[[0-9;]*m/#, with: "")
     }
@@ -38,7 +38,7 @@ struct TextTests {
         #expect(ControlText.reload(ReloadAppReply(), of: "web") == "")
     }
 
-    @Test("a list")
+    @Test("a list shows every app")
     func list() throws {
         let text = ControlText.list(Samples.list, style: plain)
         expectFits(text)
@@ -48,7 +48,7 @@ struct TextTests {
         try golden(inColor.replacing("\u{1b}", with: "ESC"), "list-colored.txt")
     }
 
-    @Test("a list gives way at the incident, then inside names; without a terminal it is whole")
+    @Test("a list shortens the incident first, then names; without a terminal it is complete")
     func width() throws {
         func app(_ name: String) -> AppSummary {
             AppSummary(
@@ -69,7 +69,7 @@ struct TextTests {
         #expect(list(long, columns: 40) == "proj....rs-1\(end)...")
     }
 
-    @Test("the daemon itself")
+    @Test("the daemon's own status is printed")
     func daemon() {
         let reply = DaemonReply(
             version: "1.2", pid: 7, apps: 3, reports: "/r", longestTurn: Microseconds(count: 4_200),
@@ -86,7 +86,7 @@ struct TextTests {
                 """)
     }
 
-    @Test("lists with nothing in them")
+    @Test("empty lists are printed")
     func emptyLists() {
         #expect(ControlText.list(ListReply(apps: []), style: plain) == "0 apps\n")
         let bad = InvalidFile(
@@ -108,7 +108,7 @@ struct TextTests {
         #expect(text.contains("running") && !text.contains("  invalid "), "an app that runs on keeps its row")
     }
 
-    @Test("a ping has one line, whatever the app is called or does")
+    @Test("a ping has one line, whatever the app's name or state")
     func ping() {
         func text(_ state: AppState, _ isAnswering: Bool? = nil, name: String = "web") -> String {
             ControlText.ping(AppSummary(name: name, state: state, isAnswering: isAnswering, since: Samples.now))
@@ -139,7 +139,7 @@ struct TextTests {
         #expect(text.hasSuffix("\n\n1000 apps: 20 waiting, 980 running\n"))
     }
 
-    @Test("an app with everything, and one with next to nothing")
+    @Test("the status shows an app with every field, and one with almost none")
     func status() throws {
         let full = ControlText.status(Samples.description, style: plain)
         expectFits(full)
@@ -157,7 +157,7 @@ struct TextTests {
         try golden(ControlText.status(waiting, style: plain), "status-waiting.txt")
     }
 
-    @Test("phases of a launch are printed where they say more than the line above, also those of a later watchdogd")
+    @Test("launch phases are printed if they add to the line above, even those of a later watchdogd")
     func phases() {
         func status(_ phases: [LaunchPhaseSummary]?) -> String {
             var description = Samples.description
@@ -174,7 +174,7 @@ struct TextTests {
         #expect(text.contains("     Phases: relocate 1.00 ms, later\\x1b 2.00 ms\n"))
     }
 
-    @Test("names and states, and why there is no more")
+    @Test("outlines have names and states, and why there is no more")
     func outlines() throws {
         let list = ControlText.list(Samples.outline, style: plain)
         expectFits(list)
@@ -184,14 +184,14 @@ struct TextTests {
         try golden(status, "status-outline.txt")
     }
 
-    @Test("an app that has failed too often: which limit was reached, and how to go on")
+    @Test("an app that failed too often shows the limit that was reached, and how to continue")
     func failed() throws {
         let text = ControlText.status(Samples.failedDescription, style: plain)
         expectFits(text)
         try golden(text, "status-failed.txt")
     }
 
-    @Test("events, as they come")
+    @Test("events are printed as they arrive")
     func events() throws {
         let events = [
             MonitorReply(),
@@ -214,7 +214,7 @@ struct TextTests {
         try golden(text, "events.txt")
     }
 
-    @Test("JSON of an answer can be read back")
+    @Test("the JSON of a reply can be read back")
     func json() throws {
         try golden(ControlText.json(Samples.description), "status.json")
         let line = ControlText.jsonLine(MonitorReply(event: Samples.event))
@@ -242,7 +242,7 @@ struct TextTests {
         #expect(time.distance(Samples.ago(.seconds(90_000))) == "1 d ago")
     }
 
-    @Test("times are shown as local clocks show them, also before 1970 and at the ends")
+    @Test("times use the local clock, even before 1970 and at the extremes")
     func times() {
         let berlin = LocalTime(now: Samples.now) { _ in LocalZone(utcOffset: 3_600, abbreviation: "CET") }
         #expect(berlin.date(Samples.now) == "2026-11-21 02:43:17 CET")
@@ -257,7 +257,7 @@ struct TextTests {
         }
     }
 
-    @Test("lines break at blanks, never within a word")
+    @Test("lines break at spaces, never within a word")
     func wrapping() {
         let long = String(repeating: "x", count: 100)
         #expect(ControlText.wrap("a \(long) b", indent: 2, plain) == "a\n  \(long)\n  b\n")

@@ -55,7 +55,7 @@ struct TopTests {
         #expect(wide[2].contains("     .=#"))
     }
 
-    @Test("Without incidents, 80 columns have room for every figure; names and states take what they need")
+    @Test("Without incidents, 80 columns fit every figure; names and states take the width that they need")
     func room() {
         var screen = TopScreen()
         for ping in [Duration.microseconds(100), .microseconds(450)] { screen.update([app("api", ping: ping)]) }
@@ -67,7 +67,7 @@ struct TopTests {
             ])
     }
 
-    @Test("An app that does not answer is shown so, in as many words as there is room for", arguments: [79, 119, 199])
+    @Test("An app that does not answer is marked, in as many words as there is room for", arguments: [79, 119, 199])
     func silence(columns: Int) {
         var hung = app("api", report: "/r/1.ips")
         hung.summary.silence = SilenceSummary(
@@ -85,7 +85,7 @@ struct TopTests {
         #expect(colored[1].contains("\u{1b}[1;31mnot answering"))
     }
 
-    @Test("An app that is asked less often than it is read keeps its latest answer; one that owes an answer has none")
+    @Test("An app that is pinged less often than it is polled keeps its latest answer; a silent one has none")
     func rarePings() {
         var screen = TopScreen()
         screen.update([app("api", ping: .milliseconds(2))])
@@ -100,7 +100,7 @@ struct TopTests {
     }
 
     @Test(
-        "A terminal's lines fill its height, none is wider than it, and the selected one stays visible",
+        "A terminal's lines fill its height, none is too wide, and the selected one stays visible",
         arguments: [5, 24])
     func height(rows: Int) throws {
         var screen = TopScreen()
@@ -113,7 +113,7 @@ struct TopTests {
         #expect(lines.contains { $0.hasPrefix(selected + " ") })
     }
 
-    @Test("Keys sort; what is unknown comes last, and equal ones are sorted by name")
+    @Test("Keys sort; unknown values come last, and equal ones are sorted by name")
     func order() {
         var screen = TopScreen()
         screen.update([
@@ -146,7 +146,7 @@ struct TopTests {
         #expect(screen.press(.interrupt) == .quit)
     }
 
-    @Test("Enter opens the crash log of the selected app, and says why if there is none")
+    @Test("Enter opens the crash log of the selected app, and gives the reason if there is none")
     func opening() {
         var screen = TopScreen()
         screen.update([app("a"), app("b", report: "/r/b.ips")])
@@ -158,12 +158,12 @@ struct TopTests {
         #expect(footer() == "a has no crash log")
         _ = screen.press(.character("j"))
         #expect(screen.press(.enter) == .open(report: "/r/b.ips"))
-        // It is gone with the app.
+        // It disappears with the app.
         screen.update([app("a")])
         #expect(screen.press(.enter) == nil)
     }
 
-    @Test("What a hostile app is called cannot reach the terminal")
+    @Test("A hostile app's name cannot control the terminal")
     func hostileNames() {
         var screen = TopScreen()
         screen.update([app("x\u{1b}[2J\n")])
@@ -171,7 +171,7 @@ struct TopTests {
         #expect(!lines.joined().unicodeScalars.contains { $0.value < 0x20 })
     }
 
-    @Test("Keys as terminals send them; unknown sequences are dropped whole")
+    @Test("Keys are decoded as terminals send them; unknown sequences are dropped completely")
     func keys() {
         #expect(
             TopKey.keys(in: Array("q\u{1b}[A\u{1b}OB\u{1b}[5~\u{1b}[6~\r\u{7f}/".utf8))
@@ -182,7 +182,7 @@ struct TopTests {
         #expect(TopKey.keys(in: [0xff, 0x01, 0xc3, 0xa4]) == [])
     }
 
-    @Test("The ping column shows what was answered since the reading before")
+    @Test("The ping column shows the answers since the previous reading")
     func pings() {
         func text(_ counts: [Int]) -> [String] {
             let limits = ["0.001", "0.01", "+Inf"]
@@ -220,7 +220,7 @@ struct TopTests {
         #expect(text(pings: 1, probes: 9).percentile99(of: "web", since: answered) == nil)
     }
 
-    @Test("Any numbers in the text of the metrics are read or left out")
+    @Test("Any numbers in the metrics text are read or skipped")
     func oddPings() {
         func percentile(_ buckets: (limit: String, count: String)...) -> Duration? {
             let lines = buckets.map {
