@@ -5,7 +5,7 @@ import WatchdogConfiguration
 
 @testable import WatchdogImport
 
-@Suite("Imported apps that nothing would watch for hangs")
+@Suite("Imported apps that nothing watches for hangs")
 struct AdviceTests {
     private func app(_ text: String, as name: String) throws -> ImportedApp {
         try #require(try imported(text, as: name).apps.first)
@@ -18,14 +18,14 @@ struct AdviceTests {
         #expect(app.text.contains("\n#Probe=tcp:127.0.0.1:7801\n"))
         #expect(app.hangAdvice == "cache.app: nothing watches cache for hangs; set Probe=tcp:127.0.0.1:7801")
         #expect(app.definition.configuration?.watchdog.probe == nil, "a guess is not active")
-        // The file is as valid as before, and there is one section of each name.
+        // The file is as valid as before, with one section of each name.
         let file = ConfigurationFile(path: app.fileName, text: app.text)
         let definition = AppDefinition(name: app.name, files: [file], specifiers: .system)
         #expect(definition.diagnostics == app.definition.diagnostics)
         #expect(app.text.split(separator: "\n").count { $0 == "[Watchdog]" } == 1)
     }
 
-    @Test("without the comment's mark, the proposed probe is a valid setting")
+    @Test("have a valid probe once the comment mark is removed")
     func active() throws {
         let app = try app("[program:cache]\ncommand=/usr/bin/redis-server\n", as: "supervisord.conf")
         let text = app.text.replacing("#Probe=", with: "Probe=")
@@ -34,14 +34,14 @@ struct AdviceTests {
         #expect(definition.configuration?.watchdog.probe?.target.description == "tcp:127.0.0.1:6379")
     }
 
-    @Test("name the kinds of probes if nothing tells where they listen")
+    @Test("list the kinds of probes if their address is unknown")
     func unknown() throws {
         let app = try app("[Service]\nExecStart=/bin/web\nRestart=always\n", as: "web.service")
         #expect(app.text.contains("\n#Probe=tcp:ADDR\n"))
         #expect(app.hangAdvice?.hasSuffix("set Probe=tcp:ADDR, Probe=http://ADDR/PATH or Probe=exec:CMD") == true)
     }
 
-    @Test("are not those that have a health check, or that push")
+    @Test("exclude apps with a health check, and apps that push")
     func watched() throws {
         let compose = "services:\n  web:\n    command: [/bin/web]\n    healthcheck:\n      test: [CMD, /bin/check]\n"
         let checked = try app(compose, as: "compose.yml")

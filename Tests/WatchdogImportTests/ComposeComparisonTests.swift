@@ -15,7 +15,7 @@ private enum InstalledCompose {
     struct Answer: Decodable {
         let refused: String?
         let services: [Service]
-        /// What `docker-compose config` prints.
+        /// The output of `docker-compose config`.
         let text: String?
     }
 
@@ -59,15 +59,14 @@ private enum InstalledCompose {
     static func read(_ files: [String]) throws -> [Answer] { try answers(of: "compose-config.py", about: files) }
 }
 
-/// What docker-compose 1.29 has in common with today's docker compose.
+/// The common subset of docker-compose 1.29 and today's docker compose.
 ///
-/// It knows neither `${A:+b}`, nested defaults, days, weeks and `include`, nor `$A` in `.env`, and takes `disable: false`
-/// for true.
+/// It supports neither `${A:+b}`, nested defaults, days, weeks and `include`, nor `$A` in `.env`, and treats `disable:
+/// false` as true.
 @Suite(
     "Compared with docker-compose", .enabled(if: InstalledCompose.isThere, "\(InstalledCompose.reason)"), .reapsChildren
 )
 struct ComposeComparisonTests {
-    /// Lines of a service.
     private static let options: [String: [String]] = [
         "command": [
             "a b", "a 'b c' \"d\"", "[a, \"b c\", '']", "a $$HOME", "a ${X:-y} z", "a ${N-q r}", "a \\\\ b", "'a b'",
@@ -122,7 +121,7 @@ struct ComposeComparisonTests {
 
     // MARK: - What is read
 
-    @Test("What is read from random files is what docker-compose reads, and the same as what it prints of them")
+    @Test("Random files are read like docker-compose reads them, and like its output for them")
     func randomFiles() throws {
         var random = SeededGenerator(seed: testSeed)
         let files = (0..<150).map { _ in Self.randomFile(&random) }
@@ -137,7 +136,7 @@ struct ComposeComparisonTests {
         var accepted = 0
         for (file, answer) in zip(files, answers) {
             let seed = "\(file.text)\(file.variables)seed \(testSeed)"
-            // It is stricter in what it takes for a text; what is not understood has a note.
+            // It is stricter about strings; values that are not understood have a note.
             guard answer.refused == nil, let text = answer.text else { continue }
             guard failure(file.text, as: "compose.yml", variables: file.variables) == nil else {
                 Issue.record("\(failure(file.text, as: "compose.yml", variables: file.variables) ?? ""): \(seed)")
@@ -152,7 +151,7 @@ struct ComposeComparisonTests {
         #expect(accepted > 70, "seed \(testSeed)")
     }
 
-    /// What `docker-compose config` prints is a compose file that means the same, without variables.
+    /// The output of `docker-compose config` is a compose file with the same meaning, without variables.
     private func compareSettings(_ result: ImportResult, _ text: String, _ seed: String) throws {
         let printed = try imported(text, as: "config.yml")
         for app in result.apps {
@@ -160,7 +159,7 @@ struct ComposeComparisonTests {
             func lines(_ app: ImportedApp) -> Set<String> {
                 Set(app.text.split(separator: "\n").map(String.init).filter { !$0.hasPrefix("#") })
             }
-            // Values that YAML takes for numbers, and those that are not known, are named.
+            // Values that YAML parses as numbers, and unknown ones, are named.
             for line in lines(app).symmetricDifference(lines(other)) {
                 let name = line.drop { $0 != "=" }.dropFirst().prefix { $0 != "=" }.filter { $0 != "\"" }
                 let isNamed = result.notes.contains { note in
@@ -209,7 +208,7 @@ struct ComposeComparisonTests {
         #expect(value("ProbeTimeout") == span(check.timeout ?? "30s") || isNamed("timeout="), "\(seed)")
     }
 
-    /// A duration of whole parts, as an app file has it.
+    /// A duration in whole units, as in an app file.
     private func span(_ text: String) -> String {
         let units = ["ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1, "m": 60, "h": 3600]
         var rest = text[...]
@@ -226,7 +225,7 @@ struct ComposeComparisonTests {
 
     // MARK: - What it merges
 
-    @Test("What is refused with the advice to import what docker compose config prints, is imported from that")
+    @Test("A file rejected with the advice to import docker compose config's output is imported from that")
     func merged() throws {
         let folder = try ScratchFolderBox()
         let base = """
@@ -293,7 +292,7 @@ private final class ScratchFolderBox {
     func write(_ text: String, to name: String) throws { _ = try folder.write(text, to: name) }
 }
 
-/// The message of the error that an import ends with, with a file of variables beside it.
+/// The error message of a failed import with a file of variables beside it.
 private func failure(_ text: String, as name: String, variables: String) -> String? {
     do {
         _ = try imported(text, as: name, others: variables.isEmpty ? [:] : ["/srv/.env": variables])

@@ -6,16 +6,16 @@ import Testing
 import WatchdogConfiguration
 import WatchdogImport
 
-/// What the compose specification says of each key, and what becomes of it.
+/// The compose specification's rule for each key, and its conversion.
 @Suite("Rules of the compose specification")
 struct ComposeRuleTests {
     private func service(_ lines: String) throws -> ImportResult {
         try imported("services:\n  a:\n    entrypoint: /bin/a\n    user: me\n    \(lines)\n", as: "compose.yml")
     }
 
-    /// A line of a service, the settings that it becomes, and words of the notes on it.
+    /// A line of a service, the resulting settings, and words of the notes on it.
     private static let rules: [(line: String, settings: [String], notes: [String])] = [
-        // Tests of health.
+        // Health checks.
         ("healthcheck: {test: [CMD-SHELL, \"a | b\"]}", ["Probe=exec:a | b"], []),
         (
             "healthcheck: {test: [CMD-SHELL, \"curl -s http://127.0.0.1/up\", \"|\", \"grep 'UP'\"]}",
@@ -121,11 +121,11 @@ struct ComposeRuleTests {
         ("deploy: {replicas: 1, labels: {a: b}}", ["Policy=never"], ["deploy.labels"]),
         ("ulimits: {nofile: 5, nproc: {soft: 1, hard: -1}}", ["LimitNOFILE=5", "LimitNPROC=1:infinity"], []),
         ("ulimits: {cpu: 60, colour: 1}", ["LimitCPU=60s"], ["there is no limit colour"]),
-        // Values of another kind.
+        // Values of another type.
         ("environment: a", [], ["environment: a mapping is expected"]), ("ulimits: [a]", [], ["a mapping is expected"]),
         ("deploy: a", [], ["a mapping is expected"]), ("security_opt: a", [], ["a list is expected"]),
         ("working_dir: [a]", [], ["a text is expected"]), ("environment: {A: [b]}", [], ["A: a text is expected"]),
-        // What is as it was, or named.
+        // Values that stay unchanged or are named.
         ("profiles: [debug]", ["Enabled=no"], ["profiles: Enabled=no"]), ("profiles: []", ["Policy=never"], []),
         ("depends_on: {b: {condition: service_healthy}}", [], ["depends_on: apps do not depend on each other"]),
         ("init: true", [], ["init: has no counterpart"]), ("ports: [\"80:80\"]", [], ["ports: "]),
@@ -133,14 +133,14 @@ struct ComposeRuleTests {
         ("x-other: 1", ["Policy=never"], []),
     ]
 
-    @Test("A line is carried over or named with its reason", arguments: rules)
+    @Test("A line is converted or named with its reason", arguments: rules)
     func rule(line: String, settings: [String], notes: [String]) throws {
         let result = try service(line)
         for setting in settings { #expect(result.settings.contains(setting), "\(result.settings)") }
         if !settings.contains(where: { $0.hasPrefix("Probe") }) {
             #expect(!result.settings.contains { $0.hasPrefix("Probe") })
         }
-        // Those on the whole file, and on what every check of health becomes.
+        // Except notes on the whole file, and on every converted health check.
         let others = result.notes.filter {
             !$0.message.hasPrefix("Policy=never") && !$0.message.contains("Docker only marks")
         }
@@ -149,7 +149,7 @@ struct ComposeRuleTests {
     }
 
     @Test(
-        "A command becomes an http probe only if it means the same",
+        "A command becomes an http probe only if that has the same meaning",
         arguments: [
             ("curl -f http://localhost/", true), ("curl -sSf http://localhost:80/a/b-c.d", true),
             ("curl --fail --silent http://127.0.0.1:8080", true),
@@ -171,7 +171,7 @@ struct ComposeRuleTests {
             ("curl -f http://localhost:80@web/", false), ("curl -f http://a:b@localhost/", false),
             ("curl -f http://localhost.example/", false), ("curl -f https://localhost/", false),
             ("curl -f http://localhost:99999/", false), ("curl -f localhost", false),
-            // What curl or the shell expands.
+            // Text that curl or the shell expands.
             ("curl -f http://localhost/{a,b}", false), ("curl -f http://localhost/$$A", false),
             ("curl -f http://localhost/ | grep ok", false), ("curl -f http://localhost/ && b", false),
             ("A=1 curl -f http://localhost/", false), ("curl -f http://localhost/ > /dev/null", false),
@@ -182,13 +182,13 @@ struct ComposeRuleTests {
         let probe = try #require(result.settings.first { $0.hasPrefix("Probe=") })
         #expect(probe.hasPrefix("Probe=http://") == isPage, "\(probe)")
         if !isPage { #expect(probe == "Probe=exec:\(command.replacing("$$", with: "$"))") }
-        // As a list, a shell's operators are arguments.
+        // In a list, a shell's operators are arguments.
         let words = command.split { $0 == " " }.map { "\"\($0)\"" }.joined(separator: ", ")
         let list = try service("healthcheck: {test: [CMD, \(words)]}")
         #expect(list.settings.contains { $0.hasPrefix("Probe=http://") } == (isPage && !command.contains("||")))
     }
 
-    @Test("A user that is not known is left to do, and none is named")
+    @Test("An unknown user is left for later, and root is the default")
     func users() throws {
         func user(_ line: String) throws -> ImportResult {
             try imported("services:\n  a:\n    entrypoint: /bin/a\n\(line)", as: "compose.yml")
@@ -204,7 +204,7 @@ struct ComposeRuleTests {
         #expect(try user("").lines.contains { $0.hasPrefix("compose.yml:2: changed: user: the file sets none") })
     }
 
-    @Test("What would leave out a part of the services is an error at its line")
+    @Test("A construct that would omit some of the services is an error at its line")
     func refusals() {
         for (text, words) in [
             ("include: [b.yml]\nservices: {}\n", "1: error: include is not supported"),

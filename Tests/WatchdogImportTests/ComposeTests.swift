@@ -12,7 +12,7 @@ struct ComposeTests {
 
     private func error(_ text: String) -> String? { failure(text, as: "compose.yml") }
 
-    @Test("The forms in which people write YAML mean the same")
+    @Test("The common forms of YAML have the same meaning")
     func forms() throws {
         for text in [
             "  a:\n    entrypoint: [/bin/a, \"b c\", 'd''e']\n",
@@ -27,7 +27,7 @@ struct ComposeTests {
         }
     }
 
-    @Test("What is beyond the subset is one error at its line")
+    @Test("Syntax beyond the subset is one error at its line")
     func errors() {
         for (text, line, words) in [
             ("&x x: 1\nservices: {}\n", 1, "anchors and aliases of keys"),
@@ -49,7 +49,7 @@ struct ComposeTests {
         #expect(error("a: 1\n") == "compose.yml: error: there is no \"services:\" with services in the file")
     }
 
-    @Test("Nesting ends at 32 levels")
+    @Test("Nesting is limited to 32 levels")
     func depth() {
         func nested(_ count: Int) -> String {
             (0..<count).map { String(repeating: " ", count: $0) + "a:\n" }.joined()
@@ -61,7 +61,7 @@ struct ComposeTests {
                 .contains("16 levels") == true)
     }
 
-    @Test("Aliases repeat a little, and not more than memory holds")
+    @Test("Aliases may expand a little, but not beyond memory")
     func bombs() throws {
         func bomb(_ levels: Int) -> String {
             var text = "x0: &x0 [a, b]\n"
@@ -78,7 +78,7 @@ struct ComposeTests {
         #expect(error(tower)?.contains("32 levels") == true)
     }
 
-    @Test("A check that only asks this machine for a page becomes an http probe")
+    @Test("A check that only requests a page from this machine becomes an http probe")
     func pages() throws {
         for (test, probe) in [
             ("curl -f http://localhost:80/h || exit 1", "http://localhost:80/h"),
@@ -93,7 +93,7 @@ struct ComposeTests {
         }
     }
 
-    @Test("A list's words reach the shell as they are")
+    @Test("A list's words reach the shell unchanged")
     func quoting() throws {
         let result = try services(
             "  a:\n    entrypoint: /bin/a\n    healthcheck: {test: [CMD, check, \"it's 5%\", $$X]}\n")
@@ -104,7 +104,7 @@ struct ComposeTests {
         }
     }
 
-    @Test("Launch is the start period and all retries")
+    @Test("Launch is the start period plus all retries")
     func launch() throws {
         let result = try services(
             "  a:\n    entrypoint: /bin/a\n    healthcheck: {test: 'true', interval: 5s, retries: 4, start_period: 1m}\n"
@@ -113,7 +113,7 @@ struct ComposeTests {
         #expect(result.settings.contains("ProbeThreshold=4"))
     }
 
-    @Test("A service whose command only the image knows is left to do")
+    @Test("A service whose command only the image knows is left for later")
     func images() throws {
         let result = try services("  a:\n    image: nginx\n")
         #expect(result.notes.first?.kind == .toDo)

@@ -32,7 +32,7 @@ struct ComposeVariableTests {
         """
 
     @Test(
-        "A variable has the value that compose takes from .env",
+        "A variable has compose's value from .env",
         arguments: [
             ("${SET}", "value"), ("$SET", "value"), ("${SET}$SET", "valuevalue"), ("${SET:-d}", "value"),
             ("${SET-d}", "value"), ("${SET:?e}", "value"), ("${SET?e}", "value"), ("${SET:+c}", "c"), ("${SET+c}", "c"),
@@ -55,7 +55,7 @@ struct ComposeVariableTests {
         if value == nil { #expect(notes.first?.contains("dropped") == true) }
     }
 
-    @Test("A value becomes no other command or user without a note, and what compose refuses is named")
+    @Test("A value that would change a command or user has a note, and a value that compose rejects is named")
     func named() throws {
         let env = ["/srv/.env": "WHO=nobody\nPROG=b c\nEMPTY=\n"]
         let result = try imported(
@@ -73,7 +73,7 @@ struct ComposeVariableTests {
         #expect(!user.lines.contains { $0.contains(".env") })
     }
 
-    @Test("A variable without a value has that of .env")
+    @Test("A variable without a value takes the one in .env")
     func withoutValue() throws {
         for line in ["environment: [A, B]", "environment: {A: , B: }"] {
             let result = try service(line, ["/srv/.env": "A=1\n"])
@@ -85,7 +85,7 @@ struct ComposeVariableTests {
         #expect(unclear.lines.contains { $0.contains("/srv/.env:1: is \"#\" a value or a comment there?") })
     }
 
-    @Test("A line of .env that is not known is an error at its place, if the file has variables")
+    @Test("An unknown line in .env is an error at its place if the file has variables")
     func unknownLines() throws {
         for line in ["A='b", "A=\"b\\q\"", "=b", "a b=c", "A='b' c", "A=\"b\nc\""] {
             let files = ["/srv/.env": "B=1\n\(line)\n"]
@@ -101,7 +101,7 @@ struct ComposeVariableTests {
         #expect(result.lines.contains { $0.contains("working_dir: ") && $0.contains("longer than 64 KiB") })
     }
 
-    @Test("An env_file of which compose reads other values is left to do, and any other is carried over")
+    @Test("An env_file that compose would read differently is left for later; any other is converted")
     func environmentFiles() throws {
         let same = "# c\nA=1\nB='x y'\nC=\"q\"\nD=a#b\nE=\n"
         for (text, words) in [
@@ -122,11 +122,11 @@ struct ComposeVariableTests {
             }
             #expect(!result.lines.contains { $0.contains("secret") })
         }
-        // A file that is not there yet, or of which compose reads nothing itself.
+        // A file that does not exist yet, or that compose does not interpret itself.
         #expect(try service("env_file: b.env", [:]).settings.contains("EnvironmentFile=/srv/b.env"))
     }
 
-    @Test("The file that compose reads on top of the usual one is named")
+    @Test("The override file that compose reads by default is named")
     func override() throws {
         let result = try service("working_dir: /a", ["/srv/compose.override.yaml": "services: {}\n"])
         #expect(

@@ -6,7 +6,7 @@ import Testing
 import WatchdogConfiguration
 import WatchdogImport
 
-/// What becomes of files as people have them; `WATCHDOGD_UPDATE_GOLDENS=1` writes the expectations anew.
+/// Conversions of realistic files; `WATCHDOGD_UPDATE_GOLDENS=1` rewrites the expectations.
 @Suite("Imports of whole files")
 struct GoldenTests {
     private static let inputs = [
@@ -39,18 +39,18 @@ struct GoldenTests {
         #expect(ours.count == expected.count)
     }
 
-    @Test("A file becomes what it did", arguments: inputs)
+    @Test("The conversion of a file is unchanged", arguments: inputs)
     func file(path: String) throws {
         try compare(text(try importing(path)), with: path)
     }
 
-    @Test("A service folder becomes what it did")
+    @Test("The conversion of a service folder is unchanged")
     func folder() throws {
         try compare(text(try importing("/etc/sv/getty")), with: "getty")
     }
 
-    /// Whatever this machine has in the way of units: each becomes a valid app, is skipped, or is refused with its line.
-    @Test("Every unit of this machine is imported, skipped or refused")
+    /// Any units on this machine: each becomes a valid app, is skipped, or is rejected with its line.
+    @Test("Every unit of this machine is imported, skipped or rejected")
     func installedUnits() throws {
         let folder = "/lib/systemd/system"
         let names = ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [])

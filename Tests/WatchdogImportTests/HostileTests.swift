@@ -29,7 +29,7 @@ struct HostileTests {
         }
     }
 
-    @Test("A damaged file becomes valid apps or an error, and never more", arguments: inputs)
+    @Test("A damaged file becomes valid apps or an error, and nothing else", arguments: inputs)
     func mutations(name: String) throws {
         let original = try PackageFileSystem().contents(of: name, limit: 1 << 20)
         var random = SeededGenerator(seed: 1)

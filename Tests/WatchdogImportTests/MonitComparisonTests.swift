@@ -5,7 +5,7 @@ import Testing
 import WatchdogConfiguration
 import WatchdogImport
 
-/// Whether monit, the real one, reads the same from the same control file.
+/// Whether the real monit reads the same control file alike.
 @Suite("Compared with monit", .enabled(if: Monit.isThere, "\(Monit.reason)"), .reapsChildren)
 struct MonitComparisonTests {
     private static let head = "set daemon 30\ncheck process a with pidfile /run/a.pid\n"
@@ -38,7 +38,7 @@ struct MonitComparisonTests {
         "start program = \"/usr/bin/env\" timeout 5 minutes", "start program = \"/usr/bin/env\" uid", "start program",
     ]
 
-    @Test("A command has the same words, user and time, or both refuse it", arguments: commands)
+    @Test("A command has the same words, user and time, or both reject it", arguments: commands)
     func command(line: String) throws {
         let text = Self.head + line + "\n"
         guard let theirs = try Monit.read(text)?.first(where: { $0.name == "Start program" })?.value else {
@@ -68,7 +68,7 @@ struct MonitComparisonTests {
 
     // MARK: - Tests
 
-    /// What monit prints of the probe.
+    /// monit's output for the probe.
     private func probe(_ ours: [String: String]) -> String? {
         guard var target = ours["Probe"]?.replacing("%%", with: "%") else { return nil }
         let kind: String
@@ -89,7 +89,7 @@ struct MonitComparisonTests {
         return "if failed \(target) protocol \(kind) with timeout \(seconds(ours["ProbeTimeout"] ?? "")) s"
     }
 
-    /// Compares a test that both may read; whatever is not taken over must be named at its line.
+    /// Compares a test that both may read; settings that are not converted must be named at their line.
     private func compare(_ line: String) throws -> Bool {
         let text = Self.head + Self.start + line + "\n"
         let result = try imported(text, as: "monitrc")
@@ -107,7 +107,7 @@ struct MonitComparisonTests {
         if let probe = probe(ours) {
             let port = try #require(ports.first, "\(line)")
             let rest = port.hasPrefix(probe) ? port.dropFirst(probe.count) : ""
-            // The protocols that only become connections are named.
+            // Protocols that become plain connections are named.
             #expect(!rest.isEmpty || isNamed, "\(line): \(port), not \(probe)")
             let words = port.split(separator: " ").prefix { $0 != "else" }
             let count = words.firstIndex(of: "for").flatMap { $0 + 1 < words.count ? Int(words[$0 + 1]) : nil } ?? 1
@@ -134,7 +134,7 @@ struct MonitComparisonTests {
         return true
     }
 
-    /// `if greater than 1.5 GB then …`, as MemoryMax= has it.
+    /// `if greater than 1.5 GB then …`, in the form of MemoryMax=.
     private func size(_ words: [Substring]) -> String? {
         guard
             words.starts(with: ["if", "greater", "than"])
@@ -183,10 +183,10 @@ struct MonitComparisonTests {
         "if does not exist for 2 cycles then restart", "if changed pid then restart", "if uptime > 3 days then restart",
     ]
 
-    @Test("A test becomes what monit prints of it, or is named", arguments: tests)
+    @Test("A test matches monit's output for it, or is named", arguments: tests)
     func test(line: String) throws { _ = try compare(line) }
 
-    @Test("Random tests become what monit prints of them, or are named")
+    @Test("Random tests match monit's output for them, or are named")
     func randomTests() throws {
         var random = SeededGenerator(seed: testSeed)
         let noise = ["", "", "with ", "and ", "using the ", "has ", "on "]
@@ -216,7 +216,7 @@ struct MonitComparisonTests {
         #expect(accepted > 30, "seed \(testSeed)")
     }
 
-    @Test("Cycles have the length that monit prints")
+    @Test("Cycles have the length in monit's output")
     func cycles() throws {
         for (lines, every) in [
             ("set daemon 45", ""), ("set daemon 45 with start delay 10\nset daemon 20", ""),

@@ -10,7 +10,7 @@ struct MonitTests {
 
     private func check(_ lines: String) throws -> ImportResult { try imported(head + lines + "\n", as: "monitrc") }
 
-    @Test("Forms in which people write processes mean the same")
+    @Test("The common forms of processes have the same meaning")
     func forms() throws {
         let result = try imported(
             """
@@ -38,7 +38,7 @@ struct MonitTests {
         #expect(result.settings.contains { $0.hasPrefix("Probe=http://localhost:8080/gs/wms?request=d&v=1.1.1") })
     }
 
-    @Test("Limits for memory keep their size, and say whose memory counts")
+    @Test("Memory limits keep their size, and state whose memory counts")
     func memory() throws {
         for (test, size, isOfAll) in [
             ("totalmem > 200.0 MB for 5 cycles", "200M", true),
@@ -58,7 +58,7 @@ struct MonitTests {
         }
     }
 
-    @Test("Codes are compared as monit compares them")
+    @Test("Codes are compared like monit does")
     func status() throws {
         for (test, codes) in [
             ("status = 200", "200"), ("status 204", "204"), ("status >= 200", "200-599"), ("status < 400", "100-399"),
@@ -72,7 +72,7 @@ struct MonitTests {
         }
     }
 
-    @Test("What a probe cannot ask is named, and a success is no failure")
+    @Test("A check that a probe cannot make is named, and a success is not a failure")
     func lacks() throws {
         for (test, word) in [
             ("if failed port 80 protocol http hostheader \"x\" then restart", "hostheader"),
@@ -95,7 +95,7 @@ struct MonitTests {
                 "Probe=http://localhost:80/a?b=c"))
     }
 
-    @Test("A word that monit does not know there is named, and nothing of its line is taken over")
+    @Test("A word that monit does not know in its place is named, and nothing of its line is converted")
     func unknown() throws {
         for (test, word) in [
             ("if failed port 80 protocol http status=200 then restart", "status=200"),
@@ -113,7 +113,7 @@ struct MonitTests {
         }
     }
 
-    @Test("A process that monit does not start again keeps that")
+    @Test("A process that monit does not restart is not restarted")
     func existence() throws {
         for (test, policy) in [
             ("if does not exist then restart", "always"), ("if not exist then alert", "on-watchdog"),
@@ -141,7 +141,7 @@ struct MonitTests {
         #expect(result.lines.contains { $0.contains("includes itself") })
     }
 
-    @Test("Checks of anything but processes, and what is about monit, are named")
+    @Test("Checks of anything but processes, and settings of monit itself, are named")
     func others() throws {
         let checks = [
             "file f with path /f", "host h with address h", "filesystem s with path /",
@@ -166,7 +166,7 @@ struct MonitTests {
         }
     }
 
-    @Test("A command is read as monit splits it, without a shell")
+    @Test("A command is split like monit splits it, without a shell")
     func words() throws {
         for (command, line) in [
             (#"/bin/sh -c 'echo "x" && exit'"#, #"/bin/sh -c "echo \"x\" && exit""#),

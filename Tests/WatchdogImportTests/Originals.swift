@@ -27,7 +27,7 @@ struct ScratchFolder: ~Copyable {
     struct Failure: Error {}
 }
 
-/// What a shell command prints, both streams, and its exit status.
+/// The output of a shell command on both streams, and its exit status.
 func output(of command: String) -> (text: String, status: Int32) {
     let limited = "LC_ALL=C; export LC_ALL; { timeout \(patience.components.seconds) \(command); } 2>&1"
     guard let pipe = popen(limited, "r") else { return ("", -1) }
@@ -55,7 +55,7 @@ enum Monit {
     static let isThere = access(path, X_OK) == 0
     static let reason = "\(path) is not installed"
 
-    /// The values that it prints of a process, each with its name; nil if it refuses the file.
+    /// The values in its output about a process, by name; nil if it rejects the file.
     static func read(_ text: String) throws -> [(name: String, value: String)]? {
         let folder = try ScratchFolder()
         let head = "set idfile \(folder.path)/id\nset statefile \(folder.path)/state\nset pidfile \(folder.path)/pid\n"

@@ -6,7 +6,7 @@ import WatchdogImport
 
 @Suite("Imports of other files")
 struct OtherFormatTests {
-    @Test("The format follows from the name, else from the contents")
+    @Test("The format follows from the name, or else from the contents")
     func guesses() {
         for (name, text, format) in [
             ("a.service", "", .systemd), ("a", "# x\n[Service]\n", .systemd), ("a.conf", "[program:x]\n", .supervisord),
@@ -42,7 +42,7 @@ struct OtherFormatTests {
         )
     }
 
-    @Test("A command's words arrive as supervisord would split them")
+    @Test("A command's words are split like supervisord would split them")
     func words() throws {
         let result = try imported(
             "[program:web]\ncommand=/bin/sh -c \"echo $HOME 'a b' \\\"q\\\"\" ; comment\n", as: "supervisord.conf")
@@ -50,7 +50,7 @@ struct OtherFormatTests {
         #expect(command.arguments == ["/bin/sh", "-c", "echo $$HOME 'a b' \"q\""])
     }
 
-    @Test("Each process has an app; a hundred at most")
+    @Test("Each process has an app, up to a hundred")
     func processes() throws {
         #expect(
             try program("numprocs=2\nprocess_name=w%(process_num)d").apps.map(\.name.description) == ["w0", "w1"])
@@ -60,7 +60,7 @@ struct OtherFormatTests {
                 == "supervisord.conf:3: error: numprocs=101 is not a whole number from 1 to 100")
     }
 
-    @Test("A variable of supervisord's environment is dropped, but not from a command")
+    @Test("A setting with an unknown variable is dropped; a command with one is an error")
     func unknown() throws {
         #expect(try program("directory=%(ENV_HOME)s").lines.last?.contains("3: dropped: directory=") == true)
         #expect(
@@ -70,7 +70,7 @@ struct OtherFormatTests {
 
     // MARK: - monit
 
-    @Test("A test of a port becomes a probe; one that only alerts does not")
+    @Test("A port test becomes a probe; one that only alerts does not")
     func probes() throws {
         let head = "check process a with pidfile /a\nstart program = \"/bin/a\"\n"
         let result = try imported(
@@ -84,7 +84,7 @@ struct OtherFormatTests {
         #expect(named.lines.contains { $0.contains("3: dropped: ") && $0.contains("is not an IP address") })
     }
 
-    @Test("A stanza without a start program, and a quote that is never closed, are errors at their line")
+    @Test("A stanza without a start program and an unclosed quote are errors at their line")
     func monitErrors() {
         #expect(failure("\ncheck process a with pidfile /a\n", as: "monitrc")?.hasPrefix("monitrc:2: error: ") == true)
         #expect(
@@ -92,7 +92,7 @@ struct OtherFormatTests {
         #expect(failure("launch a\n", as: "monitrc")?.contains("begins no statement") == true)
     }
 
-    @Test("Whatever a file contains, notes and errors are lines that move no cursor")
+    @Test("Whatever a file contains, notes and errors are lines without control characters")
     func controlCharacters() throws {
         let start = "check process a with pidfile /a\nstart program = \"/bin/a\""
         let notes = try imported(start + " as uid \u{1b}[2J and gid \u{202e}x\n", as: "monitrc").notes
@@ -102,7 +102,7 @@ struct OtherFormatTests {
         #expect(printed.allSatisfy { !$0.unicodeScalars.contains("\u{1b}") && !$0.unicodeScalars.contains("\u{202e}") })
     }
 
-    @Test("A test that ends where its action is missing is dropped")
+    @Test("A test without its action is dropped")
     func monitEndsAfterThen() throws {
         let head = "check process a with pidfile /a\nstart program = \"/bin/a\"\n"
         for test in ["if cpu > 60% then", "if failed port 80 then\n", "if 3 restarts within 5 cycles then # stop"] {

@@ -13,7 +13,7 @@ struct ServiceFolderTests {
         return try importer.importing("/srv/web")
     }
 
-    /// What is said about the script `run`.
+    /// The warning about the script `run`.
     private func warning(_ script: String) throws -> String? {
         let result = try folder(["run": script, "timeout-kill": "1"])
         #expect(result.settings.prefix(2) == ["ExecStart=/srv/web/run", "WorkingDirectory=/srv/web"])
@@ -36,7 +36,7 @@ struct ServiceFolderTests {
         #expect(throws: ImportError.self) { try folder(["finish": "#!/bin/sh\n"]) }
     }
 
-    @Test("An allowance of 0, which is none, is not the default")
+    @Test("An allowance of 0, which means none, does not become the default")
     func endless() throws {
         let result = try folder(["run": "#!/bin/sh\nexec web\n", "timeout-kill": "0", "timeout-up": "0"])
         #expect(result.settings.contains("Launch=1h"))
@@ -44,7 +44,7 @@ struct ServiceFolderTests {
         #expect(result.lines.count { $0.contains("changed: ") } == 2)
     }
 
-    @Test("Every file that runit, s6 or s6-rc gives a meaning is carried over or named")
+    @Test("Every file with a meaning in runit, s6 or s6-rc is converted or named")
     func names() throws {
         let files = [
             "finish", "control/t", "log/run", "check", "notification-fd", "timeout-finish", "max-death-tally",
@@ -96,7 +96,7 @@ struct ServiceFolderTests {
         }
     }
 
-    @Test("The reason names why the shell stays")
+    @Test("The reason states why the shell stays")
     func reasons() throws {
         for (script, words) in [
             ("exec 2>&1\n/usr/sbin/thing -f", "its exec only redirects"), ("web", "never calls exec"),

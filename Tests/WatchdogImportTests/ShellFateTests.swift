@@ -7,9 +7,9 @@ import Testing
 
 @testable import WatchdogImport
 
-/// Scripts as they are found in service folders.
+/// Typical scripts in service folders.
 ///
-/// `prog` is the program, which stays.
+/// `prog` is the program, which keeps running.
 private let scripts: [(text: String, fate: ShellFate)] = {
     let becomes = ShellFate.becomesProgram
     return [
@@ -81,16 +81,16 @@ private let scripts: [(text: String, fate: ShellFate)] = {
     ]
 }()
 
-@Suite("What becomes of a shell", .reapsChildren)
+@Suite("The fate of a shell", .reapsChildren)
 struct ShellFateTests {
-    @Test("A script is read as a shell reads it")
+    @Test("A script is parsed like a shell parses it")
     func table() {
         for (text, fate) in scripts {
             #expect(ShellFate.of(Array("#!/bin/sh\n\(text)\n".utf8), isBash: false) == fate, "\(text)")
         }
     }
 
-    @Test("What only bash knows is read in its scripts")
+    @Test("bash-only syntax is parsed in bash's scripts")
     func bash() {
         for (text, fate) in [
             ("exec > >(logger -t web) 2>&1\nexec web", .becomesProgram), ("exec &>log\nweb", .stays(.onlyRedirects)),
@@ -103,7 +103,7 @@ struct ShellFateTests {
         }
     }
 
-    @Test("Whatever a script contains, reading it ends")
+    @Test("Parsing ends for any script")
     func damaged() {
         var random = SeededGenerator(seed: testSeed)
         let pieces = [
@@ -129,12 +129,12 @@ struct ShellFateTests {
         let choices = "case $1 in " + texts.map { "?) X='\($0)';; " }.joined() + "*) X=command;; esac\n"
         let words = String(repeating: "$X ", count: 1_000)
         #expect(ShellFate.of(Array((choices + words + "a\n").utf8), isBash: false) == .unclear)
-        // What each call does depends on a variable.
+        // Each call's effect depends on a variable.
         let steps = (0..<60).map { "f\($0)() { X\($0)=0; f\($0 + 1); X\($0)=1; f\($0 + 1); }\n" }.joined()
         #expect(ShellFate.of(Array((steps + "f0\n").utf8), isBash: false) == .unclear)
     }
 
-    @Test("The same happens under a real shell")
+    @Test("A real shell agrees")
     func sh() throws {
         try compare(
             scripts,
@@ -143,7 +143,7 @@ struct ShellFateTests {
     }
 
     @Test(
-        "The same happens under runsv", .enabled(if: access("/usr/bin/runsv", X_OK) == 0, "runit is not installed"))
+        "runsv agrees", .enabled(if: access("/usr/bin/runsv", X_OK) == 0, "runit is not installed"))
     func runsv() throws {
         let own: [(String, ShellFate)] = [
             ("exec 2>&1\nexec chpst -n 1 -o 64 prog", .becomesProgram), ("chpst -n 1 prog", .stays(.noExec)),
@@ -151,7 +151,7 @@ struct ShellFateTests {
         ]
         try compare(
             scripts + own, starting: "runsv $i >/dev/null 2>&1 & echo $! >$i/supervisor",
-            // It notes the process after it has started it.
+            // It records the process after it has started it.
             ending: "until [ -s $i/supervise/pid ]; do sleep 0.01; done; cp $i/supervise/pid $i/shell; "
                 + "kill $(cat $i/supervisor) $(cat $i/program)")
     }
@@ -168,7 +168,7 @@ struct ShellFateTests {
             try text.write(toFile: path, atomically: false, encoding: .utf8)
             try #require(chmod(path, 0o755) == 0)
         }
-        // It keeps the shell that starts it from going on, and ends with the test.
+        // It blocks the shell that starts it, and exits with the test.
         try write(
             "#!/bin/sh\necho $$ >$CASE/new\nmv $CASE/new $CASE/program\nwhile [ -d $CASE ]; do sleep 0.2; done\n",
             to: "\(folder)/bin/prog")

@@ -26,7 +26,7 @@ struct StarterTests {
             .filter { !$0.hasPrefix("# ") && !$0.hasPrefix("[") }
     }
 
-    @Test("A program that says nothing gets the defaults, as comments")
+    @Test("A silent program gets the defaults, as comments")
     func silent() throws {
         #expect(
             try settings(findings()) == [
@@ -51,7 +51,7 @@ struct StarterTests {
             ])
     }
 
-    @Test("An HTTP server is asked for its page; a status code other than success is allowed")
+    @Test("An HTTP server gets an http probe; a status code other than success is allowed")
     func http() throws {
         let lines = try settings(
             findings {
@@ -86,7 +86,7 @@ struct StarterTests {
         #expect(try settings(findings(), directory: "/srv", needsDirectory: true).contains("WorkingDirectory=/srv"))
     }
 
-    @Test("Names have the letters that names may have")
+    @Test("Names have only permitted letters")
     func names() {
         #expect(StarterFile.name(for: ["/usr/bin/my server+"]).description == "my_server_")
         #expect(StarterFile.name(for: ["/"]).description == "app")

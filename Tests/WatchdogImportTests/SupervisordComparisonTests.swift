@@ -84,7 +84,7 @@ struct SupervisordComparisonTests {
         return text
     }
 
-    @Test("Files mean what supervisord reads from them, or their lines are named")
+    @Test("Files have supervisord's meaning, or their lines are named")
     func files() throws {
         var random = SeededGenerator(seed: testSeed)
         let texts =
@@ -105,7 +105,7 @@ struct SupervisordComparisonTests {
             do {
                 let result = try importer.importing(path, format: .supervisord)
                 if let reason = answer.refused {
-                    // Which users there are is not the file's matter; a launch says so.
+                    // Whether a user exists does not depend on the file; a launch reports that.
                     #expect(
                         !result.notes.isEmpty || reason.contains("user"),
                         "supervisord refuses \(text), seed \(testSeed)")
@@ -116,7 +116,8 @@ struct SupervisordComparisonTests {
                 }
                 expectAll(text, result)
             } catch let error as ImportError {
-                // It knows variables that an import cannot, and has names with line breaks: an error says so at the line.
+                // It has variables that an import cannot know, and names with line breaks: an error at the line reports
+                // those.
                 let isRefused = answer.refused != nil || answer.programs.contains { $0.words == nil }
                 #expect(
                     error.place.line != nil
@@ -154,7 +155,7 @@ struct SupervisordComparisonTests {
         }
     }
 
-    /// What is in the app file under another name, or is what watchdogd does anyway.
+    /// Options with a different name in the app file, or that match watchdogd's default.
     private static let silent = [
         "command": "ExecStart=", "user": "User=", "directory": "WorkingDirectory=", "umask": "UMask=", "autostart": "",
         "environment": "Environment=", "autorestart": "Policy=", "stopwaitsecs": "Terminate=",
@@ -163,7 +164,7 @@ struct SupervisordComparisonTests {
         "process_name": "", "programs": "", "startsecs": "=1", "stopsignal": "=TERM", "exitcodes": "=0",
     ]
 
-    /// Every option is in the app's file, maybe in the value that it continues, or named at its line.
+    /// Every option is in the app's file, possibly in the value that it continues, or named at its line.
     private func expectAll(_ text: String, _ result: ImportResult) {
         for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
             guard let mark = line.firstIndex(where: { $0 == "=" || $0 == ":" }), let first = line.first, first != "[",

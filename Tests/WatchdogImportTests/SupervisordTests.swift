@@ -35,7 +35,7 @@ struct SupervisordTests {
         #expect(slip.lines.contains { $0.hasPrefix("supervisord.conf:3: changed: \"user=me\" is indented further") })
     }
 
-    @Test("A mark after a blank begins a comment, within a word it does not")
+    @Test("A semicolon after a space begins a comment; within a word it does not")
     func comments() throws {
         for (value, command) in [
             ("/bin/a b ; c", "/bin/a b"), ("/bin/a b # c", "/bin/a b"), ("/bin/a b;c#d", #"/bin/a "b;c#d""#),
@@ -50,7 +50,7 @@ struct SupervisordTests {
         }
     }
 
-    @Test("Sections of one name are one, and the last of equal options counts and is named")
+    @Test("Sections with one name are merged, and the last of equal options counts and is named")
     func repeated() throws {
         let result = try program(
             "[program:a]\ncommand=/bin/a\nuser=x\n[program:b]\ncommand=/bin/b\n[program:a]\nuser=y\n")
@@ -63,7 +63,7 @@ struct SupervisordTests {
         #expect(try setting("User", "[DEFAULT]\nuser=z\n[program:a]\ncommand=/bin/a\n") == "User=z")
     }
 
-    @Test("Values contain what the environment of the program or of supervisord sets")
+    @Test("Values expand variables from the environment of the program or of supervisord")
     func expansions() throws {
         let daemon = "[supervisord]\nenvironment=ROOT=\"/srv\"\n"
         #expect(
@@ -89,13 +89,13 @@ struct SupervisordTests {
                 == "ExecStart=/a g")
     }
 
-    @Test("The note on startsecs= says when an app that reports nothing counts as launched")
+    @Test("The note on startsecs= states when a silent app counts as launched")
     func startSeconds() throws {
         let result = try program("[program:a]\ncommand=/a\nstartsecs=10\n")
         #expect(result.lines.contains { $0.contains("counts as launched when Launch= ends, after 20 s") })
     }
 
-    @Test("Variables are read as supervisord reads them, and words that it reads over are named")
+    @Test("Variables are read like supervisord reads them, and words that it skips are named")
     func variables() throws {
         for (text, variables) in [
             ("A=\"x,y\",B='it'", ["A=x,y", "B=it"]), ("A=1\n  ,B=2", ["A=1", "B=2"]),
@@ -120,7 +120,7 @@ struct SupervisordTests {
         }
     }
 
-    @Test("Programs run as supervisord's own user, in its directory, unless they say otherwise")
+    @Test("Programs run as supervisord's own user, in its directory, unless they override that")
     func inherited() throws {
         let daemon = "[supervisord]\nuser=svc\numask=077\ndirectory=/srv\n[program:a]\ncommand=/bin/a\n"
         let result = try program(daemon)
@@ -128,7 +128,7 @@ struct SupervisordTests {
         #expect(try setting("User", daemon + "user=other\n") == "User=other")
     }
 
-    @Test("A user that is not known leaves something to do")
+    @Test("An unknown user is left for later")
     func user() throws {
         for user in ["%(ENV_WHO)s", "a b"] {
             let result = try program("[program:a]\ncommand=/bin/a\nuser=\(user)\n")
@@ -137,7 +137,7 @@ struct SupervisordTests {
         }
     }
 
-    @Test("Words for log files are words in any case")
+    @Test("Keywords for log files are case-insensitive")
     func logFiles() throws {
         for (word, target) in [
             ("AUTO", "journal"), ("auto", "journal"), ("None", "null"), ("OFF", "null"), ("syslog", "journal"),
@@ -151,7 +151,7 @@ struct SupervisordTests {
         #expect(both.lines.contains { $0.contains("4: changed: stderr_logfile=/dev/stderr became inherit") })
     }
 
-    @Test("What supervisord refuses is an error at its line")
+    @Test("Input that supervisord rejects is an error at its line")
     func refusals() {
         for (line, words) in [
             ("autostart=maybe", "neither true nor false"), ("redirect_stderr=2", "neither true nor false"),
@@ -167,7 +167,7 @@ struct SupervisordTests {
                 .contains("already an app a") == true)
     }
 
-    @Test("Included files are read in their order, each with its own folder")
+    @Test("Included files are read in order, each with its own folder")
     func included() throws {
         let result = try program(
             "[include]\nfiles = conf.d/*.conf none/*.ini\n",

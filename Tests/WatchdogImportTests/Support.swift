@@ -9,7 +9,7 @@ import WatchdogImport
 /// Files by their absolute paths.
 struct MemoryFileSystem: ConfigurationFileSystem {
     var files: [String: String] = [:]
-    /// What links contain, by their paths; only absolute ones are followed.
+    /// The targets of links, by their paths; only absolute ones are followed.
     var links: [String: String] = [:]
 
     func link(at path: String) -> String? { links[path] }
@@ -40,7 +40,7 @@ struct MemoryFileSystem: ConfigurationFileSystem {
 struct PackageFileSystem: ConfigurationFileSystem {
     static let root = String("/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/"))
 
-    /// The services of runit are fixtures at their usual place: an import names it.
+    /// runit's services are fixtures at their usual place, because an import names it.
     private func absolute(_ path: String) -> String {
         if path.hasPrefix("/etc/sv/") { return Self.fixtures + path.dropFirst("/etc".count) }
         return path.hasPrefix("/") ? path : "\(Self.fixtures)/\(path)"
@@ -63,7 +63,7 @@ struct PackageFileSystem: ConfigurationFileSystem {
     }
 }
 
-/// What becomes of one file at `/srv/NAME`.
+/// The import of one file at `/srv/NAME`.
 func imported(
     _ text: String, as name: String, format: ImportFormat? = nil, others: [String: String] = [:]
 ) throws -> ImportResult {
@@ -72,7 +72,7 @@ func imported(
     return try importer.importing("/srv/\(name)", format: format)
 }
 
-/// What becomes of the lines of `[Service]`.
+/// The import of a unit with these lines in `[Service]`.
 func service(_ lines: String, name: String = "web.service") throws -> ImportResult {
     try imported("[Service]\nExecStart=/bin/web\n\(lines)\n[Install]\nWantedBy=multi-user.target\n", as: name)
 }
@@ -95,7 +95,7 @@ extension String {
     }
 }
 
-/// The message of the error that an import ends with.
+/// The error message of a failed import.
 func failure(_ text: String, as name: String, format: ImportFormat? = nil) -> String? {
     do {
         _ = try imported(text, as: name, format: format)
@@ -115,7 +115,7 @@ func temporaryFolder() throws -> String {
     return String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
 }
 
-/// Runs a command, which must succeed, and waits for its end.
+/// Runs a command, which must succeed, and waits for its exit.
 func run(_ command: [String]) throws {
     let arguments = command.map { strdup($0) }
     defer { for argument in arguments { free(argument) } }

@@ -8,7 +8,7 @@ import WatchdogBase
 import WatchdogConfiguration
 import WatchdogImport
 
-/// The installed systemd, as far as it answers without being the first process.
+/// The installed systemd, as far as it works without being process 1.
 private enum InstalledSystemd {
     static let analyze = "/usr/bin/systemd-analyze"
     static let manager = "/lib/systemd/systemd"
@@ -27,7 +27,7 @@ struct SystemdComparisonTests {
         "1months", "5usec", "3µs", "1.25min", "100y", "1,5s", "s", "0.0001",
     ]
 
-    @Test("Time spans are as long as systemd says, or are no time spans for both", arguments: timeSpans)
+    @Test("Time spans have systemd's length, or are invalid for both", arguments: timeSpans)
     func spans(text: String) throws {
         let answer = output(of: "\(InstalledSystemd.analyze) timespan '\(text.replacing("-", with: "\\-"))'")
         let microseconds = answer.text.split(separator: "\n").first { $0.contains("s: ") && !$0.contains("Human") }
@@ -39,7 +39,7 @@ struct SystemdComparisonTests {
             #expect(ours == "1min 30s" && isDropped, "\(text)")
             return
         }
-        // Neither 0 nor infinity ends anything; an allowance has at least a millisecond.
+        // Neither 0 nor infinity is an allowance; an allowance has at least a millisecond.
         if microseconds == 0 || microseconds > 1e18 {
             #expect(ours == "1h", "\(text)")
             return
@@ -53,7 +53,7 @@ struct SystemdComparisonTests {
         #expect(span.components.attoseconds / 1_000_000_000_000 == Int64(microseconds) % 1_000_000, "\(text)")
     }
 
-    @Test("A key that systemd ignores in its section is named and not taken over")
+    @Test("A key that systemd ignores in its section is named and not converted")
     func sections() throws {
         let dump = output(of: "\(InstalledSystemd.manager) --dump-configuration-items --no-pager").text
         var section = ""

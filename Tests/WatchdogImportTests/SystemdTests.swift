@@ -6,7 +6,7 @@ import WatchdogImport
 
 @Suite("Imports of systemd units")
 struct SystemdTests {
-    @Test("Time spans of systemd keep their meaning")
+    @Test("systemd's time spans keep their meaning")
     func times() throws {
         for (text, expected) in [
             ("90", "1min 30s"), ("2min 30", "2min 30s"), ("1w", "168h"), ("1.5h", "1h 30min"), ("250ms", "250ms"),
@@ -20,12 +20,12 @@ struct SystemdTests {
     }
 
     @Test(
-        "A watchdog that is switched off sets no allowance", arguments: ["0", "infinity", "0s", "0min", "0 0ms", " 0"])
+        "A watchdog that is turned off sets no allowance", arguments: ["0", "infinity", "0s", "0min", "0 0ms", " 0"])
     func noWatchdog(value: String) throws {
         #expect(!(try service("WatchdogSec=\(value)").settings.contains { $0.hasPrefix("Update=") }))
     }
 
-    @Test("A later line for a time counts, whichever key it has")
+    @Test("The last line for a time wins, whichever key it uses")
     func laterTimes() throws {
         for (lines, terminate) in [
             ("TimeoutStopSec=5\nTimeoutSec=7", "7s"), ("TimeoutSec=7\nTimeoutStopSec=5", "5s"), ("TimeoutSec=7", "7s"),
@@ -40,7 +40,7 @@ struct SystemdTests {
             limit.lines.contains { $0.contains("2: changed: StartLimitIntervalSec=infinity became LimitInterval=1h") })
     }
 
-    @Test("A value that systemd does not know is named, and what another line says stays")
+    @Test("A value that systemd does not know is named, and the value from another line stays")
     func refusals() throws {
         for (good, bad, setting) in [
             ("TimeoutStopSec=5", "TimeoutStopSec=5 parsecs", "Terminate=5s"), ("Nice=5", "Nice=nice", "Nice=5"),
@@ -58,14 +58,14 @@ struct SystemdTests {
                 #expect(result.lines.contains { $0.contains("dropped: \(bad) has a value") }, "\(lines)")
             }
         }
-        // One that another line resets is no error either.
+        // One that another line resets is not an error either.
         let reset = try imported(
             "[Service]\nExecStart=bin/a\nExecStart=\nExecStart=/bin/b\nUser=?\nUser=nobody\n", as: "a.service")
         #expect(reset.settings.contains("ExecStart=/bin/b") && reset.settings.contains("User=nobody"))
         #expect(try service("TimeoutStopSec=soon").settings.contains("Terminate=1min 30s"))
     }
 
-    @Test("A key in the wrong section, or without the value that it needs, is named and not taken over")
+    @Test("A key in the wrong section, or without its required value, is named and not converted")
     func ignored() throws {
         let result = try imported(
             """
@@ -98,7 +98,7 @@ struct SystemdTests {
         #expect(try service("Restart=sometimes").settings.contains("Policy=never"))
     }
 
-    @Test("A setting that is a number, or a condition, is not off because it is 0 or no")
+    @Test("A number or a condition is not turned off by 0 or no")
     func zeros() throws {
         for line in ["MemorySwapMax=0", "CPUAffinity=0", "RestartForceExitStatus=0", "AllowedCPUs=0", "MemoryHigh=0"] {
             #expect(try service(line).lines.contains { $0.contains("dropped: \(line) ") }, "\(line)")
@@ -110,7 +110,7 @@ struct SystemdTests {
         #expect(condition.lines.contains { $0.contains("2: dropped: ConditionACPower=no") })
     }
 
-    @Test("Prefixes keep their meaning, are named, or make the command one that is refused")
+    @Test("Command prefixes keep their meaning, are named, or make the command rejected")
     func commandPrefixes() throws {
         for (command, line, isNamed) in [
             ("-/bin/a", "-/bin/a", false), ("@/bin/a b", "@/bin/a b", false), (":/bin/a $X", ":/bin/a $X", false),
@@ -131,7 +131,7 @@ struct SystemdTests {
         #expect(continued.settings.contains("User=nobody"))
     }
 
-    @Test("Specifiers of the name are those of the unit, also under another name")
+    @Test("Name specifiers use the unit's name, even under another name")
     func renamed() throws {
         let text = "[Service]\nExecStart=/bin/a %n %N %p %i %I %j %%n\nRuntimeDirectory=%p/%n\n"
         let importer = Importer(
@@ -178,7 +178,7 @@ struct SystemdTests {
         }
         #expect(try notes(files.merging([other: text]) { $1 }, [:]).contains { $0.contains("reads \(other) instead") })
         #expect(try notes(files, [other: "/dev/null"]).contains { $0.contains("because \(other) masks it") })
-        // The name under which systemd knows it, from any of the links.
+        // systemd's name for it, from any of the links.
         let wanted = "\(Self.local)/multi-user.target.wants/a.service"
         for (link, target, isNamed) in [
             ("\(Self.local)/b.service", path, true),
@@ -214,7 +214,7 @@ struct SystemdTests {
         #expect(alias.apps.first?.name.description == "b@1" && alias.settings.contains("Nice=3"))
     }
 
-    @Test("A drop-in that is a link to /dev/null hides others of its name, and such a unit is masked")
+    @Test("A drop-in that is a link to /dev/null hides others with its name, and such a unit is masked")
     func masks() throws {
         let path = "\(Self.system)/a.service"
         let files = [
@@ -240,7 +240,7 @@ struct SystemdTests {
         }
     }
 
-    @Test("Each restart policy becomes the nearest, and says so unless it is the same")
+    @Test("Each restart policy becomes the nearest one, with a note unless it is the same")
     func policies() throws {
         for (theirs, ours, isSame) in [
             ("no", "never", true), ("always", "always", true), ("on-failure", "on-failure", true),
@@ -252,7 +252,7 @@ struct SystemdTests {
         }
     }
 
-    @Test("A start limit that is switched off allows any number of restarts")
+    @Test("A start limit that is turned off allows any number of restarts")
     func limits() throws {
         let off = try service("Restart=always\nStartLimitInterval=0\nStartLimitBurst=3")
         #expect(off.settings.contains("Limit=infinity"))
@@ -312,7 +312,7 @@ struct SystemdTests {
         }
     }
 
-    @Test("A drop-in of an administrator applies to a unit of the distribution")
+    @Test("An administrator's drop-in applies to a unit of the distribution")
     func systemFolders() throws {
         let files = [
             "/usr/lib/systemd/system/a.service": "[Service]\nExecStart=/bin/a\n",
@@ -324,7 +324,7 @@ struct SystemdTests {
         #expect(result.settings.contains("Nice=3"))
     }
 
-    @Test("A command that cannot be taken over is an error at its line; a second command too")
+    @Test("A command that cannot be converted is an error at its line, and so is a second command")
     func commands() {
         #expect(
             failure("[Service]\nExecStart=bin/a\n", as: "a.service")?.hasPrefix("a.service:2: error: ExecStart: ")
@@ -339,7 +339,7 @@ struct SystemdTests {
         #expect(failure("[Unit]\nDescription=a\n", as: "a.service")?.contains("no ExecStart=") == true)
     }
 
-    @Test("What runs once is skipped, and what a program cannot run without is left to do")
+    @Test("A unit that runs once is skipped, and requirements of a program are left for later")
     func kinds() throws {
         let once = try service("Type=oneshot")
         #expect(once.apps.isEmpty)
@@ -352,7 +352,7 @@ struct SystemdTests {
         #expect(try service("DynamicUser=no").notes.allSatisfy { $0.kind != .toDo })
     }
 
-    @Test("What watchdogd does anyway is not named as lost")
+    @Test("Settings that match watchdogd's default are not named as lost")
     func defaults() throws {
         let result = try service(
             "Restart=no\nTimeoutStopSec=5s\nKillSignal=SIGTERM\nKillMode=mixed\nSendSIGKILL=yes\nPrivateTmp=no\nStandardInput=null"

@@ -30,7 +30,7 @@ struct WrapTests {
         }
     }
 
-    @Test("The command stays as it is written, specifiers and quotes included")
+    @Test("The command stays unchanged, including specifiers and quotes")
     func verbatim() throws {
         let wrap = try wrap(
             "ExecStart=/usr/bin/web --name \"%i\" $OPTIONS\nRestart=always", options: ["--probe", "tcp:127.0.0.1:80"])
@@ -45,7 +45,7 @@ struct WrapTests {
         #expect(wrap.path == "/etc/systemd/system/web.service.d/50-watchdogd.conf")
     }
 
-    @Test("Options reach the program as they are, however systemd reads the line")
+    @Test("Options reach the program unchanged, however systemd reads the line")
     func quoting() throws {
         func option(_ word: String, prefix: String = "") throws -> String {
             let wrap = try wrap("ExecStart=\(prefix)/bin/a\nRestart=always", options: ["--on-incident", word])

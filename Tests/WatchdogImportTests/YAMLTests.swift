@@ -7,7 +7,7 @@ import Testing
 import WatchdogConfiguration
 import WatchdogImport
 
-@Suite("Texts of YAML", .reapsChildren)
+@Suite("YAML text values", .reapsChildren)
 struct YAMLTests {
     private func values(_ text: String) throws -> [String: String] {
         let result = try imported(
@@ -17,7 +17,7 @@ struct YAMLTests {
     }
 
     @Test(
-        "A text means what YAML says",
+        "A text has YAML's meaning",
         arguments: [
             ("a # b", "a"), ("a#b", "a#b"), ("a 'b # c'", "a 'b"), ("'a # b' # c", "a # b"),
             ("\"a\\x41\\u00e9\\t\"", "aAé\t"),
@@ -35,7 +35,7 @@ struct YAMLTests {
         #expect(try values("      A: \(yaml)\n") == ["A": value])
     }
 
-    @Test("An escape that YAML lacks is an error, and a key that a comment hides is none")
+    @Test("An escape unknown to YAML is an error, and a key in a comment does not exist")
     func errors() throws {
         for text in [
             "A: \"\\q\"", "A: \"\\x4\"", "A: \"a\n        b", "A: 'a\n      b'", "A: 'a\n        b' c", "A: 'a'b",
@@ -49,7 +49,7 @@ struct YAMLTests {
     }
 
     @Test(
-        "Anchors, aliases and merge keys mean what YAML says",
+        "Anchors, aliases and merge keys have YAML's meaning",
         arguments: [
             ("&a\n      A: 1\n      B: 2\n    c: *a", ["A": "1", "B": "2"]),
             ("{A: &x 1, B: *x}", ["A": "1", "B": "1"]), ("{A: &x '1', C: [*x], B: *x}", ["A": "1", "B": "1"]),
@@ -80,7 +80,7 @@ struct YAMLTests {
             """, as: "compose.yml")
         let program = try #require(result.apps.first?.definition.configuration).program
         let values = Dictionary(uniqueKeysWithValues: program.environment.map { ($0.name, $0.value) })
-        // Lists are no variables.
+        // Lists are not variables.
         #expect(values == variables, "\(result.lines)")
     }
 
@@ -113,7 +113,7 @@ struct YAMLTests {
     }
 
     @Test(
-        "Merged mappings have the values that another reader finds",
+        "Merged mappings have the values of another parser",
         .enabled(if: output(of: "/usr/bin/python3 -c 'import yaml'").status == 0, "needs python3 with PyYAML"))
     func merges() throws {
         var random = SeededGenerator(seed: testSeed)
@@ -144,9 +144,9 @@ struct YAMLTests {
         }
     }
 
-    /// Texts in the styles of YAML, read by PyYAML too.
+    /// Texts in YAML's styles, also parsed by PyYAML.
     @Test(
-        "Texts have the value that another reader finds",
+        "Texts have the value of another parser",
         .enabled(if: access("/usr/bin/python3", X_OK) == 0, "needs python3"))
     func differential() throws {
         var random = SeededGenerator(seed: testSeed)
@@ -159,7 +159,7 @@ struct YAMLTests {
             let file = "services:\n  a:\n    entrypoint: /bin/a\n    environment:\n" + texts[number]
             try file.write(toFile: "\(folder)/\(number).yml", atomically: false, encoding: .utf8)
         }
-        // BaseLoader takes every scalar for a text.
+        // BaseLoader reads every scalar as a string.
         try """
         import sys
         try:
@@ -181,7 +181,7 @@ struct YAMLTests {
         guard FileManager.default.fileExists(atPath: "\(folder)/done") else { return print("skipped: no PyYAML") }
         var compared = 0
         for (number, text) in texts.enumerated() {
-            // What is beyond our subset is an error, and never another value.
+            // Syntax beyond the supported subset is an error, and never a different value.
             guard let ours = try? values(text)["A"] else { continue }
             let theirs = try? String(contentsOfFile: "\(folder)/\(number).txt", encoding: .utf8)
             guard let theirs else { continue }
