@@ -5,7 +5,7 @@ import Glibc
 import TestSupport
 import WatchdogWire
 
-/// A sample app, started as a supervisor does, and gone with this object.
+/// A sample app, started like a supervisor does, and killed with this object.
 final class AppProcess {
     let channel = Channel()
     let process: pid_t
@@ -20,15 +20,16 @@ final class AppProcess {
     /// - Parameters:
     ///   - name: A sample app, or the absolute path of another program.
     ///   - arguments: Its arguments.
-    ///   - variables: What its environment has besides `PATH`, as `NAME=value`.
-    ///   - isSupervised: False for an app that is not told of the channel.
+    ///   - variables: Its environment besides `PATH`, as `NAME=value`.
+    ///   - isSupervised: False for an app without a channel.
     init(_ name: String, arguments: [String], variables: [String] = [], isSupervised: Bool = true) {
         var (output, errors): ([Int32], [Int32]) = ([-1, -1], [-1, -1])
-        // Closed on exec from the start: a process that another test starts meanwhile would keep the pipes open.
+        // Closed on exec from the start, because a process that another test starts meanwhile would keep the pipes
+        // open.
         precondition(wd_pipe(&output, 0) == 0 && wd_pipe(&errors, 0) == 0)
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
-        // In an order in which no step overwrites what a later one needs; equal numbers clear FD_CLOEXEC.
+        // Ordered so that no step overwrites a descriptor that a later one needs; equal numbers clear FD_CLOEXEC.
         let inherited: Int32 = 100
         posix_spawn_file_actions_adddup2(&actions, output[1], STDOUT_FILENO)
         posix_spawn_file_actions_adddup2(&actions, errors[1], STDERR_FILENO)
@@ -57,7 +58,7 @@ final class AppProcess {
         close(errors)
     }
 
-    /// Where the build puts this program and the apps.
+    /// The build folder of this program and the apps.
     private static var directory: String {
         var target = [UInt8](repeating: 0, count: Int(PATH_MAX))
         let length = target.withUnsafeMutableBytes { bytes in
@@ -67,7 +68,7 @@ final class AppProcess {
         return path.split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 }
     }
 
-    /// The exit code, or 128 + signal; nil when it does not end in time.
+    /// The exit code, or 128 + signal; nil if it does not exit in time.
     func waitForExit() -> Int32? {
         var status = self.status ?? 0
         guard self.status != nil || eventually({ waitpid(process, &status, WNOHANG) == process }) else { return nil }
@@ -75,7 +76,7 @@ final class AppProcess {
         return status & 0x7f == 0 ? (status >> 8) & 0xff : 128 + (status & 0x7f)
     }
 
-    /// All that comes out of a pipe until its end, or until nothing comes for `limit`.
+    /// The content of a pipe until its end, or until nothing arrives for `limit`.
     func text(from pipe: Int32, within limit: Duration = patience) -> String {
         var text: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4096)
@@ -99,12 +100,12 @@ final class AppProcess {
         return nil
     }
 
-    /// The names of its threads now.
+    /// The current names of its threads.
     var threadNames: Set<String> {
         Set(entries("/proc/\(process)/task").compactMap { firstLine("/proc/\(process)/task/\($0)/comm") })
     }
 
-    /// The processes that have it as their parent now.
+    /// The processes that currently have it as their parent.
     var children: [String] {
         (firstLine("/proc/\(process)/task/\(process)/children") ?? "").split(separator: " ").map(String.init)
     }
@@ -131,7 +132,7 @@ final class AppProcess {
     }
 }
 
-/// True when this process catches a signal.
+/// Whether this process catches a signal.
 func isHandled(_ signal: Int32) -> Bool {
     var action = sigaction()
     sigaction(signal, nil, &action)

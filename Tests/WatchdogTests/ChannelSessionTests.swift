@@ -32,7 +32,7 @@ struct ChannelSessionTests {
         #expect(session.isSupervised)
     }
 
-    @Test("answers pings when it is serviced and not before, each with its nonce and the thread")
+    @Test("answers pings only when it is serviced, each with its nonce and the thread")
     func pings() {
         _ = channel.receive()
         channel.send(SupervisorMessage(ping: 7))
@@ -46,7 +46,7 @@ struct ChannelSessionTests {
         #expect(channel.drain().isEmpty)
     }
 
-    @Test("a hang is obeyed only in a launch that allows faults, which the greeting says")
+    @Test("hangs on request only in a launch that allows faults, which the greeting states")
     func hang() throws {
         var message = SupervisorMessage(ping: 7)
         message.hang = .seconds(2)
@@ -68,7 +68,7 @@ struct ChannelSessionTests {
         #expect(other.drain().map(\.pong) == [8], "and what came after it, after it")
     }
 
-    @Test("sends a message at once")
+    @Test("sends a message immediately")
     func statements() {
         _ = channel.receive()
         #expect(!session.send(at: .t0) { $0.isReady = true })
@@ -86,7 +86,7 @@ struct ChannelSessionTests {
         #expect(channel.drain() == expected)
     }
 
-    @Test("passes on the wish that the app end, and ignores what it does not understand")
+    @Test("forwards a termination request, and ignores unknown messages")
     func terminate() {
         _ = channel.receive()
         channel.send(Array("FUTURE=1\nPING=x\n".utf8))
@@ -99,7 +99,7 @@ struct ChannelSessionTests {
         #expect(channel.drain().map(\.pong) == [3])
     }
 
-    @Test("a flood of pings is answered in portions that leave the loop to the app")
+    @Test("answers a flood of pings in portions that leave the loop to the app")
     func flood() {
         _ = channel.receive()
         var sent: UInt64 = 0
@@ -116,7 +116,7 @@ struct ChannelSessionTests {
         #expect(answered == (0..<sent).map { $0 })
     }
 
-    @Test("what does not fit is kept, only the latest of its kind, and comes when there is room")
+    @Test("keeps the latest message of each kind if the queue is full, and sends it when there is room")
     func backlog() {
         while session.deadline == nil {
             _ = session.send(at: .t0) { ($0.isReady, $0.status) = (true, "early") }
@@ -139,7 +139,7 @@ struct ChannelSessionTests {
         #expect(session.deadline == nil)
     }
 
-    @Test("a talkative app is held back, but its answers and its last word are not")
+    @Test("limits the rate of a talkative app, but not its answers and its last message")
     func chatter() {
         _ = channel.receive()
         var newDeadlines = 0
@@ -158,7 +158,7 @@ struct ChannelSessionTests {
         #expect(session.deadline == nil)
     }
 
-    @Test("held back words come when their time has come")
+    @Test("sends delayed messages when they are due")
     func chatterLater() {
         _ = channel.receive()
         for count in 1...30 { _ = session.send(at: .t0) { $0.status = "status \(count)" } }
@@ -167,7 +167,7 @@ struct ChannelSessionTests {
         #expect(channel.drain().map(\.status) == ["status 30"])
     }
 
-    @Test("falls silent when the supervisor is gone, and says so once")
+    @Test("stops sending when the supervisor is gone, and reports that once")
     func gone() {
         channel.hangUp()
         #expect(session.service(at: .t0) == [.disconnected])
@@ -175,7 +175,7 @@ struct ChannelSessionTests {
         expectSilence()
     }
 
-    @Test("notices when sending that the supervisor is gone, without SIGPIPE")
+    @Test("detects while sending that the supervisor is gone, without SIGPIPE")
     func goneWhileSending() {
         channel.send(SupervisorMessage(ping: 1))
         channel.hangUp()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Watchdog
 
-@Suite("Choosing whom to talk to")
+@Suite("Choosing the supervisor")
 struct ConfigurationTests {
     private func isChannel(_ value: String?, notifySocket: String? = nil) -> Bool {
         let configuration = Configuration(
@@ -20,7 +20,7 @@ struct ConfigurationTests {
         return false
     }
 
-    @Test("a connected seqpacket socket is taken as the channel and kept from other programs")
+    @Test("a connected seqpacket socket is used as the channel and hidden from other programs")
     func channel() {
         let channel = Channel()
         _ = fcntl(channel.app, F_SETFD, 0)
@@ -38,7 +38,7 @@ struct ConfigurationTests {
         #expect(fcntl(channel.app, F_GETFD) == FD_CLOEXEC)
     }
 
-    @Test("a number that is none is no channel", arguments: ["", "x", "-1", "1000000", "99999999999", "3 ", "0x3"])
+    @Test("an invalid number is not a channel", arguments: ["", "x", "-1", "1000000", "99999999999", "3 ", "0x3"])
     func noNumber(value: String) {
         #expect(!isChannel(value))
     }

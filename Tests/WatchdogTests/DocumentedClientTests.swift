@@ -5,12 +5,12 @@ import TestSupport
 import Testing
 import WatchdogWire
 
-/// The programs in docs/protocol.md, taken from there.
-@Suite("Clients in other languages, as the documentation shows them", .reapsChildren)
+/// Extracts the programs in docs/protocol.md.
+@Suite("Clients in other languages, as in the documentation", .reapsChildren)
 struct DocumentedClientTests {
     private let scratch = ScratchFolder()
 
-    /// The text of the one block in a language.
+    /// The text of the only block in a language.
     private func program(_ language: String) throws -> String {
         let root = "\(#filePath)".split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 }
         let file = try #require(fopen("\(root)/docs/protocol.md", "r"))
@@ -47,7 +47,7 @@ struct DocumentedClientTests {
     }
 
     @Test(
-        "the Python client takes part in the lifecycle",
+        "the Python client participates in the lifecycle",
         .enabled(if: access("/usr/bin/python3", X_OK) == 0, "no python3"))
     func python() throws {
         let script = try write(try program("python"), to: "client.py")

@@ -34,7 +34,7 @@ struct MainQueueTests {
         }
     }
 
-    @Test("while the main queue is blocked nothing is answered, then all of it")
+    @Test("pings are answered only once the main queue is no longer blocked")
     func blocked() throws {
         let started = try start()
         let (blocked, release) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
@@ -45,7 +45,7 @@ struct MainQueueTests {
         blocked.wait()
         channel.send(SupervisorMessage(ping: 1))
         channel.send(SupervisorMessage(ping: 2))
-        // Other queues get through in the meantime, so that the silence is the main queue's.
+        // Other queues run in the meantime, so the silence is the main queue's.
         let others = DispatchGroup()
         for _ in 0..<100 { DispatchQueue.global().async(group: others) {} }
         others.wait()
@@ -56,7 +56,7 @@ struct MainQueueTests {
         withExtendedLifetime(started) {}
     }
 
-    @Test("a statement from another thread gets through while the main queue is blocked")
+    @Test("a message from another thread is sent while the main queue is blocked")
     func statementWhileBlocked() throws {
         let queue = DispatchQueue(label: "stands in for main")
         let (session, driver) = try start(on: queue)
@@ -72,7 +72,7 @@ struct MainQueueTests {
         withExtendedLifetime(driver) {}
     }
 
-    @Test("held back words are sent by the queue in time")
+    @Test("the queue sends delayed messages in time")
     func retry() throws {
         let (session, driver) = try start(on: DispatchQueue(label: "stands in for main"))
         for count in 1...30 where session.send(at: .now(), { $0.status = "\(count)" }) {
@@ -85,7 +85,7 @@ struct MainQueueTests {
         #expect(last == "30")
     }
 
-    @Test("events arrive on the queue, and a supervisor that exits is one")
+    @Test("events arrive on the queue, including the supervisor's exit")
     func events() throws {
         let queue = DispatchQueue(label: "stands in for main")
         let events = Locked<[Session.Incoming]>([])
@@ -105,7 +105,7 @@ struct MainQueueTests {
         #expect(!started.0.isSupervised)
     }
 
-    @Test("signs of life are pushed from the queue again and again, and not while it is blocked")
+    @Test("the queue pushes signs of life repeatedly, and not while it is blocked")
     func push() throws {
         let socket = NotifySocket(NotifySocket.uniqueName("@"))
         let configuration = Configuration(

@@ -7,7 +7,7 @@ import WatchdogWire
 
 @testable import Watchdog
 
-@Suite("A session with a supervisor that speaks sd_notify")
+@Suite("A session with a supervisor that uses sd_notify")
 struct NotifySessionTests {
     private func configuration(
         _ name: String,
@@ -37,7 +37,7 @@ struct NotifySessionTests {
         #expect(socket.receive() == message { $0.isReady = true })
     }
 
-    @Test("speaks in sd_notify's words and leaves out what they lack")
+    @Test("uses sd_notify's keys and omits messages without one")
     func words() {
         let socket = NotifySocket(NotifySocket.uniqueName("@"))
         let session = Session(configuration(socket.name), at: .t0)
@@ -73,7 +73,7 @@ struct NotifySessionTests {
     }
 
     @Test(
-        "pushes nothing when it is not asked to",
+        "pushes nothing unless requested",
         arguments: [
             (nil, nil), ("0", nil), ("-1", nil), ("", nil), ("x", nil), ("2s", nil), ("99999999999999999999", nil),
             ("2000000", "1"), ("2000000", "x"), ("2000000", ""),
@@ -88,7 +88,7 @@ struct NotifySessionTests {
         #expect(session.isSupervised)
     }
 
-    @Test("keeps what a supervisor that is not there could not hear")
+    @Test("keeps messages while the supervisor is absent")
     func absent() {
         let name = NotifySocket.uniqueName("@")
         let session = Session(configuration(name, microseconds: "2000000"), at: .t0)
@@ -120,7 +120,7 @@ struct NotifySessionTests {
     }
 
     @Test(
-        "an address that is none leaves the library silent",
+        "stays silent with an invalid address",
         arguments: ["", "@", "/", "relative", "vsock:2:1234", "/" + String(repeating: "x", count: 107)]
     )
     func invalidAddress(name: String) {
@@ -133,14 +133,14 @@ struct NotifySessionTests {
         #expect(session.deadline == nil)
     }
 
-    @Test("the longest addresses are taken")
+    @Test("accepts the longest addresses")
     func longestAddress() {
         #expect(NotifyAddress("/" + String(repeating: "x", count: 106)) != nil)
         #expect(NotifyAddress("@" + String(repeating: "x", count: 107)) != nil)
         #expect(NotifyAddress("@" + String(repeating: "x", count: 108)) == nil)
     }
 
-    @Test("nothing in the environment means silence")
+    @Test("stays silent without variables in the environment")
     func silence() {
         let configuration = Configuration(
             channel: nil,

@@ -8,10 +8,10 @@ import WatchdogWire
 
 @testable import Watchdog
 
-/// Each test has a process to itself, because an app starts once and from its environment.
+/// Each test has its own process, because an app starts once and from its environment.
 @Suite("The library as an app uses it")
 struct PublicInterfaceExitTests {
-    /// What a supervisor does before it starts an app.
+    /// A supervisor's preparations before it starts an app.
     private static func offer(_ channel: Channel) {
         setenv(Wire.Environment.channel, "\(channel.app)", 1)
         setenv(Wire.Environment.notifySocket, "@watchdog-test-nobody", 1)
@@ -36,7 +36,7 @@ struct PublicInterfaceExitTests {
         }
     }
 
-    @Test("starting twice is harmless, and what was said before goes out with the greeting")
+    @Test("starting twice is harmless, and earlier messages are sent with the greeting")
     func startTwice() async {
         await #expect(processExitsWith: .success) {
             let channel = Channel()
@@ -62,7 +62,7 @@ struct PublicInterfaceExitTests {
         }
     }
 
-    @Test("the wish to end arrives at the handler on the main queue")
+    @Test("the termination request reaches the handler on the main queue")
     func terminate() async {
         await #expect(processExitsWith: .exitCode(7)) {
             let channel = Channel()
@@ -80,19 +80,19 @@ struct PublicInterfaceExitTests {
         }
     }
 
-    @Test("SIGTERM arrives at the handler too, without a supervisor as well")
+    @Test("SIGTERM reaches the handler too, even without a supervisor")
     func signal() async {
         await #expect(processExitsWith: .exitCode(7)) {
             Watchdog.start()
             Watchdog.onTerminate { exit(7) }
             #expect(eventually { isHandled(SIGTERM) })
             kill(getpid(), SIGTERM)
-            // The handler exits while this waits.
+            // The handler exits during this wait.
             _ = eventually { false }
         }
     }
 
-    @Test("a request that comes in both ways is handled once")
+    @Test("a request that arrives both ways is handled once")
     func bothWays() async {
         await #expect(processExitsWith: .success) {
             let channel = Channel()
@@ -116,7 +116,7 @@ struct PublicInterfaceExitTests {
         }
     }
 
-    @Test("before a foreign loop SIGTERM is left alone")
+    @Test("SIGTERM is left alone with a foreign loop")
     func signalAndAttach() async {
         await #expect(processExitsWith: .signal(SIGTERM)) {
             Watchdog.onTerminate { exit(7) }
@@ -124,12 +124,12 @@ struct PublicInterfaceExitTests {
             Watchdog.onTerminate { exit(7) }
             #expect(!isHandled(SIGTERM))
             kill(getpid(), SIGTERM)
-            // Another thread may be the one that takes the signal, so this one has to wait for the end.
+            // Another thread may receive the signal, so this one must wait for the exit.
             withExtendedLifetime(link) { _ = eventually { false } }
         }
     }
 
-    @Test("without a handler the wish to end does nothing, and a supervisor that goes away neither")
+    @Test("without a handler, neither a termination request nor the loss of the supervisor has an effect")
     func noHandler() async {
         await #expect(processExitsWith: .success) {
             let channel = Channel()
@@ -163,7 +163,7 @@ struct PublicInterfaceExitTests {
             #expect(!isReadable(channel.supervisor, within: .milliseconds(20)), "nobody else answers")
             #expect(link.service().isEmpty)
             #expect(channel.receive()?.pong == 9)
-            // Not after a fixed number: a process that is held up in between may send the last one at once.
+            // The number is not fixed: a process that is delayed in between may send the last one immediately.
             let isHeldBack = eventually {
                 for _ in 0..<100 { Watchdog.status("chatter") }
                 return link.timeout != nil
@@ -217,7 +217,7 @@ struct PublicInterfaceExitTests {
         }
     }
 
-    @Test("without a supervisor nothing happens")
+    @Test("without a supervisor the library has no effect")
     func alone() async {
         await #expect(processExitsWith: .success) {
             for name in [Wire.Environment.channel, Wire.Environment.notifySocket] { unsetenv(name) }

@@ -25,7 +25,7 @@ struct SampleAppTests {
         app.channel.send(message)
     }
 
-    @Test("HealthyApp gets ready, answers on its first thread and ends with 0 on SIGTERM")
+    @Test("HealthyApp becomes ready, answers on its first thread and exits with 0 on SIGTERM")
     func healthy() {
         let app = AppProcess("HealthyApp")
         launch(app)
@@ -36,7 +36,7 @@ struct SampleAppTests {
         #expect(app.waitForExit() == 0)
     }
 
-    @Test("HealthyApp ends with 0 when the supervisor asks, and by itself after a time")
+    @Test("HealthyApp exits with 0 on the supervisor's request, and by itself after a time")
     func healthyEnds() {
         let asked = AppProcess("HealthyApp")
         launch(asked)
@@ -45,7 +45,7 @@ struct SampleAppTests {
         #expect(AppProcess("HealthyApp", "--run-for", "0.01s").waitForExit() == 0)
     }
 
-    @Test("SlowLaunch says hello at once, and answers only when it is ready")
+    @Test("SlowLaunch sends hello immediately, and answers only when it is ready")
     func slowLaunch() {
         let app = AppProcess("SlowLaunch", "--seconds", "0.2")
         #expect(app.channel.receive()?.hello != nil)
@@ -57,7 +57,7 @@ struct SampleAppTests {
     }
 
     @Test(
-        "HangMain gets ready and then never answers again",
+        "HangMain becomes ready and then never answers again",
         arguments: [
             ("sleep", nil), ("semaphore", "downloader"), ("deadlock", "indexer"), ("spin", nil), ("network", "server"),
             ("filelock", nil), ("dns", nil),
@@ -79,7 +79,7 @@ struct SampleAppTests {
         #expect(app.text(from: app.errors, within: .zero) == "")
     }
 
-    @Test("IgnoresTerm answers on, whatever it is asked")
+    @Test("IgnoresTerm keeps answering, whatever the request")
     func ignoresTerm() {
         let app = AppProcess("IgnoresTerm")
         launch(app)
@@ -91,7 +91,7 @@ struct SampleAppTests {
         expectAnswer(app, 2)
     }
 
-    @Test("ForkingApp leaves processes behind in other groups and sessions, and they do not have the channel")
+    @Test("ForkingApp leaves processes in other groups and sessions, without the channel")
     func forkingApp() throws {
         let app = AppProcess("ForkingApp", "--exit")
         #expect(app.channel.receive()?.hello != nil)
@@ -105,12 +105,12 @@ struct SampleAppTests {
         #expect(getsid(processes[0]) == getsid(0))
         #expect(getsid(processes[1]) != getsid(0))
         for process in processes { #expect(kill(process, 0) == 0) }
-        // The other end is closed although both live.
+        // The other end is closed although both are alive.
         #expect(isReadable(app.channel.supervisor))
         #expect(app.channel.receive() == nil)
     }
 
-    @Test("ForkingApp answers pings when it stays")
+    @Test("ForkingApp answers pings if it stays")
     func forkingAppStays() {
         let app = AppProcess("ForkingApp")
         #expect(app.channel.receive()?.hello != nil)
@@ -144,7 +144,7 @@ struct SampleAppTests {
     }
 
     @Test(
-        "help goes to the output",
+        "help goes to standard output",
         arguments: [
             "HealthyApp", "SlowLaunch", "HangMain", "IgnoresTerm", "ForkingApp", "SlowExit", "BackgroundSaver",
         ]

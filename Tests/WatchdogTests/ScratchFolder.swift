@@ -2,7 +2,7 @@
 
 import Glibc
 
-/// A folder that is gone with this object.
+/// A folder that is removed with this object.
 final class ScratchFolder {
     let path: String
 

@@ -7,7 +7,7 @@ import WatchdogWire
 
 @testable import Watchdog
 
-/// Each test has a process to itself, because an app starts once and from its environment.
+/// Each test has its own process, because an app starts once and from its environment.
 @Suite("Signposts")
 struct SignpostExitTests {
     private static func offer() -> Channel {
@@ -50,7 +50,7 @@ struct SignpostExitTests {
         }
     }
 
-    @Test("a mark says whether it was set on the main loop")
+    @Test("a mark records whether it was set on the main loop")
     func thread() async {
         await #expect(processExitsWith: .success) {
             let channel = SignpostExitTests.offer()
@@ -64,7 +64,7 @@ struct SignpostExitTests {
         }
     }
 
-    @Test("work in an interval returns or throws as it would without")
+    @Test("work in an interval returns or throws unchanged")
     func work() async {
         await #expect(processExitsWith: .success) {
             let channel = SignpostExitTests.offer()
@@ -82,7 +82,7 @@ struct SignpostExitTests {
         }
     }
 
-    @Test("marks set before the app starts are kept until then, and go out with the greeting")
+    @Test("marks set before the app starts are kept until then, and sent with the greeting")
     func early() async {
         await #expect(processExitsWith: .success) {
             let channel = SignpostExitTests.offer()
@@ -99,7 +99,7 @@ struct SignpostExitTests {
         }
     }
 
-    @Test("a flood is sent in bundles, and what is dropped is counted")
+    @Test("a flood is sent in batches, and dropped marks are counted")
     func flood() async {
         await #expect(processExitsWith: .success) {
             let channel = SignpostExitTests.offer()
@@ -120,7 +120,7 @@ struct SignpostExitTests {
         }
     }
 
-    @Test("without watchdogd marks cost nothing and go nowhere")
+    @Test("without watchdogd marks are free and not sent")
     func alone() async {
         await #expect(processExitsWith: .success) {
             let socket = NotifySocket(NotifySocket.uniqueName("@"))

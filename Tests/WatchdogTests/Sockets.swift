@@ -5,7 +5,7 @@ import Glibc
 import TestSupport
 import WatchdogWire
 
-/// Waits until something can be read.
+/// Waits until a descriptor is readable.
 func isReadable(_ number: Int32, within limit: Duration = patience) -> Bool {
     var wait = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
     return poll(&wait, 1, Int32(limit / .milliseconds(1))) == 1
@@ -37,12 +37,12 @@ final class Channel {
     func hangUp() {
         guard !isHungUp else { return }
         isHungUp = true
-        // Another test may be starting a process just now, which has a copy of this end until its execve(2).
+        // Another test may be starting a process that has a copy of this end until its execve(2).
         shutdown(supervisor, Int32(SHUT_RDWR))
         close(supervisor)
     }
 
-    /// False when the queue is full.
+    /// False if the queue is full.
     @discardableResult
     func send(_ message: SupervisorMessage) -> Bool {
         send(message.datagram)
@@ -53,12 +53,12 @@ final class Channel {
         Glibc.send(supervisor, datagram, datagram.count, Int32(MSG_DONTWAIT | MSG_NOSIGNAL)) == datagram.count
     }
 
-    /// The next message, nil when none comes in time.
+    /// The next message, nil if none arrives in time.
     func receive(within limit: Duration = patience) -> ClientMessage? {
         receiveDatagram(supervisor, within: limit).map { ClientMessage(decoding: $0) }
     }
 
-    /// All messages that have arrived by now.
+    /// All messages that have arrived.
     func drain() -> [ClientMessage] {
         var messages: [ClientMessage] = []
         while let message = receive(within: .zero) {
@@ -68,7 +68,7 @@ final class Channel {
     }
 }
 
-/// A supervisor that only speaks sd_notify.
+/// A supervisor that supports only sd_notify.
 final class NotifySocket {
     /// The value for `NOTIFY_SOCKET`.
     let name: String
@@ -106,9 +106,9 @@ final class NotifySocket {
 }
 
 extension DispatchTime {
-    /// A fixed time for tests that let none pass.
+    /// A fixed time for tests without the passage of time.
     static let t0 = DispatchTime(uptimeNanoseconds: 1_000_000_000_000)
 
-    /// When a wait that begins now is given up.
+    /// The limit of a wait that begins now.
     static var endOfPatience: DispatchTime { DispatchTime.now() + .milliseconds(Int(patienceInMilliseconds)) }
 }

@@ -22,7 +22,7 @@ struct BackgroundTaskTests {
         #expect(one != two && one != .invalid)
     }
 
-    @Test("when the time is over every open task's handler is called once, in the order of their beginnings")
+    @Test("when the time is over, every open task's handler is called once, in the order in which they began")
     func expiration() throws {
         let stage = try Stage.launched()
         var called: [Int] = []
@@ -42,7 +42,7 @@ struct BackgroundTaskTests {
         #expect(called.count == 4)
     }
 
-    @Test("a handler may end the tasks of others, whose handlers are then not called")
+    @Test("a handler may end other tasks, whose handlers are then not called")
     func mutualEnd() throws {
         let stage = try Stage.launched()
         var called = 0
@@ -70,7 +70,7 @@ struct BackgroundTaskTests {
         #expect(stage.turn().flatMap(\.tasksEnded) == [silent.rawValue, forgetful.rawValue])
     }
 
-    @Test("in the foreground no time is over")
+    @Test("an expiration in the foreground is ignored")
     func foreground() throws {
         let stage = try Stage.launched()
         var called = 0
@@ -110,7 +110,8 @@ struct BackgroundTaskTests {
         #expect(!isCalled)
     }
 
-    @Test("the remaining time is known in the background only, follows the supervisor's word and is never negative")
+    @Test(
+        "the remaining time is known only in the background, follows the supervisor's messages, and is never negative")
     func time() throws {
         let stage = try Stage.launched()
         let application = stage.application
@@ -134,7 +135,7 @@ struct BackgroundTaskTests {
         #expect(application.backgroundTimeRemaining == nil)
     }
 
-    @Test("a flood of tasks arrives in full, many to a datagram, and STATE_DONE only after all of them")
+    @Test("a flood of tasks arrives completely, many per datagram, and STATE_DONE only after all of them")
     func flood() throws {
         let stage = try Stage.launched()
         let count = 1500
@@ -161,7 +162,7 @@ struct BackgroundTaskTests {
         #expect(ends == Array(1...UInt64(count)))
     }
 
-    @Test("a flood of short tasks costs nothing: what has not been told is not told")
+    @Test("a flood of short tasks is free: a task that ends before it was sent is not sent")
     func shortTasks() throws {
         let stage = try Stage.launched()
         for _ in 0..<5000 {
@@ -173,7 +174,7 @@ struct BackgroundTaskTests {
         #expect(begun == ended)
     }
 
-    @Test("tasks come and go on many threads, and every end has its beginning before it")
+    @Test("tasks begin and end on many threads, and every end follows its beginning")
     func threads() throws {
         let stage = try Stage.launched()
         let application = stage.application

@@ -9,7 +9,7 @@ import WatchdogWire
 @MainActor
 @Suite("Expiring activities")
 struct ExpiringActivityTests {
-    /// The calls of a block, and a way to hold the first one up.
+    /// The calls of a block, with a way to hold up the first one.
     private final class Block: Sendable {
         let calls = Locked<[Bool]>([])
         let called = DispatchSemaphore(value: 0)
@@ -27,7 +27,7 @@ struct ExpiringActivityTests {
         }
     }
 
-    @Test("the block is called elsewhere, as a task of that name that lasts as long as it runs")
+    @Test("the block is called on another thread, as a task with that name that lasts as long as the block")
     func runs() throws {
         let stage = try Stage.launched()
         let block = Block()
@@ -39,7 +39,7 @@ struct ExpiringActivityTests {
         #expect(block.calls.withLock { $0 } == [false])
     }
 
-    @Test("when the time is over, a block that still runs is called a second time beside")
+    @Test("when the time is over, a block that is still running is called a second time in parallel")
     func expires() throws {
         let stage = try Stage.launched()
         let block = Block()
@@ -53,7 +53,7 @@ struct ExpiringActivityTests {
         #expect(block.calls.withLock { $0 } == [false, true])
     }
 
-    @Test("when there is no time to be had, the block is only called to say so")
+    @Test("when no time is left, the block is called only to report that")
     func refused() throws {
         let stage = try Stage.launched()
         stage.enterBackground()

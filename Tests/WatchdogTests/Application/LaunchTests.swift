@@ -8,7 +8,7 @@ import WatchdogWire
 @MainActor
 @Suite("Launching an application")
 struct LaunchTests {
-    @Test("the greeting says that the app takes part in the lifecycle")
+    @Test("the greeting announces the lifecycle")
     func greeting() throws {
         let stage = try Stage()
         #expect(stage.turn().first?.hello?.hasLifecycle == true)
@@ -46,7 +46,7 @@ struct LaunchTests {
         #expect(stage.delegate.calls.suffix(2) == ["will enter foreground", "did become active"])
     }
 
-    @Test("what comes during the launch is heeded right after it, in order")
+    @Test("messages during the launch are handled right after it, in order")
     func early() throws {
         let stage = try Stage()
         stage.delegate.reactions["did finish launching"] = { _ in
@@ -66,7 +66,7 @@ struct LaunchTests {
         #expect(said.map(\.stateDone) == [nil, nil, 1])
     }
 
-    @Test("the first frame is sent once, and may come before the launch is over")
+    @Test("the first frame is sent once, and may precede the end of the launch")
     func firstFrame() throws {
         let stage = try Stage()
         _ = stage.turn()
@@ -78,7 +78,7 @@ struct LaunchTests {
         #expect(said.map(\.isReady) == [false, true])
     }
 
-    @Test("a launch is extended by overlapping tasks, the first of which begins before it is over")
+    @Test("overlapping tasks, the first of which begins before it is over, extend a launch")
     func extended() throws {
         let stage = try Stage()
         _ = stage.turn()
@@ -100,7 +100,7 @@ struct LaunchTests {
         #expect(said.flatMap(\.launchTasksEnded) == ["rows", "plots"])
     }
 
-    @Test("sixteen tasks extend a launch, not one more")
+    @Test("at most sixteen tasks extend a launch")
     func extendedLimit() throws {
         let stage = try Stage()
         for number in 1...16 { try stage.application.extendLaunch("\(number)") }
@@ -109,7 +109,7 @@ struct LaunchTests {
         #expect(throws: Application.ExtendedLaunchError.tooMany) { try stage.application.extendLaunch("17") }
     }
 
-    @Test("a launch that is over cannot be extended for the first time")
+    @Test("a finished launch cannot be extended for the first time")
     func extendedTooLate() throws {
         let stage = try Stage.launched()
         let error = #expect(throws: Application.ExtendedLaunchError.self) { try stage.application.extendLaunch("late") }

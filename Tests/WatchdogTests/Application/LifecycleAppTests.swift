@@ -23,7 +23,7 @@ struct LifecycleAppTests {
         #expect(app.channel.send(message))
     }
 
-    /// Reads on until a message is as wanted; nil when the app ends or falls silent first.
+    /// Reads until a message matches; nil if the app exits or falls silent first.
     private func receive(_ app: AppProcess, until isWanted: (ClientMessage) -> Bool) -> [ClientMessage]? {
         var messages: [ClientMessage] = []
         while let message = app.channel.receive() {
@@ -101,7 +101,7 @@ struct LifecycleAppTests {
         terminate(app)
     }
 
-    @Test("an app that hoards begins more tasks than it may have, all of them before it is in the background")
+    @Test("an app that hoards begins too many tasks, all of them before it is in the background")
     func hoard() {
         let app = saver("--hoard")
         launch(app)
@@ -110,7 +110,7 @@ struct LifecycleAppTests {
         terminate(app)
     }
 
-    @Test("an app that locks holds the lock in the background, and gives it back in the foreground")
+    @Test("an app that locks holds the lock in the background, and releases it in the foreground")
     func lock() {
         let app = saver("--lock")
         launch(app)
@@ -144,7 +144,7 @@ struct LifecycleAppTests {
         terminate(app)
     }
 
-    @Test("without a supervisor an app goes to the foreground, and SIGTERM ends it in order")
+    @Test("without a supervisor an app goes to the foreground, and SIGTERM ends it properly")
     func alone() {
         let app = AppProcess(
             "BackgroundSaver", arguments: [], variables: ["TMPDIR=\(scratch.path)"], isSupervised: false)
@@ -155,7 +155,7 @@ struct LifecycleAppTests {
         #expect(ScratchFolder.names(in: scratch.path) == [])
     }
 
-    @Test("under systemd an app says ready, gives signs of life and says that it stops")
+    @Test("under systemd an app sends READY=1, signs of life and STOPPING=1")
     func systemd() {
         let socket = NotifySocket(NotifySocket.uniqueName("@"))
         let variables = ["NOTIFY_SOCKET=\(socket.name)", "WATCHDOG_USEC=20000", "TMPDIR=\(scratch.path)"]
@@ -187,7 +187,7 @@ struct LifecycleAppTests {
         #expect(app.channel.drain().allSatisfy { $0.pong == nil })
     }
 
-    /// The file locks that a process has now, as proc_locks(5) lists them.
+    /// The file locks that a process currently holds, as listed by proc_locks(5).
     private func locks(of process: pid_t) -> Int {
         guard let file = fopen("/proc/locks", "r") else { return 0 }
         defer { fclose(file) }

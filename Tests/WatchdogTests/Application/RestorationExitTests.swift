@@ -5,9 +5,9 @@ import Testing
 
 @testable import Watchdog
 
-@Suite("Where state is kept")
+@Suite("The location of saved state")
 struct RestorationExitTests {
-    @Test("the place follows XDG_STATE_HOME and HOME, and a name is one file name")
+    @Test("the location follows XDG_STATE_HOME and HOME, and a name is one file name")
     func places() async {
         await #expect(processExitsWith: .success) {
             let scratch = ScratchFolder()

@@ -13,7 +13,7 @@ struct RestorationTests {
     private var folder: String { "\(scratch.path)/deep/er" }
     private var store: RestorationStore { RestorationStore(folder: folder) }
 
-    @Test("the state of one life comes back in the next, between the two launch callbacks")
+    @Test("the state of one run is restored in the next, between the two launch callbacks")
     func comesBack() throws {
         let first = try Stage(store: store)
         first.launch()
@@ -27,13 +27,13 @@ struct RestorationTests {
         #expect(
             second.delegate.calls.prefix(3) == ["will finish launching", "did decode", "did finish launching"])
         #expect(second.delegate.restored == [1, 2, 3])
-        // Killed without notice, it leaves what it found.
+        // If killed without notice, it leaves the state that it found.
         let third = try Stage(store: store)
         third.launch()
         #expect(third.delegate.restored == [1, 2, 3])
     }
 
-    @Test("the background is reported done when the state is written")
+    @Test("the background is reported as done once the state is written")
     func savedBeforeAnswer() throws {
         let stage = try Stage(store: store)
         stage.launch()
@@ -46,10 +46,10 @@ struct RestorationTests {
         #expect(stage.delegate.calls.suffix(2) == ["did enter background", "will encode"])
     }
 
-    @Test("a state with which a launch did not come to its end is not offered again")
+    @Test("a state whose launch did not finish is not offered again")
     func poison() throws {
         store.save([6, 6, 6])
-        // As far as a launch comes that dies of it.
+        // Goes as far as a launch that crashes on it.
         #expect(store.takeForLaunch() == [6, 6, 6])
         let next = try Stage(store: store)
         next.launch()
@@ -57,7 +57,7 @@ struct RestorationTests {
         #expect(ScratchFolder.names(in: folder) == [])
     }
 
-    @Test("an app that is ended during its launch leaves the state as it was, and its delegate is not told")
+    @Test("an app that is terminated during its launch leaves the state unchanged, and does not call its delegate")
     func endedDuringLaunch() throws {
         store.save([1, 2])
         let stage = try Stage(store: store)
@@ -73,7 +73,7 @@ struct RestorationTests {
         #expect(last.delegate.restored == [1, 2])
     }
 
-    @Test("what is saved during a launch is newer than what the launch was given")
+    @Test("state saved during a launch is newer than the state that the launch received")
     func savedMeanwhile() {
         store.save([1])
         #expect(store.takeForLaunch() == [1])
@@ -82,7 +82,7 @@ struct RestorationTests {
         #expect(store.takeForLaunch() == [2])
     }
 
-    @Test("no state means that the old one is forgotten")
+    @Test("an app that saves no state deletes the old one")
     func forgotten() throws {
         store.save([1])
         let stage = try Stage(store: store)
@@ -91,7 +91,7 @@ struct RestorationTests {
         #expect(store.takeForLaunch() == nil)
     }
 
-    @Test("an empty state is a state, a large one is kept whole, one beyond the limit is not")
+    @Test("an empty state is valid, a large one is kept completely, and one beyond the limit is not")
     func sizes() {
         #expect(store.save([]))
         #expect(store.takeForLaunch() == [])
@@ -101,7 +101,7 @@ struct RestorationTests {
         #expect(!store.save([UInt8](repeating: 0, count: RestorationStore.limit + 1)))
     }
 
-    @Test("files are the user's own, and a link in their place is not followed")
+    @Test("files belong to the user, and a link in their place is not followed")
     func permissions() {
         store.save([1])
         var facts = stat()

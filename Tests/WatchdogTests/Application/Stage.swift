@@ -6,7 +6,7 @@ import WatchdogWire
 
 @testable import Watchdog
 
-/// A delegate that writes down what it is called for, and may do something about it.
+/// A delegate that records its calls, and may react to them.
 @MainActor
 final class Recorder: ApplicationDelegate {
     private(set) var calls: [String] = []
@@ -62,7 +62,7 @@ final class Recorder: ApplicationDelegate {
     }
 }
 
-/// An app whose supervisor is the test: the other end of its channel is here, and its main loop turns when the test says so.
+/// An app whose supervisor is the test: the test holds the other end of its channel, and turns its main loop.
 @MainActor
 final class Stage {
     let channel = Channel()
@@ -87,7 +87,7 @@ final class Stage {
         application = Application(delegate, surroundings)
     }
 
-    /// A stage whose app is launched; what was called and said until then is forgotten.
+    /// A stage whose app is launched, without the calls and messages until then.
     static func launched(inBackground: Bool = false) throws -> Stage {
         let stage = try Stage()
         stage.launch(inBackground: inBackground)
@@ -113,9 +113,9 @@ final class Stage {
         send { ($0.transition, $0.backgroundTime) = (.init(to: visibility, id: id), time) }
     }
 
-    /// Lets the app heed what was sent.
+    /// Lets the app handle its messages.
     ///
-    /// - Returns: What the app has said since the last time.
+    /// - Returns: The app's messages since the last time.
     func turn(after nanoseconds: Int = 0) -> [ClientMessage] {
         let time = now.withLock { now in
             now = now + .nanoseconds(nanoseconds)
@@ -125,14 +125,14 @@ final class Stage {
         return channel.drain()
     }
 
-    /// Lets the app go to the background and forgets about the way.
+    /// Moves the app to the background and drops the messages on the way.
     func enterBackground(_ id: UInt64 = 1, time: Duration? = .seconds(30)) {
         send(.background, id, time: time)
         #expect(turn().last?.stateDone == id)
         _ = delegate.takeCalls()
     }
 
-    /// Lets the app hear that the time is nearly over.
+    /// Notifies the app that the time is nearly over.
     func expire() -> [ClientMessage] {
         send { $0.isExpiring = true }
         return turn()

@@ -7,9 +7,9 @@ import WatchdogWire
 @testable import Watchdog
 
 @MainActor
-@Suite("An application on its way")
+@Suite("State transitions of an application")
 struct TransitionTests {
-    @Test("going to the background and back calls the delegate in order and answers with the numbers")
+    @Test("a move to the background and back calls the delegate in order and answers with the numbers")
     func thereAndBack() throws {
         let stage = try Stage.launched()
         var states: [Application.State] = []
@@ -25,7 +25,7 @@ struct TransitionTests {
         #expect(states == [.active, .background, .background, .active])
     }
 
-    @Test("the answer comes when the callback has returned, and after the tasks that it has begun")
+    @Test("the answer follows the return of the callback, and the tasks that it began")
     func answerLast() throws {
         let stage = try Stage.launched()
         stage.delegate.reactions["did enter background"] = { application in
@@ -37,7 +37,7 @@ struct TransitionTests {
         #expect(stage.turn().map(\.stateDone) == [1])
     }
 
-    @Test("requests that arrive together are heeded one after another")
+    @Test("requests that arrive together are handled one after another")
     func together() throws {
         let stage = try Stage.launched()
         stage.send(.background, 1)
@@ -72,7 +72,7 @@ struct TransitionTests {
         #expect(stage.delegate.events.map(\.payload) == ["1", "2", "3"])
     }
 
-    @Test("of one datagram the state comes before the expiration, that before the event, and the end last")
+    @Test("within a datagram, the state precedes the expiration, then comes the event, and the termination last")
     func oneDatagram() throws {
         let stage = try Stage.launched()
         _ = stage.application.beginBackgroundTask(named: "x") { _ in stage.application.firstFrame() }
@@ -90,7 +90,7 @@ struct TransitionTests {
     }
 
     @Test(
-        "a random stream of requests, in any order and again and again, keeps the callbacks in turn",
+        "a random stream of repeated requests in any order keeps the callbacks in sequence",
         arguments: 0..<20 as Range<UInt64>)
     func storm(seed: UInt64) throws {
         let stage = try Stage.launched()
@@ -108,7 +108,7 @@ struct TransitionTests {
         #expect(calls == calls.indices.map { round[$0 % 4] })
     }
 
-    @Test("ending saves, tells the delegate and ends the process, once")
+    @Test("termination saves, calls the delegate and ends the process, once")
     func terminate() throws {
         let stage = try Stage(store: RestorationStore(folder: "/proc/self/nowhere"))
         stage.launch()
@@ -128,7 +128,7 @@ struct TransitionTests {
         #expect(stage.endCount == 1)
     }
 
-    @Test("a supervisor that goes away leaves the app where it is, without a limit")
+    @Test("a supervisor that disappears leaves the app in its state, without a limit")
     func disconnected() throws {
         let stage = try Stage.launched()
         stage.enterBackground()
