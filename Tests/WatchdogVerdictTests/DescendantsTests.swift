@@ -5,8 +5,8 @@ import WatchdogBase
 
 @testable import WatchdogVerdict
 
-/// The main process is 1; its threads and those of the others are made of a call and a few frames.
-@Suite("Which other process is stuck while the main thread only waits")
+/// The main process is 1; all threads consist of a call and a few frames.
+@Suite("Another stuck process while the main thread only waits")
 struct DescendantsTests {
     private static let numbers = [
         "read": 0, "write": 1, "open": 2, "poll": 7, "select": 23, "pause": 34, "recvfrom": 45, "wait4": 61,
@@ -27,7 +27,7 @@ struct DescendantsTests {
             })
     }
 
-    /// A thread that is in a function of libc, called by these.
+    /// A thread in a function of libc, called by these.
     private static func thread(_ id: Int, _ call: String, _ frames: [String], _ state: String) -> CapturedThread {
         CapturedThread(
             id: id, name: "t\(id)", state: state, syscall: syscall(call), runNanoseconds: 100_000_000,
@@ -46,7 +46,7 @@ struct DescendantsTests {
             holder: holder, sources: [])
     }
 
-    /// A process that both looks show in the same call.
+    /// A process that is in the same call in both readings.
     static func process(
         _ pid: Int, below parent: Int = 1, _ name: String, in call: String, _ subject: String? = nil,
         holder: WaitDetails.Holder? = nil, from frames: [String] = [], state: Character = "S"
@@ -76,7 +76,7 @@ struct DescendantsTests {
     // MARK: - The main thread's wait
 
     @Test(
-        "A wait for a signal, a child or its output names the child that is stuck",
+        "A wait for a signal, a child or its output names the stuck child",
         arguments: [
             ("rt_sigsuspend", nil, "waits for signals"), ("rt_sigtimedwait", nil, "waits for signals"),
             ("pause", nil, "waits for signals"), ("read", "fd 3: signalfd", "waits for signals"),
@@ -126,7 +126,7 @@ struct DescendantsTests {
         #expect(Self.finding(call, on: subject, [Self.cat]) == nil)
     }
 
-    @Test("A wait for a child's pidfd names that child, and what it waits for in turn")
+    @Test("A wait for a child's pidfd names that child, and its own wait")
     func pidfd() throws {
         let holder = WaitDetails.Holder(relation: .child, process: 2, name: "cat", state: "S")
         let subject = "fd 3: pidfd of pid 2 \"cat\""
@@ -137,7 +137,7 @@ struct DescendantsTests {
             "it waits for another one")
     }
 
-    @Test("A wait for another thread names a child that is stuck, for it may do that thread's work")
+    @Test("A wait for another thread names a stuck child that may do that thread's work")
     func pool() throws {
         let finding = try #require(
             Self.finding("futex", from: ["pthread_cond_wait", "get_result", "main"], threads: 2, [Self.cat]))
@@ -147,7 +147,7 @@ struct DescendantsTests {
         #expect(Self.finding("futex", from: ["pthread_cond_wait", "main"], threads: 2, [sleeper]) == nil)
     }
 
-    @Test("A poll of the process's own pipe may end by another of its threads")
+    @Test("A poll of the process's own pipe names no child if another thread may end it")
     func threads() {
         let subject = "fd 3: pipe, other end in this process"
         #expect(Self.finding("poll", on: subject, threads: 1, [Self.cat]) != nil)
@@ -155,7 +155,7 @@ struct DescendantsTests {
         #expect(Self.finding("poll", on: subject, from: ["aeMain", "main"], threads: 2, [Self.cat]) != nil)
     }
 
-    @Test("A thread that waits for a child gives way to the child, any other one does not")
+    @Test("A thread that waits for a child is replaced by the child; any other thread is not")
     func otherThread() {
         func kinds(_ call: String, _ others: [OtherProcess]) -> [Finding.Kind] {
             Finding.all(
@@ -176,7 +176,7 @@ struct DescendantsTests {
         #expect(Self.finding("pause", [Self.process(2, below: 7, "cat", in: "openat")]) == nil)
     }
 
-    @Test("Where the main thread waits for one child, another one's hang does not explain it")
+    @Test("If the main thread waits for one child, another child's hang does not explain it")
     func otherChild() {
         let children = [Self.process(3, "helper", in: "accept"), Self.cat]
         let helper = WaitDetails.Holder(relation: .child, process: 3, name: "helper", state: "S")
@@ -191,7 +191,7 @@ struct DescendantsTests {
     // MARK: - The child's deed
 
     @Test(
-        "A child that is idle is not named",
+        "An idle child is not named",
         arguments: [
             process(2, "server", in: "epoll_wait", from: ["", "aeMain", "main"]),
             process(2, "server", in: "poll", "fd 3: pipe", from: ["main"]), process(2, "server", in: "accept"),
@@ -204,7 +204,7 @@ struct DescendantsTests {
         #expect(Self.finding("pause", [child]) == nil)
     }
 
-    @Test("A child that another look shows elsewhere moves, and is not named")
+    @Test("A child that a second reading shows elsewhere is moving, and is not named")
     func moves() {
         var child = Self.cat
         child.waits = [Self.wait(2, "write", "/var/log/x")]
@@ -213,7 +213,7 @@ struct DescendantsTests {
         #expect(Self.finding("pause", [child])?.text.hasPrefix("Process 2 \"cat\" is blocked in openat, from") == true)
     }
 
-    @Test("A stopped child is named as it is, one in uninterruptible sleep only if both looks show it")
+    @Test("A stopped child is named as such; one in uninterruptible sleep only if both readings show it")
     func held() {
         var child = OtherProcess(pid: 2, parentPID: 1, name: "server", state: "T")
         #expect(Self.finding("pause", [child])?.text.hasPrefix("Process 2 \"server\" is stopped, while") == true)
@@ -225,7 +225,7 @@ struct DescendantsTests {
         #expect(Self.finding("pause", [both])?.text.contains("is in uninterruptible sleep in openat (/mnt/x)") == true)
     }
 
-    @Test("A child that used half of a CPU is named, less is not enough")
+    @Test("A child that used half of a CPU is named; less is not enough")
     func computes() {
         let child = Self.process(2, "node", in: "running", from: ["crunch"], state: "R")
         func named(_ time: Duration) -> String? {
@@ -242,7 +242,7 @@ struct DescendantsTests {
         #expect(named(.milliseconds(500) - .nanoseconds(1)) == nil)
     }
 
-    @Test("A child that could run and got no CPU is named only where the CPUs are full")
+    @Test("A runnable child that got no CPU is named only if the CPUs are full")
     func crowdedOut() {
         var child = Self.process(2, "node", in: "running", from: ["crunch"], state: "R")
         func named(_ total: Duration, stolen: Duration = .zero, busy: Duration? = nil) -> String? {
@@ -259,14 +259,14 @@ struct DescendantsTests {
                 + "thread waits for signals")
         #expect(named(.milliseconds(1_799)) == nil)
         #expect(named(.milliseconds(1_000), stolen: .milliseconds(800)) != nil)
-        // Most of the time went to processes that have ended.
+        // Most of the time went to processes that have exited.
         #expect(named(.milliseconds(100), busy: .milliseconds(1_800)) != nil)
         #expect(named(.milliseconds(100), busy: .milliseconds(1_799)) == nil)
         child.state = "S"
         #expect(named(.milliseconds(2_000)) == nil)
     }
 
-    @Test("Where nobody observed the CPUs, a child computes that both looks show runnable after 0.1 s of CPU time")
+    @Test("Without CPU observations, a child that is runnable twice computes after 0.1 s of CPU time")
     func runnable() {
         var child = Self.process(2, "node", in: "running", from: ["crunch"], state: "R")
         #expect(Self.finding("pause", [child])?.text.contains("\"node\" computes, from crunch,") == true)
@@ -277,7 +277,7 @@ struct DescendantsTests {
         #expect(Self.finding("pause", [child]) == nil)
     }
 
-    @Test("One child that is in a call of its own code is named, beside idle ones too")
+    @Test("The only child in a call of its own code is named, even beside idle ones")
     func sleeps() {
         let reader = Self.process(3, "job", in: "recvfrom", "fd 3: TCP 127.0.0.1:5 → 127.0.0.1:80, ESTABLISHED")
         #expect(Self.finding("rt_sigsuspend", [Self.process(2, "idle", in: "accept"), reader])?.processes == [3])
@@ -291,7 +291,7 @@ struct DescendantsTests {
     }
 
     @Test(
-        "A child that sleeps for a time is named only if all others wait for it: it may be a helper between two rounds")
+        "A child in a timed sleep is named only if all others wait for it: it may be a helper between two rounds")
     func pauses() {
         let sleeper = Self.process(2, "sleep", in: "clock_nanosleep")
         #expect(Self.finding("rt_sigsuspend", [sleeper])?.processes == [2])
@@ -302,7 +302,7 @@ struct DescendantsTests {
         #expect(Self.finding("select", on: "fd 3: pipe", [sleeper]) == nil)
     }
 
-    @Test("A lock without a holder's turn, and a database's answer, are work whatever the call")
+    @Test("A contended lock and a wait for a database's reply count as work, whatever the call")
     func work() {
         let session = Self.process(2, "postgres", in: "epoll_wait", from: ["WaitEventSetWait", "ProcSleep", "main"])
         #expect(Self.finding("select", on: "fd 3: pipe", [session])?.processes == [2])
@@ -322,7 +322,7 @@ struct DescendantsTests {
         )
     }
 
-    @Test("Who waits for a lock is not the cause if its holder is stuck, nor stuck if its holder is idle")
+    @Test("A process that waits for a lock is not the cause if its holder is stuck, nor stuck if its holder is idle")
     func locks() {
         func waiter(_ pid: Int) -> OtherProcess {
             Self.process(
@@ -337,7 +337,7 @@ struct DescendantsTests {
         #expect(Self.finding("rt_sigsuspend", [waiter(2)])?.processes == [2])
     }
 
-    @Test("In a pipeline, the one for which the others wait is named")
+    @Test("In a pipeline, the process that the others wait for is named")
     func pipeline() {
         let writer = Self.process(2, "seq", in: "write", "fd 1: pipe, other end in pid 3 \"flock\"")
         let locked = Self.process(3, "flock", in: "flock", "/lock")
@@ -355,7 +355,7 @@ struct DescendantsTests {
         #expect(finding?.text.hasPrefix("2 processes are stuck: 2 \"a\" is blocked in write (") == true)
     }
 
-    @Test("Of several that are stuck three are described, and the others counted")
+    @Test("Of several stuck processes, three are described and the others counted")
     func several() throws {
         let finding = try #require(Self.finding("pause", (2...6).map { Self.process($0, "w\($0)", in: "flock") }))
         #expect(finding.processes == [2, 3, 4, 5, 6])
@@ -365,7 +365,7 @@ struct DescendantsTests {
         #expect(finding.text.contains(", and 2 more, while the main thread waits for signals"))
     }
 
-    @Test("Parents that form a circle are followed once")
+    @Test("Parents that form a cycle are followed once")
     func parents() {
         let processes = [Self.process(2, below: 3, "a", in: "flock"), Self.process(3, below: 2, "b", in: "flock")]
         #expect(Self.finding("pause", processes) == nil)
@@ -374,7 +374,7 @@ struct DescendantsTests {
 
     // MARK: - The verdict
 
-    @Test("The verdict names the process before the shares, unless the wait does")
+    @Test("The verdict names the process before the shares, unless the wait already does")
     func verdict() throws {
         let finding = try #require(Self.finding("pause", [Self.cat]))
         var verdict = Verdict(kind: .blocked, line: "Main thread blocked 1.00 s in pause · 0.0 % running", brief: "")
@@ -387,7 +387,7 @@ struct DescendantsTests {
         verdict = Verdict(kind: .blocked, line: line, brief: "")
         verdict.add(finding)
         #expect(verdict.line == line)
-        // Process 12 is another one.
+        // Process 12 is a different one.
         verdict = Verdict(kind: .blocked, line: line.replacing(" 2 ", with: " 12 "), brief: "")
         verdict.add(finding)
         #expect(verdict.line.contains("; process 2 \"cat\" is blocked in openat"))
@@ -396,7 +396,7 @@ struct DescendantsTests {
         #expect(verdict.line == "Main thread spinning · 99 % running")
     }
 
-    @Test("The verdict names a thread that does something, and none that only sleeps")
+    @Test("The verdict names a thread that is active, and none that only sleeps")
     func verdictOfThread() {
         let line = "Main thread blocked 1.00 s in futex (the end of thread 7 \"t7\") · 0.0 % running"
         var finding = Finding(
@@ -412,7 +412,7 @@ struct DescendantsTests {
         #expect(verdict.line == line)
     }
 
-    @Test("A main thread that slept for 80 % may wait for others, for less it does not")
+    @Test("A main thread that slept for 80 % may wait for others; for less it does not")
     func mostlyAsleep() {
         var verdict = Verdict(kind: .partlyRunning, runningTenths: 150, waitingTenths: 50, line: "", brief: "")
         #expect(verdict.mayWaitForOthers)

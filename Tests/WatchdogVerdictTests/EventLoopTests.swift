@@ -5,7 +5,7 @@ import WatchdogBase
 
 @testable import WatchdogVerdict
 
-@Suite("Event loops, and who else is at work")
+@Suite("Event loops and other active threads")
 struct EventLoopTests {
     private static let calls = [
         "epoll": "281 0x1 0x1 0x1 0x0 0x0 0x0 0x7ffe 0x7f00", "poll": "7 0x1 0x1 0x1 0x0 0x0 0x0 0x7ffe 0x7f00",
@@ -17,7 +17,7 @@ struct EventLoopTests {
     ]
     private static let images = ["app", "libc.so.6", "libglib-2.0.so.0", "python3.11", "beam.smp", "???"]
 
-    /// Frames such as `poll@libc.so.6`; those without an image are the app's.
+    /// Frames such as `poll@libc.so.6`; those without an image belong to the app.
     private static func thread(_ id: Int, _ call: String, _ frames: [String], state: String = "S") -> CapturedThread {
         CapturedThread(
             id: id, name: "t\(id)", state: state, syscall: calls[call],
@@ -90,7 +90,7 @@ struct EventLoopTests {
     }
 
     @Test(
-        "A wait in the app's own code is not, even below a loop",
+        "A wait in the app's own code is not idle, even below a loop",
         arguments: [
             ("poll", ["poll@libc", "download_feed", "main"]),
             ("poll", ["poll@libc", "download_feed", "aeProcessEvents", "aeMain", "main"]),
@@ -105,7 +105,7 @@ struct EventLoopTests {
     }
 
     @Test(
-        "A wait in main or in a function called a loop is a loop once it has come back from there",
+        "A wait in main, or in a function named like a loop, is a loop once it has returned from there",
         arguments: [
             ["poll@libc", "main"], ["poll@libc", "", "__libc_start_call_main@libc"], ["poll@libc", "serveLoop"],
         ])
@@ -143,7 +143,7 @@ struct EventLoopTests {
         #expect(Self.findings([main, mapper, busy, waiter], evidence: evidence, samples: samples) == [])
     }
 
-    @Test("Beside an idle main thread the one that computes is named, before one that sleeps")
+    @Test("Beside an idle main thread, the computing thread is named before a sleeping one")
     func computes() throws {
         let sleeper = Self.thread(2, "recvfrom", ["recv@libc", "fetch"])
         let busy = Self.thread(3, "running", ["crunch", "work"], state: "R")
@@ -196,7 +196,7 @@ struct EventLoopTests {
             Self.findings([main, worker, other], samples: samples).isEmpty, "without the wait nothing leads to anybody")
     }
 
-    @Test("A thread that is joined and waits for a condition leads to the one that computes")
+    @Test("A joined thread that waits for a condition leads to the computing thread")
     func chain() throws {
         let main = Self.thread(1, "futex", ["futex_wait@libc", "main"])
         let joined = Self.thread(2, "futex", ["pthread_cond_wait@libc", "", "run"])
@@ -214,7 +214,7 @@ struct EventLoopTests {
         #expect(Self.findings([main, joined, reader], waits: waits) == [], "who sleeps may wait for the main thread")
     }
 
-    @Test("A pool's main thread leads to the one that computes, and a lookup names the server that is asked")
+    @Test("A pool's main thread leads to the computing thread, and a lookup names the queried server")
     func pool() throws {
         let main = Self.thread(1, "futex", ["pthread_cond_wait@libc", "get", "main"])
         let lookup = Self.thread(2, "poll", ["poll@libc", "getaddrinfo@libc", "resolve"])
@@ -234,7 +234,7 @@ struct EventLoopTests {
         #expect(Self.findings([main, lookup, busy], samples: samples).last?.thread == 3)
     }
 
-    @Test("A thread that collects garbage says so, by its name or its stack")
+    @Test("A thread that collects garbage is described as such, by its name or its stack")
     func garbage() throws {
         var collector = Self.thread(2, "running", [""], state: "R")
         collector.name = "GC Thread#0"
@@ -246,7 +246,7 @@ struct EventLoopTests {
         #expect(Self.findings([Self.loop, worker], samples: samples).last?.text.contains("collects garbage") == true)
     }
 
-    @Test("Code that a runtime generated is called that, where it has no name")
+    @Test("Generated code without a name is described as such")
     func generated() throws {
         let main = Self.thread(1, "futex", ["pthread_cond_wait@libc", "", "main"])
         let worker = Self.thread(2, "running", ["@???", "invoke", "run"], state: "R")
@@ -257,13 +257,13 @@ struct EventLoopTests {
         #expect(Self.findings([main, named], samples: samples).last?.text.contains(", from crunch,") == true)
     }
 
-    @Test("Erlang's first thread is idle in its select, in a stripped program as well")
+    @Test("Erlang's first thread is idle in its select, even in a stripped program")
     func erlang() {
         let thread = Self.thread(1, "select", ["select@libc", "@beam", "@beam", "__libc_start_main@libc"])
         #expect(Self.findings([thread]).map(\.kind) == [.idleEventLoop])
     }
 
-    @Test("Half of the time on or waiting for a CPU is computing, less is not")
+    @Test("Half of the time on or waiting for a CPU is computing; less is not")
     func computingBoundary() {
         let worker = Self.thread(2, "running", ["crunch"], state: "R")
         func thread(_ run: Duration, _ delay: Duration) -> Int? {
@@ -273,7 +273,7 @@ struct EventLoopTests {
         #expect(thread(.milliseconds(400), .milliseconds(100) - .nanoseconds(1)) == nil)
     }
 
-    @Test("An idle worker, a thread that moves and a second loop are not named; a stuck lock and state D are")
+    @Test("An idle worker, a moving thread and a second loop are not named; a stuck lock and state D are")
     func others() {
         func named(_ thread: CapturedThread, runs: Int = 1) -> Int? {
             var samples = Self.samples([2: ("S", .microseconds(runs == 1 ? 0 : 1), .zero)])
@@ -287,7 +287,7 @@ struct EventLoopTests {
         #expect(named(Self.thread(2, "recvfrom", ["recv@libc"], state: "D")) == 2)
     }
 
-    @Test("Where the main thread waits in its own code nobody else is named, nor for a capture on request")
+    @Test("If the main thread waits in its own code, or for a capture on request, nobody else is named")
     func notElsewhere() {
         let busy = Self.thread(3, "running", ["crunch"], state: "R")
         let samples = Self.samples([3: ("R", .seconds(1), .zero)])
@@ -298,7 +298,7 @@ struct EventLoopTests {
         #expect(Self.findings([Self.loop, sleeper], awaits: .readiness).map(\.kind) == [.idleEventLoop])
     }
 
-    @Test("A main thread that joins another names that one if it computes, else whoever computes")
+    @Test("A main thread that joins another names that one if it computes, otherwise any computing thread")
     func joined() {
         let main = Self.thread(
             1, "futex", ["__futex_abstimed_wait_common@libc", "__pthread_clockjoin_ex@libc", "java"])

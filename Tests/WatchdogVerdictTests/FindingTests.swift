@@ -7,7 +7,7 @@ import WatchdogBase
 @testable import WatchdogReport
 @testable import WatchdogVerdict
 
-@Suite("What the names on the stacks say")
+@Suite("Findings from function names on the stacks")
 struct FindingTests {
     private static let futex = "202 0x1 0x80 0x2 0x0 0x0 0x0 0x7ffe 0x7f00"
     private static let running = "running"
@@ -129,36 +129,36 @@ struct FindingTests {
             stack: ["work()", "closure #1 in load()", "swift_job_run", "_dispatch_main_queue_drain"], syscall: running),
     ]
 
-    @Test("each wait is known by its functions, and nothing else is said", arguments: cases)
+    @Test("each wait is recognized by its functions, and nothing else is", arguments: cases)
     func rule(example: Case) {
         let found = Self.findings([Self.thread(1, example.stack, syscall: example.syscall)])
         #expect(found.map(\.kind) == [example.kind])
         #expect(found.allSatisfy { $0.source.hasPrefix("frame ") && !$0.text.hasSuffix(".") })
     }
 
-    @Test("the same functions say nothing when the thread is not blocked in them")
+    @Test("the same functions yield no finding if the thread is not blocked in them")
     func notBlocked() {
         let stack = ["pthread_cond_wait", "main"]
         #expect(Self.findings([Self.thread(1, stack, syscall: Self.running, state: "R")]).isEmpty)
     }
 
-    @Test("frames that were found by scanning say nothing")
+    @Test("frames from stack scanning yield no finding")
     func scanned() {
         #expect(Self.findings([Self.thread(1, ["getaddrinfo", "main"], trust: .scan)]).isEmpty)
     }
 
-    @Test("a longer name that begins alike is another function")
+    @Test("a longer name with the same beginning is a different function")
     func otherFunction() {
         #expect(Self.findings([Self.thread(1, ["pthread_cond_wait_for_my_own", "main"])]).isEmpty)
     }
 
-    @Test("SQLite that sleeps is busy, also without symbols")
+    @Test("a sleeping SQLite is busy, even without symbols")
     func sqlite() {
         let sleep = "230 0x0 0x0 0x0 0x0 0x0 0x0 0x7ffe 0x7f00"
         #expect(Self.findings([Self.thread(1, ["", ""], syscall: sleep, image: 1)]).map(\.kind) == [.sqliteBusy])
     }
 
-    @Test("the one thread that runs a block of a queue is named, of several their number")
+    @Test("a single thread that runs a queue's block is named; several are counted")
     func dispatchSync() {
         let main = Self.thread(1, ["__DISPATCH_WAIT_FOR_QUEUE__", "_dispatch_sync_f_slow"])
         let worker = Self.thread(2, ["read", "work", "_dispatch_client_callout", "_dispatch_lane_serial_drain"])
@@ -172,7 +172,7 @@ struct FindingTests {
         #expect(two.first?.text.contains("one of 2 threads") == true)
     }
 
-    @Test("threads inside queues that wait for each other's are a deadlock; with anybody at work they are not")
+    @Test("threads in queues that wait for each other are a deadlock; with a busy thread they are not")
     func dispatchDeadlock() {
         let inside = [
             "futex", "__DISPATCH_WAIT_FOR_QUEUE__", "block", "_dispatch_lane_barrier_sync_invoke_and_complete",
@@ -192,7 +192,7 @@ struct FindingTests {
         #expect(Self.findings([Self.thread(1, stack, syscall: Self.epoll)]).isEmpty)
     }
 
-    @Test("who holds Python's interpreter lock is named where one thread can")
+    @Test("the holder of Python's interpreter lock is named if only one thread can be")
     func interpreterLock() {
         let main = Self.thread(1, ["pthread_cond_timedwait", "", "PyEval_RestoreThread", "_PyEval_EvalFrameDefault"])
         let waiting = Self.thread(2, ["pthread_cond_timedwait", "take_gil", "_PyEval_EvalFrameDefault"])
@@ -203,7 +203,7 @@ struct FindingTests {
         #expect(found.first?.thread == 3)
     }
 
-    @Test("the interpreter's own word for who holds its lock counts, with the script's function")
+    @Test("the interpreter's own record of its lock's holder counts, with the script's function")
     func lockHolder() {
         func python(_ name: String, _ file: String) -> Frame {
             Frame(
@@ -223,7 +223,7 @@ struct FindingTests {
         #expect(found.first?.text.hasSuffix("holds it, in find (app.py:12)") == true, "\(found)")
     }
 
-    @Test("a stripped interpreter's lock is known by its timed wait, a lock of Python's threads is another")
+    @Test("a stripped interpreter's lock is recognized by its timed wait; a lock of Python's threads is different")
     func strippedInterpreter() {
         let wait = ["__futex_abstimed_wait_common", "___pthread_cond_timedwait64", "", "", "_PyEval_EvalFrameDefault"]
         let main = Self.thread(1, wait)
@@ -235,7 +235,7 @@ struct FindingTests {
         #expect(convoy.first?.text.hasSuffix("2 other threads wait for it too, and each has to take its turn") == true)
     }
 
-    @Test("a full cooperative pool is said once as many threads run tasks as there are CPUs")
+    @Test("a cooperative pool is reported as full once as many threads run tasks as there are CPUs")
     func cooperativePool() {
         let main = Self.thread(1, ["epoll_wait", "main"])
         let worker = Self.thread(2, ["futex_wait", "task", "swift_job_run", "_dispatch_root_queue_drain"])
@@ -247,7 +247,7 @@ struct FindingTests {
         #expect(found.first?.text.contains("2 threads for 2 CPUs run tasks, 2 of them blocked") == true)
     }
 
-    @Test("a runnable holder of lower priority is a priority inversion, one of the same is not")
+    @Test("a runnable holder of lower priority is a priority inversion; one of equal priority is not")
     func priorityInversion() {
         var wait = WaitDetails(
             process: 1, thread: 1, name: "m", syscall: Self.futex, subject: "mutex",
@@ -264,7 +264,7 @@ struct FindingTests {
     }
 
     @Test(
-        "a semaphore whose only possible signaller gets no CPU is an inversion",
+        "a semaphore whose only possible signaler gets no CPU is an inversion",
         arguments: [
             (200, 800, true), (201, 799, false), (0, 800, true), (0, 799, false),
         ])
@@ -296,7 +296,7 @@ struct FindingTests {
                 )
                     == true)
         }
-        // Another thread that runs could signal it as well.
+        // Another running thread could signal it as well.
         #expect(
             findings([main, decoder, Self.thread(3, ["work"], syscall: Self.running, state: "R")]).map(\.kind)
                 == [.dispatchSemaphore, .otherThread])
@@ -304,7 +304,7 @@ struct FindingTests {
 
     // MARK: - Over time
 
-    @Test("the same stack at both ends and in between is said to be the same")
+    @Test("the same stack at both ends and in between is reported as unchanged")
     func sameStages() {
         let stages = StackStages(
             samples: Causes.samples(isMoving: false), frames: Samples.capture.threads[0].frames, main: 4242,
@@ -315,7 +315,7 @@ struct FindingTests {
                 == "Stages: thread 0: same 5 frames at 5.00 s and 10.00 s, and in all 10 samples")
     }
 
-    @Test("a stack that changed says how much of it did not")
+    @Test("a changed stack is reported with its unchanged part")
     func movedStages() {
         let stages = StackStages(
             samples: Causes.samples(isMoving: true), frames: Samples.capture.threads[0].frames, main: 4242,
@@ -325,7 +325,7 @@ struct FindingTests {
         #expect(stages?.line(threadIndex: 0).contains("outermost 4 of 5 frames the same") == true)
     }
 
-    @Test("a deep stack that looks cut earlier than the end is the same as far as both go")
+    @Test("a deep stack truncated earlier than the final one is unchanged if the common part is")
     func cutStages() {
         func frames(_ count: Int, first: UInt64 = 1) -> [Frame] {
             (0..<count).map { Frame(address: $0 == 0 ? first : 2, imageIndex: 0, imageOffset: 1, trust: .cfi) }
@@ -339,12 +339,12 @@ struct FindingTests {
         #expect(stages(frames(64), frames(257))?.sameFrames == 64)
         #expect(stages(frames(64), frames(257, first: 3))?.isSame == false)
         #expect(stages(frames(5), frames(6))?.isSame == false)
-        // 32 calls may be cut, 31 are not.
+        // 32 calls may be truncated, 31 are not.
         #expect(stages(frames(32), frames(33))?.isSame == true)
         #expect(stages(frames(31), frames(32))?.isSame == false)
     }
 
-    @Test("of a cut stack that differs nothing is said of the outermost frames, and its looks are still the same")
+    @Test("a truncated stack that differs yields nothing about the outermost frames, but its samples still match")
     func cutAndMoved() throws {
         func frames(_ count: Int, first: UInt64) -> [Frame] {
             (0..<count).map { Frame(address: $0 == 0 ? first : 2, imageIndex: 0, imageOffset: 1, trust: .cfi) }

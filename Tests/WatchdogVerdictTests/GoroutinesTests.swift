@@ -29,14 +29,14 @@ struct GoroutinesTests {
         return Finding.all(in: capture, main: 1, evidence: HangEvidence(processorCount: 2))
     }
 
-    @Test("That no thread has a goroutine to run comes first, then that the main thread is idle")
+    @Test("A report first states that no goroutine can run, then that the main thread is idle")
     func waiting() throws {
         let findings = Self.findings([Self.idle, Self.poller, Self.monitor])
         #expect(findings.map(\.kind) == [.goroutinesWait, .idleEventLoop])
         #expect(findings.first?.text.hasPrefix("All goroutines wait: probably for a lock or a channel ") == true)
     }
 
-    @Test("It is not said while a thread runs a goroutine, or may")
+    @Test("Nothing is reported while a thread runs a goroutine, or may run one")
     func running() {
         let others = [
             Self.thread(4, ["main.compute", "runtime.goexit.abi0"], syscall: "running"),

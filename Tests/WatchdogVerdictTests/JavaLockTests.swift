@@ -4,7 +4,7 @@ import Testing
 
 @testable import WatchdogVerdict
 
-@Suite("The threads of a Java virtual machine that wait")
+@Suite("The waiting threads of a Java virtual machine")
 struct JavaLockTests {
     private static let futex = "202 0x5561 0x189 0x0 0x0 0x0 0xffffffff 0x7fff8f62f510 0x7fc9148a3f16"
     private static let epoll = "232 0x5 0x7fff 0x400 0xffffffff 0x0 0x0 0x7fff8f62f510 0x7fc9148a3f16"
@@ -48,7 +48,7 @@ struct JavaLockTests {
     private static let pool = thread(21, "pool-1-thread-1", park)
     private static let acceptor = thread(22, "http-Poller", ["epoll_wait"], syscall: epoll)
 
-    @Test("Two that enter monitors are a probable deadlock, both of them named", arguments: [false, true])
+    @Test("Two threads that enter monitors are a probable deadlock, and both are named", arguments: [false, true])
     func deadlock(isServer: Bool) throws {
         let idle = isServer ? [Self.pool, Self.acceptor] : []
         let found = try #require(Self.finding([Self.launcher, Self.main, Self.auditor] + Self.own + idle))
@@ -67,7 +67,7 @@ struct JavaLockTests {
         #expect(text.contains("thread 2 \"worker\", at com.example.Bank.transfer and thread 20 \"worker\", at "))
     }
 
-    @Test("It is none while a thread may yet let go of a lock")
+    @Test("There is no deadlock while a thread may still release a lock")
     func released() {
         let epochs = [
             Self.thread(30, "worker", ["compute"], syscall: "running", state: "R"),
@@ -84,7 +84,7 @@ struct JavaLockTests {
     }
 
     @Test(
-        "What main() waits for is said",
+        "The wait of main() is described",
         arguments: [
             (enter, "waits for a Java lock (synchronized)"),
             (park, "waits for a lock, a queue or a task of java.util.concurrent"),
@@ -99,7 +99,7 @@ struct JavaLockTests {
         #expect(found.thread == 2)
     }
 
-    @Test("The only child for whose end the virtual machine waits meanwhile is named", arguments: [1, 2])
+    @Test("The only child that the virtual machine waits for is named", arguments: [1, 2])
     func child(count: Int) throws {
         let reapers = (0..<count).map { Self.thread(30 + $0, "process reaper", ["waitid"]) }
         let main = Self.thread(2, "java", ["pthread_cond_wait", "ObjectMonitor::wait", "JVM_MonitorWait", "JavaMain"])
@@ -116,7 +116,7 @@ struct JavaLockTests {
         #expect(found.processes == (count == 1 ? [80] : nil))
     }
 
-    @Test("A main() that has returned, a timed wait and another program's functions say nothing")
+    @Test("A returned main(), a timed wait and another program's functions yield no finding")
     func nothing() {
         let returned = Self.thread(2, "java", ["pthread_cond_wait", "jni_DestroyJavaVM", "JavaMain"])
         let patient = Self.thread(

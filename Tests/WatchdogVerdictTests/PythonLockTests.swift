@@ -40,7 +40,7 @@ struct PythonLockTests {
     private static let main = waiter(
         1, [python("transfer", "/srv/bank.py", 6), python("<module>", "/srv/bank.py", 12)])
     private static let other = waiter(2, [python("write_audit_log", "/srv/bank.py", 10)])
-    /// Waits for work in the library's own code, as a thread of a pool does.
+    /// Waits for work in the library's own code, like a pool's thread.
     private static let idle = waiter(3, [python("_worker", library + "concurrent/futures/thread.py")])
 
     @Test("All threads in acquire are a probable deadlock, with each one's function", arguments: [false, true])
@@ -63,7 +63,7 @@ struct PythonLockTests {
                 + "for Python locks, and no other Python thread runs")
     }
 
-    @Test("The lock of Python 3.14 is another function")
+    @Test("The lock of Python 3.14 is a different function")
     func newLock() {
         let threads = [1, 2].map { id in
             Self.waiter(id, [Self.python("step", "/srv/bank.py")], lock: "_PyMutex_LockTimed")
@@ -71,7 +71,7 @@ struct PythonLockTests {
         #expect(Self.finding(threads)?.kind == .pythonDeadlock)
     }
 
-    @Test("It is none while a thread may yet release a lock")
+    @Test("There is no deadlock while a thread may still release a lock")
     func released() {
         let computing = CapturedThread(
             id: 4, name: "python3", state: "R", syscall: "running",
@@ -89,7 +89,7 @@ struct PythonLockTests {
     }
 
     @Test(
-        "What the library's function waits for is said",
+        "The wait of a library function is described",
         arguments: [
             (["threading.py:Condition.wait", "queue.py:Queue.get"], "an item in a Python Queue"),
             (["threading.py:Condition.wait", "queue.py:put"], "room in a Python Queue"),

@@ -26,7 +26,7 @@ struct SystemCallTests {
     }
 
     @Test(
-        "Anything else is not read",
+        "Any other text is rejected",
         arguments: [
             "", "0", "running 1", "read 0x3", "0 0x3", "-2 0x0 0x0", "0 3 4 5 6 7 8 9 10",
             "0 0x3 0x4 0x5 0x6 0x7 0x8 0x9 0x", "0 0x3 0x4 0x5 0x6 0x7 0x8 0x9 0x10000000000000000",
@@ -55,13 +55,13 @@ struct SystemCallTests {
         #expect(SystemCallNames.name(of: number) == nil)
     }
 
-    @Test("Every call that is said to take a descriptor exists")
+    @Test("Every call in the list of descriptor calls exists")
     func descriptorCallsExist() {
         let names = Set((0..<500).compactMap(SystemCallNames.name(of:)))
         #expect(SystemCallNames.onDescriptor.subtracting(names) == [])
     }
 
-    @Test("A descriptor is an int: the upper half of the register does not count, and -1 is none")
+    @Test("A descriptor is an int: the upper half of the register does not count, and -1 means none")
     func descriptorsAreInts() {
         #expect(SystemCall(number: 0, arguments: [0xffff_ffff_0000_0005]).descriptor == 5)
         #expect(SystemCall(number: 0, arguments: [0xffff_ffff]).descriptor == nil)
@@ -69,7 +69,7 @@ struct SystemCallTests {
     }
 
     @Test(
-        "A 32-bit program has numbers of its own, and the same names",
+        "A 32-bit program has different numbers, and the same names",
         arguments: [
             (0, "restart_syscall"), (3, "read"), (7, "wait4"), (29, "pause"), (72, "rt_sigsuspend"), (82, "old_select"),
             (140, "lseek"), (142, "select"), (162, "nanosleep"), (168, "poll"), (180, "pread64"), (190, "vfork"),
@@ -82,7 +82,7 @@ struct SystemCallTests {
         #expect(SystemCall.blocking(text)?.name == name)
     }
 
-    @Test("A 64-bit program below 4 GiB keeps its numbers: its stack is not there")
+    @Test("A 64-bit program below 4 GiB keeps its numbers, because its stack is elsewhere")
     func below4GiB() {
         #expect(SystemCall.blocking("29 0x4 0x0 0x0 0x0 0x0 0x0 0x7ffc12345678 0x401136")?.name == "shmget")
         #expect(SystemCall.blocking("29 0x4 0x0 0x0 0x0 0x0 0x0 0xffffffff 0xffffffff")?.name == "pause")
@@ -90,7 +90,7 @@ struct SystemCallTests {
         #expect(SystemCall.blocking("29 0x4 0x0 0x0 0x0 0x0 0x0 0xffffffff 0x100000000")?.name == "shmget")
     }
 
-    @Test("Numbers that a 32-bit program cannot have have no name", arguments: [222, 251, 415, 470])
+    @Test("Numbers that are impossible for a 32-bit program have no name", arguments: [222, 251, 415, 470])
     func unknownOf32Bits(number: Int) {
         #expect(SystemCallNames.name(of32Bit: number) == nil)
     }

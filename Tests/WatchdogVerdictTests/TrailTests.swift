@@ -5,7 +5,7 @@ import WatchdogBase
 
 @testable import WatchdogVerdict
 
-@Suite("Where a wait leads, in words")
+@Suite("Trails as text")
 struct TrailTests {
     private static let sleep = "230 0x0 0x0 0x7ffd 0x0 0x0 0x0 0x7ffd39e8 0x7f2a9cf0f2ad"
     private static let recv = "45 0x3 0x7ffd 0x1 0x0 0x0 0x0 0x7ffd39e8 0x7f2a9cf0f2ad"
@@ -47,7 +47,7 @@ struct TrailTests {
         try #require(trail).judged(by: "web", pid: 1, processes: processes)
     }
 
-    @Test("the last process is the root, and the line says what it does")
+    @Test("the last process is the root, and the line describes it")
     func script() throws {
         let redis = process(
             12, state: "R", syscall: "running", frames: [("luaV_execute", "redis"), ("lua_pcall", "redis")])
@@ -56,7 +56,7 @@ struct TrailTests {
         #expect(trail.root == 12)
     }
 
-    @Test("processes between are named with what they wait for")
+    @Test("intermediate processes are named with their waits")
     func chain() throws {
         let sleeper = process(
             101, state: "S", syscall: Self.sleep, frames: [("clock_nanosleep", "libc.so.6"), ("vacuum", "cleaner")])
@@ -72,14 +72,14 @@ struct TrailTests {
         #expect(trail.root == 101 && trail.hops.map(\.isIdle) == [false, false])
     }
 
-    @Test("a process that has moved since is not described by its later stack")
+    @Test("a process that has moved is not described by its later stack")
     func moved() throws {
         let later = process(12, state: "S", syscall: Self.recv, frames: [("serve", "redis")])
         let trail = try judged(TrailDetails(hops: [hop(.reply, 12, "redis", syscall: Self.sleep)]), [later])
         #expect(trail.line.hasSuffix("which sleeps"))
     }
 
-    @Test("an idle process is said to be idle, by its wait or by its stack")
+    @Test("an idle process is described as idle, by its wait or by its stack")
     func idle() throws {
         let words = "web waits for a reply of redis (pid 12), which is idle: it waits for a request"
         let byWait = try judged(TrailDetails(hops: [hop(.reply, 12, "redis", syscall: Self.epoll, isIdle: true)]))
@@ -106,7 +106,7 @@ struct TrailTests {
                 "which waits for the output of two (pid 13), which waits for one to read from a pipe: a cycle"))
     }
 
-    @Test("a trail that was not followed to its end has no root")
+    @Test("an incomplete trail has no root")
     func cut() throws {
         let hops = (1...5).map { hop(.mutex, $0, "p\($0)") }
         let trail = try judged(TrailDetails(hops: hops, isCut: true))
@@ -114,7 +114,7 @@ struct TrailTests {
     }
 
     @Test(
-        "what may not be looked at is said to be so",
+        "a process that may not be read is described as such",
         arguments: [
             (TrailSight.refused, "S", "which watchdogd may not look at"),
             (.outside, "S", "which is asleep, and which the app's user may not look at"),
@@ -128,12 +128,14 @@ struct TrailTests {
         #expect(trail.hops[0].wait == nil)
     }
 
-    @Test("the states of a process in words", arguments: [("T", "is stopped"), ("Z", "has ended"), ("R", "computes")])
+    @Test(
+        "the states of a process have plain words",
+        arguments: [("T", "is stopped"), ("Z", "has ended"), ("R", "computes")])
     func states(state: String, words: String) throws {
         #expect(try judged(TrailDetails(hops: [hop(.child, 12, "sh", state: state)])).hops[0].deed == words)
     }
 
-    @Test("a trail that somebody else begins has one process more, and its cycle is as far back")
+    @Test("a trail with a new first process has one more hop, and its cycle is as far back")
     func beginning() throws {
         let worker = hop(.reply, 11, "worker", syscall: Self.recv)
         let idle = try #require(TrailDetails(hops: [hop(.reply, 12, "redis", isIdle: true)]))
@@ -152,6 +154,6 @@ struct TrailTests {
         #expect(cut.isCut && cut.hops.map(\.process) == [11, 1, 2, 3, 4])
     }
 
-    @Test("no hop is no trail")
+    @Test("a trail without a hop does not exist")
     func none() { #expect(TrailDetails(hops: []) == nil) }
 }

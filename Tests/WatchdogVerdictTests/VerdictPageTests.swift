@@ -4,7 +4,7 @@ import Glibc
 import Testing
 import WatchdogVerdict
 
-@Suite("What to do about a verdict")
+@Suite("The remedy for a verdict")
 struct VerdictPageTests {
     @Test("docs/my-app-was-killed.md has a row for every verdict", arguments: Verdict.Kind.allCases)
     func everyVerdictHasARow(_ kind: Verdict.Kind) throws {

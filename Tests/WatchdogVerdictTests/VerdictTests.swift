@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Verdict")
 struct VerdictTests {
-    /// Ten seconds of which a part was run and a part waited, in tenths of a percent and a rest in nanoseconds.
+    /// Ten seconds divided into running and waiting, in tenths of a percent and a rest in nanoseconds.
     private func evidence(running: Int, waiting: Int = 0, more: Int = 0, state: Character = "S") -> HangEvidence {
         HangEvidence(
             window: .seconds(10), runTime: .milliseconds(10 * running) + .nanoseconds(more),
@@ -39,21 +39,21 @@ struct VerdictTests {
 
     // MARK: Boundaries
 
-    @Test("Up to 5.0 % on a CPU is blocked, anything above is not")
+    @Test("Up to 5.0 % on a CPU is blocked; anything above is not")
     func blockedBoundary() {
         #expect(Verdict(judging: evidence(running: 50)).kind == .blocked)
         #expect(Verdict(judging: evidence(running: 50, more: 1)).kind == .partlyRunning)
         #expect(Verdict(judging: evidence(running: 50, waiting: 150)).kind == .blocked)
     }
 
-    @Test("Waiting for a CPU is not running: a thread that slept for 80.0 % is blocked, less is not")
+    @Test("Waiting for a CPU is not running: a thread that slept for 80.0 % is blocked; less is not")
     func asleepBoundary() {
         #expect(Verdict(judging: evidence(running: 0, waiting: 60)).kind == .blocked)
         #expect(Verdict(judging: evidence(running: 20, waiting: 180)).kind == .blocked)
         #expect(Verdict(judging: evidence(running: 20, waiting: 180, more: 1)).kind == .partlyRunning)
     }
 
-    @Test("Up to 10.0 % on a CPU is blocked if every look shows the same sleep, anything above is not")
+    @Test("Up to 10.0 % on a CPU is blocked if every sample shows the same sleep; anything above is not")
     func sameSleepBoundary() {
         func kind(_ running: Int, _ waiting: Int = 0, more: Int = 0) -> Verdict.Kind {
             var evidence = evidence(running: running, waiting: waiting, more: more)
@@ -67,13 +67,13 @@ struct VerdictTests {
         #expect(kind(100, 101) == .partlyRunning)
     }
 
-    @Test("From 90.0 % on a CPU on it is spinning, anything below is not")
+    @Test("From 90.0 % on a CPU it is spinning; anything below is not")
     func spinningBoundary() {
         #expect(Verdict(judging: evidence(running: 900)).kind == .spinning)
         #expect(Verdict(judging: evidence(running: 900, more: -1)).kind == .partlyRunning)
     }
 
-    @Test("From 50.0 % waiting for a CPU on it is starved, anything below is not")
+    @Test("From 50.0 % waiting for a CPU it is starved; anything below is not")
     func starvedBoundary() {
         #expect(Verdict(judging: evidence(running: 100, waiting: 500)).kind == .starved)
         #expect(Verdict(judging: evidence(running: 100, waiting: 499)).kind == .partlyRunning)
@@ -81,20 +81,20 @@ struct VerdictTests {
         #expect(Verdict(judging: evidence(running: 501, waiting: 499)).kind == .busy)
     }
 
-    @Test("From 90.0 % awake on it is busy, anything below is partly running")
+    @Test("From 90.0 % awake it is busy; anything below is partly running")
     func busyBoundary() {
         #expect(Verdict(judging: evidence(running: 600, waiting: 300)).kind == .busy)
         #expect(Verdict(judging: evidence(running: 600, waiting: 300, more: -1)).kind == .partlyRunning)
     }
 
-    @Test("The state letter D makes a blocked thread uninterruptible, and nothing else")
+    @Test("The state letter D makes only a blocked thread uninterruptible")
     func uninterruptible() {
         #expect(Verdict(judging: evidence(running: 50, state: "D")).kind == .uninterruptible)
         #expect(Verdict(judging: evidence(running: 50, more: 1, state: "D")).kind == .partlyRunning)
     }
 
     @Test(
-        "A wait for a child that has not yet executed its program is no uninterruptible sleep of a device",
+        "A wait for a child that has not yet executed its program is not a device's uninterruptible sleep",
         arguments: [
             ("58 0x3 0x1 0x1 0x0 0x0 0x0 0x7ffe 0x7f00", false, true),
             ("56 0x4111 0x1 0x1 0x0 0x0 0x0 0x7ffe 0x7f00", false, true),
@@ -149,7 +149,7 @@ struct VerdictTests {
     }
 
     @Test(
-        "A wait for the process's own memory map is no uninterruptible sleep of a device",
+        "A wait for the process's own memory map is not a device's uninterruptible sleep",
         arguments: [
             ("__vm_munmap", "D", true), ("lock_mm_and_find_vma", "D", true), ("folio_wait_bit_common", "D", false),
             ("__vm_munmap", "S", true), ("0", "D", false),
@@ -178,7 +178,7 @@ struct VerdictTests {
 
     // MARK: Held from outside
 
-    @Test("Who holds the process from outside is named before any share")
+    @Test("A party that holds the process from outside is named before any share")
     func heldFromOutside() {
         var evidence = evidence(running: 0)
         evidence.state = "T"
@@ -194,7 +194,7 @@ struct VerdictTests {
         #expect(Verdict(judging: evidence).kind == .frozen)
     }
 
-    @Test("The freezer of cgroup version 1 is no uninterruptible sleep", arguments: ["__refrigerator", "freezer"])
+    @Test("The freezer of cgroup version 1 is not uninterruptible sleep", arguments: ["__refrigerator", "freezer"])
     func freezer(waitChannel: String) {
         var evidence = evidence(running: 0, state: "D")
         evidence.waitChannel = "folio_wait_bit_common"
@@ -205,7 +205,7 @@ struct VerdictTests {
         #expect(Verdict(judging: evidence).kind == .blocked)
     }
 
-    @Test("What a quota withheld on several CPUs at once is CPU time, which may exceed the time that was watched")
+    @Test("CPU time withheld by a quota on several CPUs may exceed the observed time")
     func throttled() {
         var evidence = evidence(running: 100, waiting: 800, state: "R")
         evidence.strain = Strain(window: .milliseconds(4_310))
@@ -221,7 +221,7 @@ struct VerdictTests {
         #expect(Verdict(judging: evidence).kind == .throttled, "absurd counters are no reason to trap")
     }
 
-    @Test("The time for which watchdogd stopped the main thread is no sleep, and no part of the window")
+    @Test("Time for which watchdogd stopped the main thread is neither sleep nor part of the window")
     func stoppedByWatchdogd() {
         var evidence = evidence(running: 800, state: "R")
         #expect(Verdict(judging: evidence).kind == .partlyRunning)
@@ -236,7 +236,7 @@ struct VerdictTests {
         #expect(Verdict(judging: evidence).runningTenths == 0, "a stop as long as the window is no reason to trap")
     }
 
-    @Test("What the hypervisor took is said from a tenth of the time on")
+    @Test("Stolen time is reported from a tenth of the time on")
     func stolen() {
         var evidence = evidence(running: 600, waiting: 350, state: "R")
         evidence.strain = Strain(window: .seconds(2))
@@ -249,7 +249,7 @@ struct VerdictTests {
         #expect(!Verdict(judging: evidence).line.contains("hypervisor"))
     }
 
-    @Test("Tracer 0 is no tracer, and a cgroup that is not frozen freezes nothing")
+    @Test("Tracer 0 means no tracer, and a cgroup that is not frozen freezes nothing")
     func notHeld() {
         var evidence = evidence(running: 0)
         evidence.tracer = 0
@@ -257,14 +257,14 @@ struct VerdictTests {
         #expect(Verdict(judging: evidence).kind == .blocked)
     }
 
-    @Test("A main thread that has ended is described as such", arguments: ["Z", "X"] as [Character])
+    @Test("A main thread that has exited is described as such", arguments: ["Z", "X"] as [Character])
     func exited(state: Character) {
         #expect(Verdict(judging: evidence(running: 0, state: state)).kind == .exited)
     }
 
     // MARK: Less evidence
 
-    @Test("Without evidence the verdict says that there is none")
+    @Test("Without evidence the verdict states that")
     func noEvidence() {
         let verdict = Verdict(judging: HangEvidence(processorCount: 2))
         #expect(verdict.kind == .unknown)
@@ -272,7 +272,7 @@ struct VerdictTests {
         #expect(verdict.runningTenths == nil)
     }
 
-    @Test("One look at the state tells no duration")
+    @Test("A single reading of the state yields no duration")
     func oneLook() {
         let sleeping = HangEvidence(state: "S", syscall: Samples.blocked.syscall, processorCount: 2)
         #expect(
@@ -287,7 +287,7 @@ struct VerdictTests {
                 + " · time on the CPU not known")
     }
 
-    @Test("A counter that ran backwards, and a window without length, are no evidence")
+    @Test("A counter that ran backwards and an empty window are not evidence")
     func impossibleCounters() {
         var evidence = evidence(running: 500)
         evidence.runTime = .nanoseconds(-1)
@@ -308,7 +308,7 @@ struct VerdictTests {
     // MARK: Where it waits
 
     @Test(
-        "The verdict says where the thread waits, as far as that is known",
+        "The verdict states where the thread waits, as far as known",
         arguments: [
             ("202 0x5 0x80 0x0 0x0 0x0 0x0 0x1 0x2", nil, "in futex"),
             ("7 0x7ffd 0x2 0x1 0x0 0x0 0x0 0x1 0x2", "do_sys_poll", "in poll"),
@@ -343,7 +343,7 @@ struct VerdictTests {
                 + " · 25.0 % running, 74.8 % waiting for CPU")
     }
 
-    @Test("Every piece of evidence carries its source")
+    @Test("Every piece of evidence names its source")
     func sources() {
         let statements = Samples.blocked.statements(pid: 4242)
         #expect(statements.allSatisfy { !$0.source.isEmpty && !$0.value.isEmpty })

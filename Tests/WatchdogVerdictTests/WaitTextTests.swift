@@ -7,7 +7,7 @@ import WatchdogBase
 @testable import WatchdogReport
 @testable import WatchdogVerdict
 
-@Suite("Waits in words")
+@Suite("Waits as text")
 struct WaitTextTests {
     private static let futex = "202 0x7f10 0x80 0x2 0x0 0x0 0x0 0x7ffd 0x7f00"
 
@@ -43,7 +43,7 @@ struct WaitTextTests {
             ])
     }
 
-    @Test("A holder that only takes long is no deadlock")
+    @Test("A slow holder is not a deadlock")
     func longLock() {
         let waits = [
             wait(101, "main", heldBy: thread(117, "indexer")),
@@ -54,7 +54,7 @@ struct WaitTextTests {
         #expect(WaitText(running).subject == "mutex held by thread 117 \"indexer\", which runs")
     }
 
-    @Test("A file lock, a child, the end of a thread")
+    @Test("A file lock, a child and a thread's exit are described")
     func others() {
         let lock = WaitDetails.Holder(relation: .locks, process: 812, name: "HangMain", state: "S")
         #expect(
@@ -71,7 +71,7 @@ struct WaitTextTests {
         #expect(WaitText([wait(101, "main", for: "fd 7: pipe")]).lines { _ in nil } == [])
     }
 
-    @Test("A holder that is stopped is said to be, and not what it was about to do")
+    @Test("A stopped holder is described as stopped, not by its pending call")
     func stoppedHolder() {
         let stopped = WaitDetails.Holder(relation: .holds, process: 101, thread: 117, name: "indexer", state: "T")
         let waits = [wait(101, "main", heldBy: stopped), wait(117, "indexer", for: nil)]
@@ -111,7 +111,7 @@ struct WaitTextTests {
         #expect(WaitText([wait(101, "main", for: path)]).lines { _ in nil }.first?.contains(path) == true)
     }
 
-    @Test("A report shows waits in its verdict, its lines, its evidence and its JSON, and keeps them")
+    @Test("A report shows waits in its verdict, its lines, its evidence and its JSON, and preserves them")
     func report() throws {
         var evidence = Samples.blocked
         evidence.waits = [
@@ -134,7 +134,7 @@ struct WaitTextTests {
         #expect(report.body.linux?.waits == nil)
     }
 
-    @Test("Of several files the verdict shows a connection, where not all of them fit")
+    @Test("The verdict shows a connection if not all of several files fit")
     func several() {
         let connection = "6 (TCP 127.0.0.1:51234 → 127.0.0.1:8080, ESTABLISHED, nothing to read)"
         let long = "fd 4: epoll of 4 fds: 5 (eventfd), \(connection), 7 (pipe, other end in this process), …"
