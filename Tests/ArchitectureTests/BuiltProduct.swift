@@ -3,17 +3,17 @@
 import FoundationEssentials
 import Glibc
 
-/// A file that the build has left next to this test bundle.
+/// A file that the build left next to this test bundle.
 struct BuiltProduct: Sendable {
     let path: String
 
-    /// The folder of the running test bundle, which is where SwiftPM puts every product of this configuration.
+    /// The folder of the running test bundle, where SwiftPM puts every product of this configuration.
     static let folder: String = {
         let executable = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
         return executable.split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" }
     }()
 
-    /// True where a missing product is an error: `make check` has built them all.
+    /// Whether a missing product is an error: `make check` has built them all.
     static let mustExist = ProcessInfo.processInfo.environment["WATCHDOGD_PRODUCTS_MUST_EXIST"] != nil
 
     init(_ name: String) {
@@ -22,25 +22,25 @@ struct BuiltProduct: Sendable {
 
     var exists: Bool { access(path, F_OK) == 0 }
 
-    /// The libraries it names itself, not those that its libraries bring.
+    /// The libraries that it names itself, not those of its libraries.
     ///
-    /// - Throws: ``ToolFailure`` when `readelf` cannot read it.
+    /// - Throws: ``ToolFailure`` if `readelf` cannot read it.
     func neededLibraries() throws -> [String] {
         try output(of: "readelf --dynamic --wide").compactMap { line in
             line.firstMatch(of: #/\(NEEDED\).*\[(.+)\]/#).map { String($0.output.1) }
         }
     }
 
-    /// What the linker has to find elsewhere for this object file.
+    /// The symbols that the linker must find outside this object file.
     ///
-    /// - Throws: ``ToolFailure`` when `nm` cannot read it.
+    /// - Throws: ``ToolFailure`` if `nm` cannot read it.
     func undefinedSymbols() throws -> [String] {
         try output(of: "nm --undefined-only --format=just-symbols").map(String.init).filter { !$0.isEmpty }
     }
 
-    /// What it prints when it is run.
+    /// The output of a run.
     ///
-    /// - Throws: ``ToolFailure`` when it does not exit with 0.
+    /// - Throws: ``ToolFailure`` if it does not exit with 0.
     func output(withArguments arguments: String) throws -> [Substring] {
         try lines(printedBy: "'\(path)' \(arguments)")
     }
@@ -64,7 +64,7 @@ struct BuiltProduct: Sendable {
     }
 }
 
-/// A program did not do what it was asked for.
+/// A program failed.
 struct ToolFailure: Error, CustomStringConvertible {
     let command: String
     let output: String

@@ -9,7 +9,7 @@ struct DocumentTests {
         return (top.compactMap(SourceTree.file) + SourceTree.files(below: "docs")).filter { $0.fileExtension == "md" }
     }()
 
-    @Test("A link within the project leads to a file")
+    @Test("Every link within the project leads to a file")
     func linksLeadSomewhere() {
         var dead: [String] = []
         for document in Self.documents {
@@ -31,7 +31,7 @@ struct DocumentTests {
     }
 
     @Test(
-        "docs/command-line.md lists the options that 'watchdogd run' has",
+        "docs/command-line.md lists the options of 'watchdogd run'",
         .enabled(
             if: BuiltProduct("watchdogd").exists || BuiltProduct.mustExist,
             "watchdogd is not next to the tests: run 'swift build' first"

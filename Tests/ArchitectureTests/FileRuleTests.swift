@@ -11,7 +11,7 @@ struct FileRuleTests {
                 == [])
     }
 
-    @Test("The supervisor's files lie in its rooms: the folder tells what a file is about")
+    @Test("The supervisor's files are in subfolders, whose names describe their content")
     func supervisorHasNoLooseFiles() {
         let prefix = "Sources/WatchdogSupervisor/"
         let paths = SourceTree.handwritten.map(\.path).filter { $0.hasPrefix(prefix) }
@@ -19,7 +19,7 @@ struct FileRuleTests {
         #expect(paths.filter { !$0.dropFirst(prefix.count).contains("/") } == [])
     }
 
-    @Test("A file of an executable holds at most 150 lines of code: what is worth testing lives in a library")
+    @Test("A file of an executable has at most 150 lines of code: code worth testing belongs to a library")
     func executablesAreThin() {
         let executables = ["Sources/watchdogd", "Sources/watchdogd-symbolicate"].flatMap(SourceTree.files(below:))
         #expect(!executables.isEmpty)
@@ -39,11 +39,12 @@ struct FileRuleTests {
         #expect(unmarked.map(\.path) == [])
     }
 
-    /// `usleep` with less than 10 ms stays allowed: it paces a poll, with a limit, for what the kernel announces to nobody.
+    /// `usleep` with less than 10 ms stays allowed, because it paces a limited poll for states that the kernel does not
+    /// announce.
     @Test("Unit tests never sleep: they pass time in, or wait for an event with a deadline")
     func unitTestsNeverSleep() {
         let sleep = #/(?:^|\W)(?:(?:sleep|nanosleep|clock_nanosleep)\s*\(|usleep\s*\(\s*(?:\d{5,}|\d+_\d))/#
-        // On virtual time, a sleep waits for the test to turn the clock.
+        // On virtual time, a sleep waits until the test advances the clock.
         let virtual = "Tests/WatchdogTestingTests/VirtualTests.swift"
         #expect(SourceTree.unitTests.filter { $0.path != virtual }.flatMap { $0.places(matching: sleep) } == [])
     }

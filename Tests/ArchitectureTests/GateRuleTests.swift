@@ -3,10 +3,10 @@
 import FoundationEssentials
 import Testing
 
-/// What keeps the tests that every change must pass independent of how fast the machine is, and of what runs beside them.
+/// Rules that make the tests of the gate independent of the machine's speed and of other processes.
 @Suite("Tests that every change must pass")
 struct GateRuleTests {
-    @Test("Each line of gate.txt and flaky.txt names a test, once")
+    @Test("Each line of gate.txt and flaky.txt names an existing test, once")
     func listedTestsExist() {
         let listed = GateList.end2end + GateList.onlyInFull + FlakyTest.all.map(\.id)
         #expect(!GateList.end2end.isEmpty)
@@ -16,7 +16,7 @@ struct GateRuleTests {
         #expect(GateList.onlyInFull.filter { $0.hasPrefix("IntegrationTests.") } == [])
     }
 
-    @Test("A test that flakes is written down with date and reason; at most five are, for at most thirty days")
+    @Test("A flaky test is listed with date and reason; at most five are, for at most thirty days")
     func flakyTests() {
         #expect(FlakyTest.all.count <= 5)
         for test in FlakyTest.all {
@@ -31,19 +31,19 @@ struct GateRuleTests {
     }
 
     @Test(
-        "End-to-end tests of the gate depend on no speed, no neighbor, and no program that few have",
+        "End-to-end tests of the gate depend on no speed, no neighbor, and no rare program",
         arguments: GateList.end2end)
     func endToEnd(id: String) throws {
         let test = try #require(TestSource(id))
         #expect(test.places(matching: TimeDependence.expressions + TimeDependence.onlyEndToEnd) == [])
-        // Where the kill is what the test expects, a short allowance can only end too early for a program that did not get far.
+        // If the test expects the kill, a short allowance can only end too early for a program that has not got far.
         let expectsKill = #/137|scene-|process-|0x8badf00d|killed|did not answer/#
         if !test.lines.contains(where: { $0.text.contains(expectsKill) }) {
             #expect(test.places(matching: [TimeDependence.shortAllowance]) == [])
         }
     }
 
-    @Test("Unit tests of real processes depend on no speed, or gate.txt leaves them to the full suite")
+    @Test("Unit tests of real processes do not depend on speed, or gate.txt leaves them to the full suite")
     func unitTests() {
         let skipped = GateList.onlyInFull.compactMap(TestSource.init)
         let expressions = TimeDependence.expressions
@@ -60,14 +60,14 @@ struct GateRuleTests {
         #expect(places == [])
     }
 
-    @Test("Waits of all end-to-end tests have one patience: their support knows no other limit")
+    @Test("Waits of all end-to-end tests have the same patience: their support code has no other limit")
     func patience() {
         let support = SourceTree.files(below: "Tests/IntegrationTests/Support")
         #expect(!support.isEmpty)
         #expect(support.flatMap { $0.places(matching: TimeDependence.literalLimit) } == [])
     }
 
-    @Test("Exit tests lie in suites named …ExitTests, which run in a process that starts nothing else")
+    @Test("Exit tests are in suites named …ExitTests, which run in a process that starts nothing else")
     func exitTests() {
         let exit = #/processExitsWith: \./#
         let files = SourceTree.unitTests.filter { !$0.places(matching: exit).isEmpty }
@@ -87,7 +87,7 @@ struct GateRuleTests {
     }
 }
 
-/// What makes the result of a test depend on the machine.
+/// Expressions that make a test's result depend on the machine.
 private enum TimeDependence {
     /// A literal limit of a wait.
     static var literalLimit: Regex<Substring> { #/within: \.(?:milliseconds|seconds|minutes)\(/# }
@@ -98,17 +98,17 @@ private enum TimeDependence {
             #/poll\(nil, 0, [1-9]\d/#,
             // An upper bound on measured time, or a share of it.
             #/#expect\(.*(?:now\(\) -|[eE]lapsed|[dD]uration|longest|runDelay|cpuTime|ercent).* <=? (?!patience)/#,
-            // Free a moment ago.
+            // Only recently free.
             #/\bfreePort/#,
-            // No seed replays it; the whole range of a type is for names.
+            // No seed replays it; the whole range of a type is permitted for names.
             #/\.random\(in: (?!\.min|0 \.\.\. \.max)(?!.*using:)|\.(?:shuffled|randomElement)\(\)/#,
         ]
-        // Much quicker than by grapheme.
+        // Much faster than by grapheme.
         return expressions.map { $0.matchingSemantics(.unicodeScalar) }
     }
 
-    /// What end-to-end tests must not have either: waits of their own, programs that `scripts/setup test` does not install, and
-    /// what is the machine's own.
+    /// Further expressions forbidden in end-to-end tests: waits of their own, programs that `scripts/setup test` does
+    /// not install, and the machine's own services.
     static var onlyEndToEnd: [Regex<Substring>] {
         [
             literalLimit,
@@ -138,7 +138,7 @@ private enum GateList {
     }
 }
 
-/// A line of Tests/flaky.txt: an ID, a date, and what was seen.
+/// A line of Tests/flaky.txt: an ID, a date, and the observation.
 private struct FlakyTest {
     let id: String
     let day: String
@@ -162,7 +162,7 @@ private struct TestSource {
 
     var numbers: [Int] { lines.map(\.number) }
 
-    /// Where functions are declared, by their names: hundreds of tests are looked for in a hundred thousand lines.
+    /// The declarations of functions by name: hundreds of tests are searched in a hundred thousand lines.
     private static let functions = Dictionary(
         grouping: (SourceTree.files(below: "Tests") + SourceTree.files(below: "Examples")).filter(\.isSwift)
             .flatMap { file in
@@ -187,7 +187,7 @@ private struct TestSource {
         let declarations = ["struct", "class", "extension", "enum"].map { "\($0) \(suite)" }
         for (_, file, start) in Self.functions[function] ?? [] where file.path.hasPrefix("\(folder)/") {
             guard file.lines.contains(where: { line in declarations.contains { line.contains($0) } }) else { continue }
-            // The format of the tree puts the closing brace below the first letter.
+            // The project's format aligns the closing brace with the declaration.
             let indentation = file.lines[start].prefix { $0 == " " }
             let end = file.lines[start...].firstIndex { $0 == "\(indentation)}" } ?? file.lines.endIndex - 1
             let attribute = file.lines[...start].lastIndex { $0.hasPrefix("\(indentation)@Test") } ?? start

@@ -5,7 +5,7 @@ import Testing
 @Suite("Import lines")
 struct ImportLineTests {
     @Test(
-        "Every form of an import is seen",
+        "Every form of an import is recognized",
         arguments: [
             "import A", "  import A", "public import A", "internal import A.B", "@testable import A",
             "import struct A.B",
@@ -17,7 +17,7 @@ struct ImportLineTests {
     }
 
     @Test(
-        "Nothing else is taken for one",
+        "Nothing else is recognized as an import",
         arguments: ["// import A", "/* import A */", "let important = 1", "importer(A)", "/*\nimport A\n*/"]
     )
     func nothingElseIsTaken(text: String) {

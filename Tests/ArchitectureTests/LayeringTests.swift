@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Layers")
 struct LayeringTests {
-    @Test("A module imports only what its layer allows", arguments: Module.all)
+    @Test("A module imports only modules that its layer allows", arguments: Module.all)
     func importsAreAllowed(module: Module) {
         let files = module.files
         #expect(!files.isEmpty, "Sources/\(module.name) holds no Swift file: delete it from the table")
@@ -20,7 +20,7 @@ struct LayeringTests {
     }
 
     @Test(
-        "Nothing imports Foundation, which is five times the size of FoundationEssentials, but two apps for its queues")
+        "Only two apps import Foundation, for its queues: it is five times the size of FoundationEssentials")
     func nothingImportsFoundation() {
         let found = SourceTree.swiftSources.flatMap(ImportLine.all(in:)).filter { $0.module == "Foundation" }
         let allowed = ["Sources/SampleApps/QuickPick/", "Sources/SampleApps/Stocks/"]
@@ -28,14 +28,14 @@ struct LayeringTests {
     }
 
     @Test(
-        "The pure modules read no clock, no file, no environment",
+        "The pure modules read no clock, no file and no environment",
         arguments: [
             "WatchdogBase", "WatchdogPolicy", "WatchdogWire", "WatchdogConfiguration", "WatchdogVerdict",
             "WatchdogRendering",
         ]
     )
     func pureModulesArePure(module: String) {
-        // Not \b, for which "Task.sleep" is one word (Unicode Standard Annex 29, rule WB6).
+        // Not \b, which treats "Task.sleep" as one word (Unicode Standard Annex 29, rule WB6).
         let impure =
             #/
             (?: ^ | \W ) (?: ContinuousClock | SuspendingClock | SystemRandomNumberGenerator | CommandLine | Task
@@ -45,12 +45,12 @@ struct LayeringTests {
         let found = SourceTree.files(below: "Sources/\(module)").filter(\.isSwift).flatMap {
             $0.places(matching: impure)
         }
-        // A declaration is no call.
+        // A declaration is not a call.
         #expect(found.filter { !$0.contains(" func open(") } == [])
     }
 
     @Test(
-        "C code includes libc and the kernel's headers, nothing else",
+        "C code includes only libc and the kernel's headers",
         arguments: ["CLinux", "CSnapshot", "CWorker", "CRecorder"])
     func cCodeIncludesLibcOnly(target: String) {
         let foreign = #/#\s*include\s*<(?:systemd|elfutils|libelf|gelf|dwarf|libunwind|unwind)/#
@@ -58,7 +58,7 @@ struct LayeringTests {
         #expect(found == [])
     }
 
-    @Test("Public C headers define no feature macro: the module of Glibc has been built without it")
+    @Test("Public C headers define no feature macro: the module of Glibc was built without it")
     func publicHeadersDefineNoFeatureMacro() {
         let headers = SourceTree.files(below: "Sources").filter { $0.fileExtension == "h" }
         #expect(headers.flatMap { $0.places(matching: #/#\s*define\s+_\w+_SOURCE/#) } == [])

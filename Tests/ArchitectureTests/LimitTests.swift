@@ -4,7 +4,7 @@ import Testing
 
 @Suite("docs/limits.md")
 struct LimitTests {
-    /// A row of a table: what the page says, and the constants that it names.
+    /// A row of a table: the page's text, and the constants that it names.
     private struct Row: Sendable, CustomTestStringConvertible {
         let what: String
         let value: String
@@ -33,7 +33,7 @@ struct LimitTests {
         sources.filter { $0.path.split(separator: "/").last.map(String.init) == name }
     }
 
-    @Test("Each row has the values that the code has", arguments: rows)
+    @Test("Each row has the code's values", arguments: rows)
     private func values(row: Row) throws {
         #expect(!row.constants.isEmpty)
         for constant in row.constants {
@@ -50,7 +50,7 @@ struct LimitTests {
         }
     }
 
-    /// Whether a text has some words that are not part of longer ones: "5 s" is not in "15 s".
+    /// Whether a text contains words that are not part of longer ones: "5 s" is not in "15 s".
     private static func contains(_ text: String, _ words: String) -> Bool {
         text.ranges(of: words).contains { range in
             let before = text[..<range.lowerBound].last
@@ -60,7 +60,7 @@ struct LimitTests {
         }
     }
 
-    /// What a constant, a stored property or a parameter is set to.
+    /// The value of a constant, a stored property or a parameter.
     private static func expression(of name: String, in file: SourceFile) -> String? {
         let declaration =
             file.path.hasSuffix(".swift") ? "\\b\(name)(?:: [^=({]+)? (?:=|\\{) (.+)" : "\\b\(name)(?: =)? (.+)"
@@ -74,7 +74,7 @@ struct LimitTests {
         return nil
     }
 
-    /// The limits of the page's subjects: a new one belongs on the page, or is an inner one.
+    /// The limits of the page's subjects: a new one belongs on the page, or to the inner ones.
     @Test("No limit is missing")
     func complete() {
         let folders = [
@@ -106,28 +106,28 @@ struct LimitTests {
             || ["TreeSnapshot.swift", "Symbolicator.swift", "TextServer.swift"].contains(file)
     }
 
-    /// Constants that limit nothing that anybody could notice.
+    /// Constants without a limit that anybody could notice.
     private static let inner: Set = [
         "BytePen.swift: mostDigits", "ControlLimits.swift: defaultLogLines", "ControlServer+Calls.swift: mostNames",
         "MetricsParts.swift: size", "Symbolicator.swift: target", "TextServing.swift: arrivals",
         "TextServing.swift: pause",
-        // What a damaged answer may contain.
+        // The permitted content of a damaged answer.
         "CapturedProcess+Answer.swift: imageLimit", "CapturedProcess+Answer.swift: noteLimit",
         "Examination+Answering.swift: longest", "Examination+Answering.swift: longestValue",
         "Symbolicator.swift: message",
-        // How long the kernel may take for a kill.
+        // The kernel's time for a kill.
         "Copiers.swift: grace", "Examiner.swift: grace",
-        // What is done rarely, not what is left out.
+        // Rates of rare actions, not omissions.
         "HangWatch.swift: launchSamples", "HangWatch.swift: useRarity", "IdleMemory.swift: delay",
         "IdleMemory.swift: leastChanges", "MemoryKillNotes.swift: freshness", "MemoryKillNotes.swift: interval",
-        // The same as the journal's patience, where there is no journal.
+        // The same as the journal's patience, without a journal.
         "PostMortem.swift: briefPatience",
     ]
 }
 
-/// Numbers as the code and the page write them.
+/// Numbers in the notation of the code and of the page.
 private enum Limit {
-    /// The expression at the beginning of some code, up to what does not belong to it.
+    /// The expression at the beginning of some code, up to the first other token.
     static func first(in code: Substring) -> String? {
         var depth = 0
         var end = code.startIndex
@@ -143,7 +143,7 @@ private enum Limit {
         return text.contains { $0.isNumber } ? text : nil
     }
 
-    /// The expression in the words of the page; nil if it has another form.
+    /// The expression in the page's words; nil if it has a different form.
     static func words(of expression: String) -> [String]? {
         if let match = expression.firstMatch(of: #/Limits\(app: (\d+), user: (\d+), all: (\d+)\)/#) {
             return ["\(match.output.1) of an app, \(match.output.2) of a user, \(match.output.3) in all"]

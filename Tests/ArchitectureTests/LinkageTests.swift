@@ -2,7 +2,7 @@
 
 import Testing
 
-/// What a product may name in its dynamic section.
+/// The libraries that a product's dynamic section may name.
 struct LinkageRule: Sendable, CustomTestStringConvertible {
     let product: String
     let libraries: Set<String>
@@ -47,7 +47,7 @@ struct LinkageRule: Sendable, CustomTestStringConvertible {
 @Suite("Linkage")
 struct LinkageTests {
     @Test(
-        "A product names no library beyond its rule: an app brings no Foundation, and nothing libdw or libsystemd",
+        "A product names no library beyond its rule: an app uses no Foundation, and nothing uses libdw or libsystemd",
         .enabled(
             if: LinkageRule.productsAreThere || BuiltProduct.mustExist,
             "not all products are next to the tests: run 'swift build' first"
@@ -60,7 +60,7 @@ struct LinkageTests {
         #expect(needed.filter { !rule.libraries.contains($0) } == [])
     }
 
-    @Test("There is a rule for every sample app")
+    @Test("Every sample app has a rule")
     func everySampleAppHasARule() {
         let apps = SourceTree.files(below: "Sources/SampleApps").filter(\.isSwift)
             .map { String($0.path.split(separator: "/")[2]) }
@@ -74,13 +74,13 @@ struct SpawnTests {
         .filter { $0.path.hasSuffix("_child.c") }
         .map { BuiltProduct("CLinux.build/\($0.path.dropFirst("Sources/CLinux/".count)).o") }
 
-    /// Between clone and execve the child shares the parent's memory: a function of libc may wait there for a lock that
+    /// Between clone and execve the child shares the parent's memory: a libc function could wait there for a lock that
     /// another thread of the parent holds.
-    @Test("What runs between clone and execve calls nothing outside its own file")
+    @Test("Code between clone and execve calls nothing outside its own file")
     func childSideIsSelfContained() throws {
         #expect(!Self.childSide.isEmpty)
         for object in Self.childSide {
-            // Made up by the assembler for position-independent code.
+            // The assembler generates it for position-independent code.
             #expect(try object.undefinedSymbols().filter { $0 != "_GLOBAL_OFFSET_TABLE_" } == [], "\(object.path)")
         }
     }

@@ -2,8 +2,8 @@
 
 import Testing
 
-/// Calls whose length another party decides, and the files that may make them: beside the loop, in an examiner, before the
-/// loop turns, or in a command that has no loop.
+/// Calls whose duration another party decides, and the files that may make them: outside the loop, in an examiner,
+/// before the loop turns, or in a command without a loop.
 private struct BlockingCall: CustomTestStringConvertible, Sendable {
     let what: String
     let pattern: String
@@ -36,16 +36,16 @@ private struct BlockingCall: CustomTestStringConvertible, Sendable {
                 "WatchdogSupervisor/Sampling/ProcessCapture.swift",
                 // Without a source of copiers.
                 "WatchdogLinux/Examining/Copiers.swift", "WatchdogLinux/Containment/ProcessTree.swift",
-                // Of root's processes and those of the same user, beside the loop.
+                // Processes of root and of the same user, outside the loop.
                 "WatchdogSupervisor/Observe/ContainerNames.swift",
             ]),
         BlockingCall(
             what: "a copy that is waited for", pattern: #"copiers\.copying\s*\("#,
             allowed: [
-                // Beside the loop.
+                // Outside the loop.
                 "WatchdogSupervisor/Observe/ObservedProcess.swift",
                 "WatchdogSupervisor/Incidents/LaunchIncidents.swift", "WatchdogSupervisor/Launch/LaunchStartup.swift",
-                // Orphans that may be the app's, where there are no cgroups.
+                // Orphans that may belong to the app, without cgroups.
                 "WatchdogSupervisor/Tree/LaunchTree.swift",
                 // Processes of a lost launch are found before the loop turns.
                 "WatchdogSupervisor/Survival/LaunchResumption.swift",
@@ -89,18 +89,18 @@ private struct BlockingCall: CustomTestStringConvertible, Sendable {
         BlockingCall(
             what: "a name server", pattern: #"\b(?:getaddrinfo|gethostby\w+|getnameinfo)\s*\("#,
             allowed: ["WatchdogLinux/Asking/WebRequest.swift"]),
-        // Only commands ask.
+        // Only commands send requests.
         BlockingCall(what: "a web server", pattern: #"\bWebRequest\s*\("#, allowed: []),
         BlockingCall(
             what: "a descriptor that may be a stranger's",
             pattern: #"\bOwnedDescriptor\s*\(\s*taking:\s*\$0\s*\)"#,
-            // Of a program that the caller runs for its own user.
+            // For a program that the caller runs for its own user.
             allowed: ["WatchdogLinux/Sockets/SocketMessage.swift"]),
         BlockingCall(
             what: "a message whose descriptors the kernel would close",
             pattern: #"\b(?:recv|recvmsg)\s*\("#,
             allowed: [
-                // Sockets of watchdogd's own processes, of the program that started it, or of a command that asks it; and
+                // Sockets of watchdogd's own processes, of the program that started it, or of a client command; and
                 // bytes of a stream that came without descriptors.
                 "WatchdogSupervisor/Run/RemoteControl.swift", "WatchdogLinux/Examining/Examiner.swift",
                 "WatchdogLinux/Asking/WebRequest.swift", "WatchdogLinux/Sockets/SocketMessage.swift",
@@ -110,7 +110,7 @@ private struct BlockingCall: CustomTestStringConvertible, Sendable {
             what: "a wait for a reader of standard error",
             pattern: #"\bStandardError\.(?:say|print|list)\s*\((?!.*within: \.zero)"#,
             allowed: [
-                // Before the loop turns, or when the program has ended.
+                // Before the loop turns, or when the program has exited.
                 "WatchdogSupervisor/Run/Run.swift", "WatchdogSupervisor/Run/RunSession.swift",
                 "WatchdogSupervisor/Run/TerminationMessageFile.swift", "WatchdogSupervisor/Run/TraceFile.swift",
                 "WatchdogSupervisor/Observe/Observe.swift",
@@ -119,7 +119,7 @@ private struct BlockingCall: CustomTestStringConvertible, Sendable {
                 "WatchdogSupervisor/Launch/LaunchConfiguration+Resolution.swift",
                 // On the thread that writes reports.
                 "WatchdogSupervisor/Reports/ReportWriter.swift",
-                // As long as its caller has.
+                // For as long as its caller permits.
                 "WatchdogSupervisor/Journal/EventLog.swift",
             ]),
         BlockingCall(
@@ -129,7 +129,7 @@ private struct BlockingCall: CustomTestStringConvertible, Sendable {
 
 @Suite("The loop")
 struct LoopRuleTests {
-    @Test("makes no call whose length another party decides", arguments: BlockingCall.all)
+    @Test("makes no call whose duration another party decides", arguments: BlockingCall.all)
     fileprivate func blockingCalls(_ call: BlockingCall) throws {
         let folders = ["WatchdogLinux", "WatchdogControl", "WatchdogSupervisor"]
         let files = folders.flatMap { SourceTree.files(below: "Sources/\($0)") }.filter(\.isSwift)

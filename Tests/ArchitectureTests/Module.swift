@@ -2,7 +2,7 @@
 
 import Testing
 
-/// A folder of `Sources` and what its Swift files may import, besides the standard library.
+/// A folder of `Sources` and the modules that its Swift files may import, besides the standard library.
 struct Module: Sendable, CustomTestStringConvertible {
     let name: String
     let mayImport: Set<String>
@@ -11,9 +11,9 @@ struct Module: Sendable, CustomTestStringConvertible {
 
     /// The layers, lowest first.
     ///
-    /// `Synchronization` counts as Glibc does: it is part of the toolchain and brings nothing.
+    /// `Synchronization` counts like Glibc: it is part of the toolchain and adds no dependency.
     static let all: [Module] = [
-        // What an app links.
+        // Linked by apps.
         Module("WatchdogBase"),
         Module("WatchdogWire"),
         Module("Watchdog", "WatchdogBase", "WatchdogWire", "Dispatch", "Glibc", "Synchronization"),
@@ -23,9 +23,9 @@ struct Module: Sendable, CustomTestStringConvertible {
         Module("WatchdogRecording", "WatchdogBase", "FoundationEssentials"),
         // Glibc: logarithms.
         Module("WatchdogMeasurement", "WatchdogBase", "FoundationEssentials", "Glibc"),
-        // App files made of what others say, or of a trial.
+        // App files converted from other formats, or derived from a trial.
         Module("WatchdogImport", "WatchdogBase", "WatchdogConfiguration", "WatchdogMeasurement"),
-        // Reports: a verdict, the model with its coding, what people read, the files.
+        // Reports: a verdict, the model with its coding, the rendered forms, the files.
         Module("WatchdogVerdict", "WatchdogBase"),
         Module("WatchdogReport", "WatchdogBase", "WatchdogPolicy", "WatchdogVerdict", "FoundationEssentials"),
         Module(
@@ -33,7 +33,7 @@ struct Module: Sendable, CustomTestStringConvertible {
             "WatchdogRecording"
         ),
         Module("WatchdogReportStore", "WatchdogBase", "WatchdogReport", "Glibc", "Synchronization"),
-        // What other allowances would have done.
+        // Replays with other allowances.
         Module("WatchdogSimulation", "WatchdogBase", "WatchdogPolicy", "WatchdogReport"),
         // The fleet. Glibc: logarithms.
         Module(
@@ -88,7 +88,7 @@ struct Module: Sendable, CustomTestStringConvertible {
             "WatchdogBase", "WatchdogPolicy", "WatchdogLinux", "CLinux", "FoundationEssentials", "Glibc",
             "Synchronization"
         ),
-        // Driving a run.
+        // Remote control of a run.
         Module("WatchdogRemote"),
         Module("WatchdogConversation", "WatchdogPolicy", "WatchdogWire"),
         // The shell.
@@ -120,7 +120,7 @@ struct Module: Sendable, CustomTestStringConvertible {
             "Synchronization", "Testing"
         ),
         Module("watchdogd-symbolicate", "WatchdogReport", "WatchdogSymbolication", "FoundationEssentials", "Glibc"),
-        // Sample apps, and what those that tell a story share. Foundation: see nothingImportsFoundation.
+        // Sample apps, and the shared code of those that tell a story. Foundation: see nothingImportsFoundation.
         Module(
             "SampleSupport",
             "Watchdog", "WatchdogBase", "NetworkConditioner", "CSampleThread", "CSQLite", "CZlib",
@@ -154,7 +154,7 @@ struct ImportLine: Sendable {
     let module: String
     let place: String
 
-    /// Attributes, access level and the kind of a scoped import are skipped: `@testable internal import struct A.B` is A.
+    /// Skips attributes, access level and the kind of a scoped import: `@testable internal import struct A.B` is A.
     private static var pattern: Regex<(Substring, Substring)> {
         #/
         ^ (?: @\w+ (?: \( [^)]* \) )? \s+ )*
@@ -166,7 +166,7 @@ struct ImportLine: Sendable {
     }
 
     static func all(in file: SourceFile) -> [ImportLine] {
-        // Most files have some; compiling the pattern for each line takes longer than matching.
+        // Most files have some imports; compiling the pattern for each line takes longer than matching.
         let pattern = Self.pattern.matchingSemantics(.unicodeScalar)
         return file.code.compactMap { number, text in
             guard text.contains("import"), let match = text.firstMatch(of: pattern) else { return nil }

@@ -27,7 +27,7 @@ struct SourceFile: Sendable, CustomTestStringConvertible {
     }
 
     private static func code(in lines: [Substring]) -> [(number: Int, text: Substring)] {
-        /// What ends the region that the next line lies in, when it lies in one.
+        /// The end of the region that contains the next line, if any.
         var terminator: String?
         return lines.enumerated().compactMap { index, line in
             if let end = terminator {
@@ -47,7 +47,7 @@ struct SourceFile: Sendable, CustomTestStringConvertible {
 
     private static func withoutLiterals(_ text: Substring) -> Substring {
         guard text.utf8.contains(UInt8(ascii: "\"")) else { return text }
-        // Much quicker than by grapheme, and nothing here is combined of several scalars.
+        // Much faster than by grapheme, and nothing here combines several scalars.
         return text.replacing(#/"(?:\\.|[^"\\])*"/#.matchingSemantics(.unicodeScalar), with: "\"\"")
     }
 
@@ -55,18 +55,18 @@ struct SourceFile: Sendable, CustomTestStringConvertible {
         text.firstRange(of: " // ").map { text[..<$0.lowerBound] } ?? text
     }
 
-    /// Where code matches `pattern`, as `path:line: text`.
+    /// The places where code matches `pattern`, as `path:line: text`.
     func places(matching pattern: some RegexComponent) -> [String] {
         let pattern = pattern.regex.matchingSemantics(.unicodeScalar)
         return code.filter { $0.text.contains(pattern) }.map { "\(path):\($0.number): \($0.text)" }
     }
 }
 
-/// The files of this package, as they are on disk now.
+/// The files of this package as they are on disk now.
 enum SourceTree {
     static let root = String(#filePath.split(separator: "/").dropLast(3).joined(separator: "/").withPrefix("/"))
 
-    /// All text files below `folder`; none when there is no such folder.
+    /// All text files below `folder`; empty if the folder does not exist.
     static func files(below folder: String) -> [SourceFile] {
         all.filter { $0.path.hasPrefix("\(folder)/") }
     }
@@ -77,7 +77,7 @@ enum SourceTree {
         return SourceFile(path: path, lines: text.split(separator: "\n", omittingEmptySubsequences: false))
     }
 
-    /// Whether there is a file or a folder at `path`.
+    /// Whether a file or a folder exists at `path`.
     static func exists(_ path: String) -> Bool {
         FileManager.default.fileExists(atPath: "\(root)/\(path)")
     }
@@ -95,7 +95,7 @@ enum SourceTree {
 
     static let swiftSources = files(below: "Sources").filter(\.isSwift)
 
-    /// The test code that must not wait for time to pass; programs that tests run are free to.
+    /// Test code that must not wait for time to pass; programs that tests run may.
     static let unitTests = files(below: "Tests").filter {
         $0.isSwift && !$0.path.hasPrefix("Tests/IntegrationTests/") && !$0.path.contains("/Subjects/")
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How many lines each type of a module has over all its declarations and extensions.
+/// The number of lines of each type of a module over all its declarations and extensions.
 struct TypeSizes {
-    /// From the line with the keyword to that with the closing brace, by the outermost type's name.
+    /// From the line with the keyword to the one with the closing brace, by the outermost type's name.
     private(set) var lines: [String: Int] = [:]
 
     init(of texts: [String]) {
@@ -37,9 +37,9 @@ struct TypeSizes {
     }
 }
 
-/// Swift source without what only looks like code.
+/// Swift source without text that only looks like code.
 enum SwiftCode {
-    /// The same lines, with blanks in the place of comments and literals.
+    /// The same lines, with spaces in place of comments and literals.
     static func blanked(_ source: [UInt8]) -> [UInt8] {
         var blanking = Blanking(source: source, code: source)
         blanking.skipCode(until: nil)
