@@ -24,7 +24,7 @@ struct LinkProfileTests {
         }
     }
 
-    @Test("A connection may have on its way what the link holds, within bounds", arguments: LinkProfile.presets)
+    @Test("The window of a connection holds the link's capacity, within bounds", arguments: LinkProfile.presets)
     func window(profile: LinkProfile) {
         for direction in [profile.downlink, profile.uplink] {
             #expect((65_536...1_048_576).contains(direction.window))
@@ -33,7 +33,7 @@ struct LinkProfileTests {
         }
     }
 
-    @Test("Twice the time scale is half the bandwidth and twice the delays")
+    @Test("Twice the time scale means half the bandwidth and twice the delays")
     func scale() throws {
         let profile = try LinkProfile.named("3g")
         let scaled = profile.scaled(by: 2)

@@ -8,7 +8,7 @@ import WatchdogBase
 struct LinkShaperTests {
     private static let start = Instant(nanoseconds: 1_000_000_000_000)
 
-    /// Drives a shaper from event to event, as its loop does.
+    /// Drives a shaper from event to event, like its loop.
     private struct Line {
         var shaper: LinkShaper
         var now = LinkShaperTests.start
@@ -24,7 +24,7 @@ struct LinkShaperTests {
             shaper.enqueue(bytes, isEnd: isEnd, on: stream, at: now)
         }
 
-        /// What has happened `duration` after the start.
+        /// Runs all events up to `duration` after the start.
         mutating func run(to duration: Duration) {
             let end = LinkShaperTests.start + duration
             while let next = shaper.nextEvent, next <= end { advance(to: max(next, now)) }
@@ -40,7 +40,7 @@ struct LinkShaperTests {
         }
     }
 
-    @Test("Bytes arrive after the delay and not a nanosecond before")
+    @Test("Bytes arrive after the delay and not a nanosecond earlier")
     func delay() {
         var line = Line(.init(delay: .milliseconds(100)))
         line.send(1000)
@@ -51,7 +51,7 @@ struct LinkShaperTests {
         #expect(line.shaper.nextEvent == nil)
     }
 
-    @Test("The bandwidth is kept to within what may be saved up", arguments: [1_000, 97_500, 5_000_000])
+    @Test("The throughput matches the bandwidth, except for one burst", arguments: [1_000, 97_500, 5_000_000])
     func bandwidth(rate: Int) {
         var line = Line(.init(bytesPerSecond: rate))
         line.send(rate * 100)
@@ -63,7 +63,7 @@ struct LinkShaperTests {
         }
     }
 
-    @Test("A pause saves up no more than a burst")
+    @Test("A pause saves up at most one burst")
     func burst() {
         var line = Line(.init(bytesPerSecond: 10_000))
         line.run(to: .seconds(3600))
@@ -94,13 +94,13 @@ struct LinkShaperTests {
             let share = try #require(line.arrived[stream])
             #expect((97_000...104_000).contains(share), "stream \(stream)")
         }
-        // Those that have what they wanted leave the rest to the first.
+        // Finished streams leave the rest to the first.
         line.run(to: .seconds(10))
         #expect((390_000...410_000).contains(line.arrived[0] ?? 0))
         #expect(line.arrived[3] == 200_000)
     }
 
-    @Test("The end arrives behind the last byte, or alone")
+    @Test("The end arrives after the last byte, or alone")
     func end() {
         var line = Line(.init(bytesPerSecond: 1_448, delay: .milliseconds(10)), streams: 2)
         line.send(5 * 1_448, on: 0, isEnd: true)
@@ -116,7 +116,7 @@ struct LinkShaperTests {
         #expect(line.arrived[0] == 5 * 1_448)
     }
 
-    @Test("Each loss is a pause, what follows waits, and nothing is missing in the end")
+    @Test("Each loss is a pause that delays later bytes, and nothing is missing in the end")
     func loss() {
         var line = Line(.init(loss: 0.1), retransmission: .seconds(1))
         line.send(1_448 * 1000, isEnd: true)
@@ -131,7 +131,7 @@ struct LinkShaperTests {
         #expect((1_448 * 200...1_448 * 900).contains(early))
     }
 
-    @Test("Losses in a row pause for longer and longer")
+    @Test("Consecutive losses pause for longer and longer")
     func backoff() {
         var (line, pauses) = (Line(.init(loss: 0.9), retransmission: .seconds(1)), Set<Duration>())
         line.send(1_448 * 50)
@@ -144,7 +144,7 @@ struct LinkShaperTests {
         #expect(pauses == [.seconds(1), .seconds(2), .seconds(4), .seconds(8), .seconds(16)])
     }
 
-    @Test("On a link that loses everything nothing arrives, and nobody is woken up for it")
+    @Test("On a link that loses everything nothing arrives, and no wake-up is scheduled")
     func dead() {
         var line = Line(.init(loss: 1))
         line.send(100, isEnd: true)
@@ -154,7 +154,7 @@ struct LinkShaperTests {
         #expect(line.ended == [])
     }
 
-    @Test("A stream sends nothing before its connection is made")
+    @Test("A stream sends nothing before it is connected")
     func connecting() {
         var line = Line(.init(), streams: 0)
         line.shaper.add(7, sendingFrom: line.now + .milliseconds(200))
@@ -165,7 +165,7 @@ struct LinkShaperTests {
         #expect(line.arrived == [7: 10])
     }
 
-    @Test("A stream that is removed takes what it has sent with it")
+    @Test("A removed stream loses its bytes in transit")
     func removal() {
         var line = Line(.init(delay: .seconds(1)))
         line.send(10)

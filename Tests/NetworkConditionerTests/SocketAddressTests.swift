@@ -6,7 +6,7 @@ import Testing
 @Suite("Socket addresses")
 struct SocketAddressTests {
     @Test(
-        "Numeric addresses and localhost are read",
+        "Numeric addresses and localhost are parsed",
         arguments: [
             ("127.0.0.1:80", "127.0.0.1:80"), ("localhost:8225", "127.0.0.1:8225"), ("[::1]:65535", "[::1]:65535"),
             ("0.0.0.0:0", "0.0.0.0:0"),
@@ -17,7 +17,7 @@ struct SocketAddressTests {
     }
 
     @Test(
-        "Anything else is refused with what to write instead",
+        "Any other address is rejected with a hint",
         arguments: ["", ":", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1", "example.com:80", "[::1:80"]
     )
     func refuses(text: String) {
