@@ -5,7 +5,7 @@ import WatchdogPolicy
 package import WatchdogReport
 package import WatchdogVerdict
 
-/// One invented incident for each cause that a verdict knows, with what the stacks and the looks before add to it.
+/// One invented incident for each cause of a verdict, with the findings from its stacks and its samples.
 package enum Causes {
     package static let all: [(name: String, report: Report)] =
         hangs.map { kind in
@@ -56,7 +56,7 @@ package enum Causes {
         return Samples.report(facts)
     }
 
-    /// Twenty seconds, most of them for two downloads; the second was not over.
+    /// Twenty seconds, most of them for two downloads; the second had not finished.
     package static var killedLaunch: LaunchDetails {
         func signpost(
             _ name: String, _ start: Int64, _ length: Int64?, isOpen: Bool = false, isMain: Bool = true
@@ -84,7 +84,7 @@ package enum Causes {
             lostMarks: 3)
     }
 
-    /// What a main thread can do; the other verdicts say how a process ended.
+    /// The states of a main thread; the other verdicts describe how a process exited.
     package static let hangs = Verdict.Kind.allCases.filter { ![.crashed, .killed, .failed].contains($0) }
 
     package static func name(of kind: Verdict.Kind) -> String { String(kind.rawValue.map { $0 == " " ? "-" : $0 }) }
@@ -195,7 +195,7 @@ package enum Causes {
         return Report(of: facts, on: Samples.host, capture: capture)
     }
 
-    /// A server that does not answer, and a ping that nobody answered either.
+    /// A server that does not answer, and a ping without an answer too.
     private static var peer: Report {
         var facts = Samples.facts(number: 23)
         facts.evidence.waits = [
@@ -254,7 +254,7 @@ package enum Causes {
         return Report(of: facts, on: Samples.host, capture: Samples.capture)
     }
 
-    /// Looks from a second after an unanswered ping on.
+    /// Samples from a second after an unanswered ping on.
     private static func observe(_ facts: inout IncidentFacts, isMoving: Bool) {
         facts.samples = samples(isMoving: isMoving)
         facts.samples?.interval = (facts.elapsed - .milliseconds(1_050)) / 9
@@ -264,7 +264,7 @@ package enum Causes {
             sinceLastPingNanoseconds: facts.elapsed.nanoseconds, slowestNanoseconds: 4_100_000)
     }
 
-    /// Ten looks at the stack of ``Samples/capture``, or the first at another one.
+    /// Ten samples with the stack of ``Samples/capture``, or the first with a different one.
     package static func samples(isMoving: Bool) -> ProcessSamples {
         let main = Samples.capture.threads[0]
         var stacks = [

@@ -5,7 +5,7 @@ package import WatchdogPolicy
 package import WatchdogReport
 package import WatchdogVerdict
 
-/// Invented unexpected ends, one for each way in which stacks are obtained or not.
+/// Invented unexpected exits, one for each source of stacks, or without any.
 package enum Crashes {
     package static let all: [(name: String, report: Report)] = [
         ("crash-core", report(segmentation, capture: capture(.core), number: 30)),
@@ -14,7 +14,7 @@ package enum Crashes {
         ("crash-exit", report(exit, capture: nil, number: 33)),
     ]
 
-    /// A null pointer with an offset, in a thread that is not the first.
+    /// A null pointer with an offset, in a thread other than the first.
     package static var segmentation: CrashDetails {
         var crash = details(.signaled(signal: 11, coreDumped: true))
         crash.note(SignalInfo(signal: 11, code: 1, union: 0x18))
@@ -69,7 +69,7 @@ package enum Crashes {
         Report(of: facts(crash, number: number), on: Samples.host, capture: capture)
     }
 
-    /// The main thread as in ``Samples/capture``, and a worker under whose hands memory is missing.
+    /// The main thread as in ``Samples/capture``, and a worker that hits unmapped memory.
     package static func capture(_ method: CapturedProcess.Method) -> CapturedProcess {
         var capture = Samples.capture
         capture.method = method

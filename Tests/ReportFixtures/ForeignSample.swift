@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An invented report in the form that a phone writes, with its text.
+/// An invented report in a phone's format, with its text.
 package enum ForeignSample {
     package static let ips = [
         #"{"app_name":"Notes","timestamp":"2026-03-01 10:00:00.00 +0100","app_version":"1.0","build_version":"1","#

@@ -3,7 +3,6 @@
 import WatchdogBase
 package import WatchdogRecording
 
-/// Milliseconds as a duration.
 package func ms(_ milliseconds: Double) -> Duration { .nanoseconds(Int64((milliseconds * 1e6).rounded())) }
 
 /// Writes a lane from left to right.

@@ -3,8 +3,8 @@
 import WatchdogBase
 package import WatchdogRecording
 
-/// Recordings of launches, with nothing in them that the recorder cannot see on their rung: of a block the name of the
-/// call, how it slept and who ended it on rung A, and only the name on rung B.
+/// Recordings of launches, with only the content that the recorder has on their rung: for a block, the name of the
+/// call, the sleep state and the waker on rung A, and only the name on rung B.
 package enum Launches {
     /// An app whose logger's constructor is slow, and whose main thread waits for a thread of low priority.
     package static var starSearcher: LaunchRecording {
@@ -177,7 +177,7 @@ package enum Launches {
         return recording
     }
 
-    /// A recording of a set-user-ID program: what the clock and the program itself tell.
+    /// A recording of a set-user-ID program: only data from the clock and the program itself.
     package static var rungD: LaunchRecording {
         var recording = Self.recording(
             of: "/usr/bin/sudo", [], rung: .d, phases: [(.request, 0.5), (.main, 31)],

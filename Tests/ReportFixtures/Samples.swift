@@ -77,7 +77,7 @@ package enum Samples {
         return facts
     }
 
-    /// A main thread in `recvfrom` under two Swift frames, one of them inlined, and a worker that awaits.
+    /// A main thread in `recvfrom` under two Swift frames, one of them inlined, and a worker in an await.
     package static let capture = CapturedProcess(
         method: .ptrace,
         frozenNanoseconds: 612_000,
@@ -143,7 +143,7 @@ package enum Samples {
     )
 
     /// A worker of a preforking server with the same program, blocked in a lock that the main process holds, and a
-    /// process of which little is known.
+    /// process with few known facts.
     package static var others: [OtherProcess] {
         var worker = OtherProcess(pid: 4244, parentPID: 4242, name: "worker", state: "S")
         worker.arguments = ["/usr/bin/hang-main", "--worker", "--password=hunter2"]
@@ -156,7 +156,7 @@ package enum Samples {
         stacks.threads.removeLast()
         stacks.threads[0].id = 4244
         stacks.threads[0].name = "worker"
-        // Only the last two calls, which are of libc.
+        // Only the last two calls, which belong to libc.
         stacks.threads[0].frames = [stacks.threads[0].frames[0], stacks.threads[0].frames[4]]
         worker.capture = stacks
         var stranger = OtherProcess(pid: 4250, parentPID: 4244, name: "sh\nThread 0 Crashed:", state: "D")
@@ -168,7 +168,7 @@ package enum Samples {
         Report(of: facts, on: host, capture: capture)
     }
 
-    /// One incident per event, as different from each other as can be.
+    /// One incident per event, as different from each other as possible.
     package static let goldens: [(name: String, report: Report)] = [
         ("process-launch", Report(of: launch, on: node, capture: captureWithoutStopping)),
         ("scene-create", report(create)),

@@ -2,20 +2,20 @@
 
 package import WatchdogReport
 
-/// As much of JSON Schema as the schemas in `docs` use; anything else in them is a fault.
+/// The subset of JSON Schema that the schemas in `docs` use; anything else in them is a fault.
 package struct SchemaValidator {
     private let root: JSONTree
     private let isStrict: Bool
 
     /// Takes a schema.
     ///
-    /// - Parameter isStrict: Whether a key that the schema does not know is a fault, though its readers ignore it.
+    /// - Parameter isStrict: Whether an unknown key is a fault, though the schema's readers ignore it.
     package init(root: JSONTree, isStrict: Bool = false) {
         self.root = root
         self.isStrict = isStrict
     }
 
-    /// What is wrong with a whole document.
+    /// The faults of a whole document.
     package func faults(_ value: JSONTree) -> [String] { faults(value, root, "") }
 
     private static let known: Set<String> = [
@@ -23,7 +23,7 @@ package struct SchemaValidator {
         "additionalProperties", "items", "enum", "const", "minimum", "maximum",
     ]
 
-    /// What is wrong with a part of a document that a part of the schema describes.
+    /// The faults of a part of a document against a part of the schema.
     package func faults(_ value: JSONTree, _ schema: JSONTree, _ path: String) -> [String] {
         if let reference = schema["$ref"]?.string {
             guard let target = root["$defs"]?[String(reference.dropFirst("#/$defs/".count))] else {

@@ -57,14 +57,14 @@ package enum TestFiles {
         return names.sorted()
     }
 
-    /// Creates an empty folder; whoever asks for it removes it.
+    /// Creates an empty folder that the caller must remove.
     package static func makeFolder(in parent: String = "/tmp") throws -> String {
         var template = Array("\(parent)/watchdogd-report-tests.XXXXXX".utf8CString)
         guard let path = mkdtemp(&template).map({ String(cString: $0) }) else { throw Failure("mkdtemp") }
         return path
     }
 
-    /// Calls the body with an empty folder and removes it with everything in it.
+    /// Runs the body with an empty folder and removes it with its content.
     package static func withFolder<Result>(
         in parent: String = "/tmp", _ body: (String) throws -> Result
     ) throws -> Result {
