@@ -5,13 +5,13 @@ import Testing
 
 @Suite("PNG")
 struct PNGTests {
-    @Test("A picture comes back as it was", arguments: [(1, 1), (3, 2), (64, 64)])
+    @Test("A picture survives encoding and decoding", arguments: [(1, 1), (3, 2), (64, 64)])
     func roundTrip(width: Int, height: Int) throws {
         let raster = Raster.photo(7, side: 64).scaled(toWidth: width, height: height)
         #expect(try PNG.decode(PNG.encode(raster)) == raster)
     }
 
-    @Test("No damage is taken for a picture, and none is fatal")
+    @Test("Any damage is rejected with an error")
     func damage() {
         let bytes = PNG.encode(.photo(7, side: 16))
         for index in bytes.indices {

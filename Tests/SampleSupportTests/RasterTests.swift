@@ -5,14 +5,14 @@ import Testing
 
 @Suite("Raster")
 struct RasterTests {
-    @Test("Lightness is that of the pixels, also of a picture of one", arguments: [(1, 1), (7, 3), (200, 100)])
+    @Test("Lightness is the average of the pixels, even for a single one", arguments: [(1, 1), (7, 3), (200, 100)])
     func lightness(width: Int, height: Int) {
         #expect(Raster(width: width, height: height, color: .init(0, 0, 0)).lightness == 0)
         #expect(Raster(width: width, height: height, color: .init(255, 255, 255)).lightness == 255)
         #expect(Raster(width: width, height: height, color: .init(30, 60, 90)).lightness == 60)
     }
 
-    @Test("Half the size holds the mean of each four pixels")
+    @Test("At half the size, each pixel is the average of four")
     func scaling() {
         var raster = Raster(width: 4, height: 2, color: .init(0, 0, 0))
         raster[0, 0] = .init(100, 0, 0)
@@ -22,7 +22,7 @@ struct RasterTests {
         #expect(half[1, 0] == .init(0, 0, 0))
     }
 
-    @Test("What lies outside is not drawn")
+    @Test("Shapes are clipped to the picture")
     func clipping() {
         var raster = Raster(width: 8, height: 8)
         raster.fill(-5, -5, 100, 7, .ink)
