@@ -10,15 +10,15 @@ public struct ChildProcess: CustomStringConvertible {
     /// As in `/proc/PID/stat`: `Z` for a zombie.
     let state: Character
 
-    /// Its name, its ID, and what is wrong with it.
+    /// Its name, its ID, and the problem.
     public var description: String {
         "\(name)[\(pid)], \(state == "Z" ? "a zombie that nobody reaped" : "which still runs (state \(state))")"
     }
 
-    /// Processes that serve every launch and every report of this process until its end.
+    /// Whether it serves every launch and every report of this process until the end.
     var isShared: Bool { state != "Z" && (name == "wd-launcher" || name == "wd-examiner") }
 
-    /// Whether a child of this process still runs, besides those that serve all launches.
+    /// Whether a child of this process is still running, besides those that serve all launches.
     public static var anyRuns: Bool { all.contains { $0.state != "Z" && !$0.isShared } }
 
     /// All children of all threads: `CONFIG_PROC_CHILDREN` of the kernel, which Debian sets.
@@ -32,7 +32,7 @@ public struct ChildProcess: CustomStringConvertible {
 
     /// Nil if it has been reaped.
     private init?(pid: Int32) {
-        // `PID (NAME) STATE …`: the name may hold anything, even a parenthesis.
+        // `PID (NAME) STATE …`: the name may contain anything, even a parenthesis.
         let stat = Self.contents(of: "/proc/\(pid)/stat")
         guard let opening = stat.firstIndex(of: "("), let closing = stat.lastIndex(of: ")"),
             let state = stat[closing...].dropFirst(2).first

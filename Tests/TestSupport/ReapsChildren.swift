@@ -6,19 +6,20 @@ public import Testing
 
 /// Fails a test that leaves a child of this process behind, and runs such tests one after the other.
 ///
-/// Swift Testing waits for its exit tests with `waitid(P_ALL, WNOWAIT)`, which shows it the same zombie forever: one that a
-/// test leaves keeps all later exit tests of the process from ending. In its own test, it is a failure that names it.
+/// Swift Testing waits for its exit tests with `waitid(P_ALL, WNOWAIT)`, which returns the same zombie forever: one
+/// that a test leaves prevents all later exit tests of the process from ending. In its own test, it is a failure that
+/// names it.
 public struct ReapsChildren: TestTrait, SuiteTrait, TestScoping {
     @TaskLocal private static var isChecking = false
     private static let turns = Turns()
 
-    /// Suites within a suite check, too.
+    /// Suites within a suite check too.
     public var isRecursive: Bool { true }
 
     /// Checks each case of a test, and not a suite as a whole.
     public func scopeProvider(for test: Test, testCase: Test.Case?) -> Self? { testCase == nil ? nil : self }
 
-    /// Runs the test when no other runs, and looks for children that were not there before.
+    /// Runs the test while no other is running, and looks for new children.
     public func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {
@@ -34,7 +35,7 @@ public struct ReapsChildren: TestTrait, SuiteTrait, TestScoping {
         } catch {
             outcome = .failure(error)
         }
-        // Reaped by a thread of the product, a child may outlive its test by a moment.
+        // A child that a thread of the product reaps may outlive its test by a moment.
         var left: [ChildProcess] = []
         let end = ContinuousClock.now + patience / 4
         repeat {
@@ -51,7 +52,7 @@ public struct ReapsChildren: TestTrait, SuiteTrait, TestScoping {
 }
 
 extension Trait where Self == ReapsChildren {
-    /// The test fails if it leaves a child of this process behind.
+    /// Fails a test that leaves a child of this process behind.
     public static var reapsChildren: Self { Self() }
 }
 

@@ -2,7 +2,7 @@
 
 import Glibc
 
-/// The seed of tests that choose at random: 1, or `WATCHDOGD_TEST_SEED`.
+/// The seed of tests with random choices: 1, or `WATCHDOGD_TEST_SEED`.
 public let testSeed = getenv("WATCHDOGD_TEST_SEED").flatMap { UInt64(String(cString: $0)) } ?? 1
 
 /// The same numbers in every run, so that a failing case can be repeated from its seed: SplitMix64.
@@ -21,7 +21,7 @@ package struct SeededGenerator: RandomNumberGenerator {
         return mixed ^ (mixed >> 31)
     }
 
-    /// One in `count`, cheaper than `Bool.random` in a debug build.
+    /// True once in `count`; cheaper than `Bool.random` in a debug build.
     package mutating func oneIn(_ count: UInt64) -> Bool {
         next() % count == 0
     }
