@@ -6,14 +6,14 @@ import WatchdogBase
 @Suite("FNV-1a")
 struct FNV1aTests {
     @Test(
-        "The vectors of its authors",
+        "The hash matches its authors' vectors",
         arguments: [("", 0xcbf2_9ce4_8422_2325), ("a", 0xaf63_dc4c_8601_ec8c), ("foobar", 0x8594_4171_f739_67e8)]
             as [(String, UInt64)])
     func vectors(text: String, hash: UInt64) {
         #expect(FNV1a.hash(of: text) == hash)
     }
 
-    @Test("Pieces hash as what they make together")
+    @Test("Pieces hash like the whole")
     func pieces() {
         var hash = FNV1a()
         hash.combine(Array("foo".utf8))

@@ -13,7 +13,7 @@ struct LatencyHistogramTests {
         sorted[min(sorted.count, max(1, Int((Double(sorted.count) * fraction).rounded(.up)))) - 1]
     }
 
-    @Test("quantiles lie above the truth by at most a sixteenth or a microsecond", arguments: 0..<8)
+    @Test("quantiles exceed the truth by at most a sixteenth or a microsecond", arguments: 0..<8)
     func quantiles(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         var histogram = LatencyHistogram()
@@ -82,7 +82,7 @@ struct LatencyHistogramTests {
         #expect(histogram.quantile(1) == .zero)
     }
 
-    @Test("durations of centuries break nothing")
+    @Test("durations of centuries do no harm")
     func huge() {
         var histogram = LatencyHistogram()
         histogram.record(.seconds(Int64.max))

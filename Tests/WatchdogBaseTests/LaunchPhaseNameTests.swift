@@ -5,7 +5,7 @@ import WatchdogBase
 
 @Suite("Phases of a launch")
 struct LaunchPhaseNameTests {
-    @Test("Each keeps its place and its name, which stores and reports have")
+    @Test("Each keeps its place and its name, which stores and reports contain")
     func places() {
         #expect(
             LaunchPhaseName.allCases.map(\.rawValue) == [

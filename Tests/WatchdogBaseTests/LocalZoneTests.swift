@@ -6,7 +6,7 @@ import WatchdogBase
 @Suite("Local zones")
 struct LocalZoneTests {
     @Test(
-        "A zone is named by its letters, or else by its difference from UTC",
+        "A zone is named by its letters, or else by its offset from UTC",
         arguments: [
             (0, nil, "UTC"), (0, "GMT", "UTC"), (0, "Asia", "UTC"), (3_600, "CET", "CET"), (32_400, "JST", "JST"),
             (20_700, "+0545", "+0545"), (20_700, nil, "+0545"), (-12_600, nil, "-0330"), (-10_800, "-03", "-0300"),

@@ -6,7 +6,7 @@ import WatchdogBase
 @Suite("Numbers")
 struct NumbersTests {
     @Test(
-        "Sums stay at the ends of their range",
+        "Sums saturate at the ends of their range",
         arguments: [
             (1, 2, 3), (.max, 1, .max), (.max, 0, .max), (.min, -1, .min), (.max, .min, -1), (1, .max, .max),
         ] as [(Int64, Int64, Int64)])

@@ -18,7 +18,7 @@ struct StuckWaitsTests {
         return waits
     }
 
-    @Test("are refused to an app at its limit, and not below")
+    @Test("are rejected for an app at its limit, and not below")
     func app() {
         #expect(Self.waits(Self.app).refusal(of: Self.app, within: Self.limits) == nil)
         let full = Self.waits(Self.app, Self.app)
@@ -27,7 +27,7 @@ struct StuckWaitsTests {
         #expect(full.refusal(of: Self.stranger, within: Self.limits) == nil, "an app of the same name")
     }
 
-    @Test("are refused to a user at the user's limit, and not below, and to no other user")
+    @Test("are rejected for a user at the user's limit, and not below, and for no other user")
     func user() {
         let third = Tenant(app: "c", user: 1)
         #expect(Self.waits(Self.app, Self.sibling).refusal(of: third, within: Self.limits) == nil)
@@ -37,7 +37,7 @@ struct StuckWaitsTests {
         #expect(full.count == 3 && full.count(of: 1) == 3 && full.count(of: 2) == 0)
     }
 
-    @Test("are refused to everybody at the limit for all, and not below")
+    @Test("are rejected for everybody at the total limit, and not below")
     func all() {
         var waits = StuckWaits()
         for user in 1..<5 { _ = waits.begin(for: Tenant(app: "x", user: UInt32(user)), at: Self.moment(0)) }
@@ -49,7 +49,7 @@ struct StuckWaitsTests {
         #expect(waits.refusal(of: newcomer, within: Self.limits) == nil, "one has returned")
     }
 
-    @Test("count only if they began in the given time")
+    @Test("count only if they began within the given time")
     func span() {
         let waits = Self.waits(Self.app, Self.app)
         let both = Self.moment(0)...Self.moment(1)
@@ -61,7 +61,7 @@ struct StuckWaitsTests {
         #expect(refusal.flatMap { waits.oldest(for: $0, within: Self.limits, begunIn: one) } == nil)
     }
 
-    @Test("are named with their number and their owner")
+    @Test("are described with their number and their owner")
     func words() {
         var waits = Self.waits(Self.app)
         let one = StuckWaits.Limits(app: 1, user: 9, all: 9)

@@ -3,7 +3,7 @@
 import Testing
 import WatchdogBase
 
-@Suite("Results of tests for CI services")
+@Suite("Test results for CI services")
 struct TestSuiteTests {
     private let suite = TestSuite(
         name: "run <a&b>",
@@ -14,7 +14,7 @@ struct TestSuiteTests {
             .init("line 7: expect <alive>", .skipped("it stopped\nat \"#6\"")),
         ], duration: .milliseconds(1_234), output: "5 > 4")
 
-    @Test("JUnit counts, escapes, and has what XML allows")
+    @Test("JUnit counts, escapes, and contains only what XML allows")
     func junit() {
         #expect(
             suite.junit == """
@@ -36,7 +36,7 @@ struct TestSuiteTests {
                 """)
     }
 
-    @Test("TAP has a plan, a line for each test, and what failed as YAML")
+    @Test("TAP has a plan, a line for each test, and failures as YAML")
     func tap() {
         #expect(
             suite.tap == """
@@ -62,7 +62,7 @@ struct TestSuiteTests {
                 """)
     }
 
-    @Test("TAP has the time of what failed between its message and its details")
+    @Test("TAP has the duration of a failure between its message and its details")
     func failedInTime() {
         let suite = TestSuite(
             name: "a", cases: [.init("b", .failed("c", details: "d"), duration: .seconds(2))], duration: .zero)
@@ -72,7 +72,7 @@ struct TestSuiteTests {
             ])
     }
 
-    @Test("no line of a text can pass for a line of TAP")
+    @Test("no line of a text can imitate a line of TAP")
     func injection() {
         let suite = TestSuite(
             name: "a",

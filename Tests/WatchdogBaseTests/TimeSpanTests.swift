@@ -7,7 +7,7 @@ import WatchdogBase
 @Suite("Time spans")
 struct TimeSpanTests {
     @Test(
-        "are read as people write them",
+        "are parsed in the forms that people write",
         arguments: [
             ("20s", Duration.seconds(20)), ("250ms", .milliseconds(250)), ("1min 30s", .seconds(90)),
             ("1min30s", .seconds(90)), ("30s 1min", .seconds(90)), ("1.5s", .milliseconds(1_500)),
@@ -25,7 +25,7 @@ struct TimeSpanTests {
     }
 
     @Test(
-        "say what is wrong with them, where, and what to write instead",
+        "report their problem, its place, and a remedy",
         arguments: [
             ("", "a time span is missing; write for example 20s or 250ms", 0),
             (" \t ", "a time span is missing; write for example 20s or 250ms", 0),
@@ -59,7 +59,7 @@ struct TimeSpanTests {
     }
 
     @Test(
-        "are written so that people like to read them",
+        "are printed in a readable form",
         arguments: [
             (Duration.zero, "0us"), (.microseconds(999), "999us"), (.milliseconds(1), "1ms"),
             (.microseconds(1_500), "1.5ms"), (.microseconds(2_500_000), "2.5s"), (.seconds(20), "20s"),
@@ -71,7 +71,7 @@ struct TimeSpanTests {
         #expect(TimeSpan.format(duration) == text)
     }
 
-    @Test("are shown to people with spaces and a micro sign, which are read back too")
+    @Test("are shown with spaces and a micro sign, which are parsed too")
     func shown() throws {
         #expect(TimeSpan.text(.microseconds(928)) == "928 \u{b5}s")
         #expect(TimeSpan.text(.milliseconds(250)) == "250 ms")
@@ -84,7 +84,7 @@ struct TimeSpanTests {
         #expect(try TimeSpan.parse(TimeSpan.text(.microseconds(928))) == .microseconds(928))
     }
 
-    @Test("are read back as they were written, to the microsecond")
+    @Test("survive printing and parsing, to the microsecond")
     func roundTrip() throws {
         var generator = SeededGenerator(seed: 0x7135)
         for _ in 0..<20_000 {

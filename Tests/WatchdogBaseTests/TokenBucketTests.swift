@@ -11,14 +11,14 @@ struct TokenBucketTests {
         times.map { bucket.admit(at: Instant(nanoseconds: $0)) }
     }
 
-    @Test("a burst up to the capacity is admitted, the rest refused")
+    @Test("a burst up to the capacity is admitted, and the rest rejected")
     func burst() {
         var bucket = TokenBucket(capacity: 3, perSecond: 1)
         let burst = admitted(&bucket, at: [100, 100, 100, 100, 100])
         #expect(burst == [true, true, true, false, false])
     }
 
-    @Test("tokens come back at the rate, exactly")
+    @Test("tokens return exactly at the rate")
     func refill() {
         var bucket = TokenBucket(capacity: 1, perSecond: 3)
         let third = admitted(&bucket, at: [0, 333_333_333, 333_333_334])
@@ -28,21 +28,21 @@ struct TokenBucketTests {
         #expect(abs(aMinute.count { $0 } - 60 * 3) <= 2)
     }
 
-    @Test("a long rest fills the bucket to its capacity, not beyond")
+    @Test("a long pause fills the bucket to its capacity, not beyond")
     func rest() {
         var bucket = TokenBucket(capacity: 2, perSecond: 1000)
         let rested = admitted(&bucket, at: [.min, .max, .max, .max])
         #expect(rested == [true, true, true, false])
     }
 
-    @Test("time that goes backward gives nothing and takes nothing")
+    @Test("time that goes backward adds and removes nothing")
     func backward() {
         var bucket = TokenBucket(capacity: 1, perSecond: 1)
         let jumpy = admitted(&bucket, at: [10 * second, 0, 10 * second + second / 2, 11 * second])
         #expect(jumpy == [true, false, false, true])
     }
 
-    @Test("absurd parameters are held within bounds")
+    @Test("absurd parameters are clamped")
     func extremes() {
         var never = TokenBucket(capacity: .min, perSecond: .min)
         #expect(never.capacity == 1)
@@ -53,7 +53,7 @@ struct TokenBucketTests {
         #expect(thousand.allSatisfy { $0 })
     }
 
-    @Test("more than the bucket holds passes when it is full, and delays what follows")
+    @Test("a request above the capacity passes when the bucket is full, and delays later ones")
     func large() {
         var bucket = TokenBucket(capacity: 10, perSecond: 2)
         let start = Instant(nanoseconds: 5 * second)

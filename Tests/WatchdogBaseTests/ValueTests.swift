@@ -15,7 +15,7 @@ struct InstantTests {
         #expect(instant < instant + .nanoseconds(1))
     }
 
-    @Test("stay at the ends of their line instead of wrapping around")
+    @Test("saturate instead of wrapping around")
     func saturation() {
         let first = Instant(nanoseconds: .min)
         let last = Instant(nanoseconds: .max)
@@ -30,7 +30,7 @@ struct InstantTests {
     }
 
     @Test(
-        "count whole nanoseconds, toward zero",
+        "count whole nanoseconds, rounded toward zero",
         arguments: [
             (Duration.seconds(1), 1_000_000_000), (.seconds(-1), -1_000_000_000),
             (.nanoseconds(Int64.max), Int64.max), (.nanoseconds(Int64.min), .min), (.seconds(Int64.max), .max),

@@ -6,7 +6,7 @@ import WatchdogBase
 @Suite("Wall time")
 struct WallTimeTests {
     @Test(
-        "A time is written in the local time of its offset",
+        "A time is printed in the local time of its offset",
         arguments: [
             (WallTime(seconds: 0), "1970-01-01 00:00:00.00 +0000"),
             (WallTime(seconds: -1, nanoseconds: 999_999_999), "1969-12-31 23:59:59.99 +0000"),
@@ -26,13 +26,13 @@ struct WallTimeTests {
         #expect(time.text(fractionDigits: 2) == text)
     }
 
-    @Test("The fraction is cut, so that no digit carries into the second", arguments: [0, 2, 4, 9])
+    @Test("The fraction is truncated, so that no digit carries into the second", arguments: [0, 2, 4, 9])
     func theFractionIsCut(digits: Int) {
         let text = WallTime(seconds: 59, nanoseconds: 999_999_999).text(fractionDigits: digits)
         #expect(text == "1970-01-01 00:00:59\(digits == 0 ? "" : ".")\(String(repeating: "9", count: digits)) +0000")
     }
 
-    @Test("What is written can be read back, day by day over four centuries")
+    @Test("A printed time is parsed back, day by day over four centuries")
     func everyDayCanBeReadBack() throws {
         for day in stride(from: Int64(-80_000), to: 80_000, by: 17) {
             let time = WallTime(seconds: day * 86_400 + 3_661, nanoseconds: 120_000_000, utcOffset: 5_400)
@@ -41,7 +41,7 @@ struct WallTimeTests {
     }
 
     @Test(
-        "What is no time is refused",
+        "An invalid time is rejected",
         arguments: [
             "", "2026-11-21", "2026-11-21 00:20:22", "2026-11-21T00:20:22Z", "2026-13-01 00:00:00 +0000",
             "2026-11-21 24:00:00 +0000", "2026-11-21 00:20:22. +0000", "2026-11-21 00:20:22.x +0000",
@@ -53,7 +53,7 @@ struct WallTimeTests {
         #expect(WallTime(text) == nil)
     }
 
-    @Test("A file's name has the local time without blanks and colons")
+    @Test("A file's name has the local time without spaces and colons")
     func fileStamps() {
         #expect(WallTime(seconds: 1_795_220_422, nanoseconds: 123_456_789).fileStamp == "2026-11-21-002022")
     }

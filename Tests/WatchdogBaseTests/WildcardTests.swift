@@ -6,7 +6,7 @@ import WatchdogBase
 @Suite("Patterns of names")
 struct WildcardTests {
     @Test(
-        "A pattern matches whole names as glob(7) does",
+        "A pattern matches whole names like glob(7)",
         arguments: [
             ("web*", "web1", true), ("web*", "web", true), ("web*", "myweb", false), ("*", "a", true),
             ("*", ".a", false), (".*", ".a", true), ("w?b", "web", true), ("w?b", "wb", false),
@@ -19,7 +19,7 @@ struct WildcardTests {
     }
 
     @Test(
-        "A bracket that nothing closes makes no pattern",
+        "A pattern with an unclosed bracket is invalid",
         arguments: [
             ("*", true), ("a?", true), ("[a]", true), ("a[]]", true), ("a[", false), ("a[]", false), ("a]", false),
         ])
@@ -27,13 +27,13 @@ struct WildcardTests {
         #expect(Wildcard.isIn(text) == isPattern)
     }
 
-    @Test("A filter is a name or a pattern, in any case")
+    @Test("A filter is a name or a pattern, case-insensitive")
     func filters() {
         #expect(Wildcard.selects("HangMain", by: "hangmain"))
         #expect(Wildcard.selects("HangMain", by: "hang*"))
         #expect(!Wildcard.selects("HangMain", by: "hang"))
         #expect(!Wildcard.selects("HangMain", by: "*x"))
-        // A name with the characters of a pattern stands for itself, too.
+        // A name with a pattern's characters also stands for itself.
         #expect(Wildcard.selects("a[1]", by: "A[1]"))
     }
 }
