@@ -8,7 +8,7 @@ struct ContradictionTests {
     private let start = "[App]\nExecStart=/bin/web\n"
 
     @Test(
-        "are told",
+        "are reported",
         arguments: [
             ("[Watchdog]\nReadiness=probe", ["4:1: error: Readiness: probe needs a Probe= in [Watchdog]"]),
             ("[Watchdog]\nProbe=tcp:80\nReadiness=probe", []),
@@ -85,7 +85,7 @@ struct ContradictionTests {
         #expect(try app("[App]\nExecStart=./web\n").diagnostics.count == 1)
     }
 
-    @Test("What only the machine can show gets the setting's place")
+    @Test("Problems that only the machine can show have the setting's place")
     func laterDiagnostics() throws {
         let app = try app(start + "CPUQuota=50%\n")
         #expect(

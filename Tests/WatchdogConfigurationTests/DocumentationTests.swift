@@ -16,7 +16,7 @@ struct DocumentationTests {
         return ConfigurationKey(rawValue: String(text[..<equals])).map { ($0, text) }
     }
 
-    @Test("The example is valid as it is, and with every setting in it")
+    @Test("The example is valid as it is, and with every setting enabled")
     func exampleIsValid() throws {
         let lines = try example()
         #expect(try app(lines.joined(separator: "\n")).diagnostics == [])
@@ -34,7 +34,7 @@ struct DocumentationTests {
         #expect(keys.count == ConfigurationKey.allCases.count)
     }
 
-    @Test("What the example shows as a default is the default")
+    @Test("The defaults in the example are right")
     func exampleDefaults() throws {
         var isExample = false
         var count = 0
@@ -50,7 +50,7 @@ struct DocumentationTests {
         #expect(count > 20)
     }
 
-    /// A probe has no times without a probe.
+    /// A probe's times require a probe.
     private func expectDefault(_ key: ConfigurationKey, _ line: String) throws {
         let base =
             "[App]\nExecStart=/bin/web\n[Watchdog]\n"
@@ -59,7 +59,7 @@ struct DocumentationTests {
         #expect(try app("\(base)[\(key.section.rawValue)]\n\(line)\n").configuration == plain, "\(line)")
     }
 
-    @Test("The page has every key in its section, and the defaults that it tells are the defaults")
+    @Test("The page has every key in its section, and the right defaults")
     func page() throws {
         var section = ""
         var keys: Set<ConfigurationKey> = []

@@ -11,7 +11,7 @@ struct EnvironmentFileTests {
     }
 
     @Test(
-        "are read as systemd.exec(5) says",
+        "are parsed as in systemd.exec(5)",
         arguments: [
             ("A=b", "A=b"), ("A=b\nC=d\n", "A=b|C=d"), ("  A = b c  \n", "A=b c"), ("A=\nB=", "A=|B="),
             ("# c\n; d\n\nno assignment\nA=b", "A=b"), ("# a comment \\\nA=b", "A=b"), ("A=b # c", "A=b # c"),
@@ -29,7 +29,7 @@ struct EnvironmentFileTests {
         #expect(contents.diagnostics == [])
     }
 
-    @Test("leave out what is not a variable, with a warning that does not show the value")
+    @Test("omit invalid lines, with a warning that does not show the value")
     func invalid() {
         let contents = read("export A=secret\n1B=secret\nC=ok\nD=\u{0}secret\nE='secret")
         #expect(contents.variables.map(\.name) == ["C", "E"])
@@ -45,7 +45,7 @@ struct EnvironmentFileTests {
         #expect(binary.diagnostics.map(\.message) == ["the value of A is not valid UTF-8"])
     }
 
-    @Test("never trap, whatever the bytes are, and tell a bounded number of things")
+    @Test("never trap, whatever the bytes are, and report a bounded number of problems")
     func hostile() {
         var generator = SeededGenerator(seed: 4)
         let alphabet = Array("A=b'\"\\ \n#;$".utf8) + [0, 0xff, 0x0d]

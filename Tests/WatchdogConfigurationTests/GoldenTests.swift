@@ -5,9 +5,9 @@ import Glibc
 import Testing
 import WatchdogConfiguration
 
-/// What `watchdogd check` prints of files with every kind of mistake.
+/// The output of `watchdogd check` for files with every kind of mistake.
 ///
-/// `WATCHDOGD_UPDATE_GOLDENS=1 swift test --filter GoldenTests` writes it anew.
+/// `WATCHDOGD_UPDATE_GOLDENS=1 swift test --filter GoldenTests` rewrites it.
 @Suite("Goldens")
 struct GoldenTests {
     private static let folder = "Tests/WatchdogConfigurationTests/Goldens"
@@ -28,12 +28,12 @@ struct GoldenTests {
         return report
     }
 
-    @Test("The text is what it was")
+    @Test("The text is unchanged")
     func text() throws {
         try compare(try report().text, with: "check.txt")
     }
 
-    @Test("The JSON is what it was")
+    @Test("The JSON is unchanged")
     func json() throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]

@@ -71,7 +71,7 @@ struct HostileTests {
             specifiers: specifiers)
     }
 
-    /// What holds for every file.
+    /// Checks the properties of every file.
     private func check(_ app: AppDefinition, _ bytes: [UInt8], _ note: @autoclosure () -> String) {
         let hasErrors = app.diagnostics.contains { $0.severity == .error }
         if hasErrors != (app.configuration == nil) { Issue.record("a configuration in spite of errors: \(note())") }
@@ -89,13 +89,13 @@ struct HostileTests {
         if let configuration = app.configuration { _ = configuration.spec }
     }
 
-    @Test("The file from which the others are made is valid")
+    @Test("The original of the mutated files is valid")
     func original() throws {
         let app = try read(Array(Self.everything.utf8))
         #expect(app.diagnostics == [])
     }
 
-    @Test("Random bytes are refused or read, and never trap")
+    @Test("Random bytes are rejected or parsed, and never trap")
     func randomBytes() throws {
         var generator = SeededGenerator(seed: 1)
         for round in 0..<3_000 {
@@ -104,7 +104,7 @@ struct HostileTests {
         }
     }
 
-    @Test("So are random lines of words that mean something")
+    @Test("Random lines of meaningful words are rejected or parsed, and never trap")
     func randomLines() throws {
         var generator = SeededGenerator(seed: 2)
         let words =
@@ -121,7 +121,7 @@ struct HostileTests {
         }
     }
 
-    @Test("So are mutations of a valid file")
+    @Test("Mutations of a valid file are rejected or parsed, and never trap")
     func mutations() throws {
         var generator = SeededGenerator(seed: 3)
         let original = Array(Self.everything.utf8)
@@ -147,7 +147,7 @@ struct HostileTests {
     }
 
     @Test(
-        "The time to read a file grows with its length, not with the square of it",
+        "The time to parse a file grows with its length, not with the square of it",
         arguments: [
             "Environment=A%=1\n", "x", "\\\n", "[\n", "ExecStartPre=/bin/x ;", "\"", "$", "SupplementaryGroups=a\n",
             "Nice=1\n", "# \n", "\\q", "\\q\\\n", "Environment=A=",

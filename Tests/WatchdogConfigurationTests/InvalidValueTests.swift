@@ -6,7 +6,7 @@ import WatchdogConfiguration
 @Suite("Invalid values")
 struct InvalidValueTests {
     @Test(
-        "In [App]",
+        "Invalid values in [App] are rejected",
         arguments: [
             ("Enabled=maybe", #""maybe" is neither yes nor no"#),
             ("User=a b", #""a b" is not the name or number of a user"#),

@@ -13,7 +13,7 @@ struct KeyTests {
     }
     private func restart(_ lines: String) throws -> RestartSettings { try configuration(in: "Restart", lines).restart }
 
-    @Test("what two apps have in common is kept once, and nothing of it changes")
+    @Test("common values of two apps share storage, and stay unchanged")
     func sharing() throws {
         var first = AppConfiguration(name: try AppName("web"), command: Command(program: "/bin/web", arguments: []))
         first.watchdog.timeScale = 2
@@ -48,7 +48,7 @@ struct KeyTests {
     }
 
     @Test(
-        "Booleans",
+        "Booleans are parsed",
         arguments: [
             ("1", true), ("yes", true), ("y", true), ("true", true), ("t", true), ("on", true), ("YES", true),
             ("0", false),
@@ -60,7 +60,7 @@ struct KeyTests {
         #expect(try watchdog("AllowBlindExtension=\(word)").allowsBlindExtension == value)
     }
 
-    @Test("Which ends have a report, and whether it has stacks")
+    @Test("Crash settings select the exits with reports, and stacks")
     func crashes() throws {
         #expect(try watchdog("CrashReports=all").crashReports == .all)
         #expect(try watchdog("CrashReports=signals").crashReports == .signals)
@@ -75,7 +75,7 @@ struct KeyTests {
         #expect(try configuration(in: "Watchdog", "CrashReports=off").spec.crashReports == nil)
     }
 
-    @Test("Whether the journal carries reports, and that this needs no new process")
+    @Test("The setting for reports in the journal needs no new process")
     func reportsInJournal() throws {
         #expect(try watchdog("").reportsInJournal)
         #expect(try !watchdog("ReportsInJournal=no").reportsInJournal)
@@ -84,7 +84,7 @@ struct KeyTests {
         #expect(app.allowsProcess(of: try configuration(in: "Watchdog", "ReportsInJournal=no")))
     }
 
-    @Test("Whether stacks are kept, and that this needs no new process")
+    @Test("The setting for kept stacks needs no new process")
     func keepStacks() throws {
         #expect(try !watchdog("").keepsStacks)
         #expect(try watchdog("KeepStacks=yes").keepsStacks)
@@ -93,7 +93,7 @@ struct KeyTests {
         #expect(app.allowsProcess(of: try configuration(in: "Watchdog", "KeepStacks=yes")))
     }
 
-    @Test("Users, groups and where the app runs")
+    @Test("Users, groups and directories are set")
     func whoAndWhere() throws {
         let one = try program("User=www-data\nGroup=adm\nSupplementaryGroups=a 1000\nWorkingDirectory=/srv/%p")
         #expect(one.user == "www-data" && one.group == "adm")
@@ -105,13 +105,13 @@ struct KeyTests {
         #expect(try configuration(in: "App", "User=%i", name: "web@ann").program.user == "ann")
     }
 
-    @Test("The time for a reload, which is scaled as allowances are")
+    @Test("The reload allowance is scaled like the others")
     func reload() throws {
         #expect(try configuration(in: "Watchdog", "").reloadAllowance == .seconds(20))
         #expect(try configuration(in: "Watchdog", "Reload=3s\nTimeScale=0.5").reloadAllowance == .milliseconds(1_500))
     }
 
-    @Test("What an app may take on its way through the lifecycle, which is scaled as allowances are")
+    @Test("The lifecycle's allowances are scaled like the others")
     func lifecycle() throws {
         let settings = try watchdog(
             """
@@ -142,7 +142,7 @@ struct KeyTests {
         let scaled = try configuration(in: "Watchdog", "Background=10s\nExpiration=2s\nTimeScale=0.5").spec.lifecycle
         #expect(scaled.background == .seconds(5) && scaled.expiration == .seconds(1))
         #expect(scaled.enterBackground == .milliseconds(2_500))
-        // A shorter stay takes the default with it.
+        // A shorter stay shortens the default too.
         #expect(try watchdog("Background=3s").lifecycle.expiration == .seconds(3))
         #expect(
             try app(in: "Watchdog", "Background=3s\nExpiration=4s").lines == [
@@ -154,7 +154,7 @@ struct KeyTests {
             ])
     }
 
-    @Test("The process's own properties")
+    @Test("The process's own properties are set")
     func process() throws {
         #expect(try program("UMask=0077").fileModeMask == 0o077)
         #expect(try program("UMask=27").fileModeMask == 0o027)
@@ -167,7 +167,7 @@ struct KeyTests {
     }
 
     @Test(
-        "Outputs",
+        "Outputs are parsed",
         arguments: [
             ("journal", OutputTarget.journal), ("inherit", .inherit), ("null", .null),
             ("file:/var/log/%p", .file(path: "/var/log/web")),
@@ -178,7 +178,7 @@ struct KeyTests {
         #expect(try program("StandardError=\(word)").standardError == target)
     }
 
-    @Test("Environment variables and files of them")
+    @Test("Environment variables and their files are set")
     func environment() throws {
         let one = try program(
             #"""
@@ -201,7 +201,7 @@ struct KeyTests {
             own.lines == ["3:13: warning: Environment: watchdogd sets NOTIFY_SOCKET itself; this has no effect"])
     }
 
-    /// Values and what systemd 252 makes of them.
+    /// Values and their meaning in systemd 252.
     static let limits: [(setting: String, soft: UInt64, hard: UInt64)] = [
         ("LimitCPU=30s", 30, 30), ("LimitCPU=1min:2min", 60, 120), ("LimitCPU=1500ms", 2, 2),
         ("LimitFSIZE=1G", 1 << 30, 1 << 30), ("LimitDATA=1.5K", 1536, 1536), ("LimitSTACK=8M:infinity", 8 << 20, .max),
@@ -213,7 +213,7 @@ struct KeyTests {
         ("LimitRTTIME=1us", 1, 1),
     ]
 
-    @Test("Limits", arguments: limits)
+    @Test("Limits are parsed", arguments: limits)
     func limit(setting: String, soft: UInt64, hard: UInt64) throws {
         let resource = LimitedResource(rawValue: String(setting.dropFirst(5).prefix { $0 != "=" }))
         #expect(try program(setting).limits == [ProcessLimit(try #require(resource), soft: soft, hard: hard)])
@@ -229,7 +229,7 @@ struct KeyTests {
         #expect(try program("LimitCPU=1s\nLimitCPU=").limits == [])
     }
 
-    @Test("What a cgroup limits")
+    @Test("Cgroup limits are set")
     func cgroups() throws {
         #expect(try program("CPUQuota=50%").cpuQuota == .milliseconds(500))
         #expect(try program("CPUQuota=250%").cpuQuota == .milliseconds(2_500))
@@ -244,7 +244,7 @@ struct KeyTests {
         #expect(ResourceAmount.share(hundredthsOfPercent: 10_000).resolved(of: .max) == UInt64.max)
     }
 
-    @Test("Allowances and all else of [Watchdog] reach the policy")
+    @Test("Allowances and all other settings of [Watchdog] reach the policy")
     func watchdogSettings() throws {
         let app = try configuration(
             in: "Watchdog",
@@ -276,7 +276,7 @@ struct KeyTests {
     }
 
     @Test(
-        "Readiness",
+        "Readiness is parsed",
         arguments: [
             ("auto", ReadinessSetting.automatic), ("channel", .channel), ("notify", .notify), ("none", .none),
             ("listen:8080", .listening(.tcp(.any, port: 8080))),
@@ -287,7 +287,7 @@ struct KeyTests {
         #expect(try watchdog("Readiness=\(text)").readiness == setting)
     }
 
-    @Test("How often the supervisor looks whether an app is ready")
+    @Test("The interval of readiness probes depends on their kind")
     func readinessLooks() throws {
         #expect(try configuration(in: "Watchdog", "Readiness=listen:80").spec.probeInterval == .milliseconds(25))
         #expect(try configuration(in: "Watchdog", "Readiness=exec:true").spec.probeInterval == .milliseconds(250))
@@ -296,7 +296,7 @@ struct KeyTests {
         #expect(probed.spec.probeInterval == .milliseconds(100))
     }
 
-    @Test("Probes")
+    @Test("Probes are parsed")
     func probes() throws {
         #expect(try watchdog("Probe=tcp:6379").probe?.target == .connect(.tcp(.loopback, port: 6379)))
         #expect(
@@ -321,7 +321,7 @@ struct KeyTests {
     }
 
     @Test(
-        "Addresses of HTTP probes",
+        "Addresses of HTTP probes are parsed",
         arguments: [
             ("127.0.0.1", "/", "127.0.0.1:80"), ("localhost:8080", "/", "localhost:8080"),
             ("[::1]/x", "/x", "[::1]:80"),
@@ -338,7 +338,7 @@ struct KeyTests {
     }
 
     @Test(
-        "What is probed is written as people write it",
+        "A probe's target is printed as it was written",
         arguments: [
             "tcp:127.0.0.1:6379", "tcp:[::1]:80", "unix:/run/app.sock", "unix:@name", "http://localhost:8080/a?b",
             "exec:redis-cli ping",
@@ -348,14 +348,14 @@ struct KeyTests {
         #expect(try ProbeSettings(parsing: text).target.description == text)
     }
 
-    @Test("A long command is cut where it is shown")
+    @Test("A long command is truncated for display")
     func longTarget() throws {
         let settings = try ProbeSettings(parsing: "exec:" + String(repeating: "x", count: 1_000))
         #expect(settings.target.description.count == 120)
         #expect(settings.target.description.hasSuffix("x..."))
     }
 
-    @Test("Restarts")
+    @Test("Restart settings are parsed")
     func restarts() throws {
         let settings = try restart(
             """
@@ -388,7 +388,8 @@ struct KeyTests {
     }
 
     @Test(
-        "Every key is accepted in its own section and told its place in any other", arguments: ConfigurationKey.allCases
+        "Every key is accepted in its own section, and rejected with its place in any other",
+        arguments: ConfigurationKey.allCases
     )
     func places(key: ConfigurationKey) throws {
         for section in ConfigurationSection.allCases {

@@ -27,7 +27,7 @@ struct LoaderTests {
             guard !inside.contains(prefix + "forbidden") else {
                 throw ConfigurationReadError(isMissing: false, "cannot list \(directory): Permission denied (EACCES)")
             }
-            // In no order, and the same in every run.
+            // In random order, but the same in every run.
             var generator = SeededGenerator(seed: 1)
             return Set(inside.map { String($0.dropFirst(prefix.count).prefix { $0 != "/" }) })
                 .sorted().shuffled(using: &generator)
@@ -40,7 +40,7 @@ struct LoaderTests {
         ConfigurationLoader(Files(files: files), specifiers: specifiers)
     }
 
-    @Test("Of a directory every app is loaded with its drop-ins in the order of their names; all else is left alone")
+    @Test("Every app in a directory is loaded with its drop-ins in the order of their names; all else is ignored")
     func directory() throws {
         let listing = try loader([
             "/d/web.app": valid, "/d/web.app.d/20-b.conf": "[App]\nNice=2\n",
@@ -58,7 +58,7 @@ struct LoaderTests {
         #expect(listing.diagnostics == [])
     }
 
-    @Test("A folder of drop-ins stands for its app, also the instance of a template; without one it is an error")
+    @Test("A folder of drop-ins stands for its app, or for the instance of a template; without one it is an error")
     func dropIns() throws {
         let files = [
             "/d/web.app": valid, "/d/web.app.d/10.conf": "[App]\nNice=1\n", "/d/job@.app": valid,
@@ -79,7 +79,7 @@ struct LoaderTests {
         #expect(try load("/d") == nil)
     }
 
-    @Test("A directory in which there is nothing to check is a warning, and not valid")
+    @Test("A directory with nothing to check is a warning, and not valid")
     func nothing() {
         var report = CheckReport()
         report.add(ConfigurationListing(), ofDirectory: "/d")
@@ -89,7 +89,7 @@ struct LoaderTests {
                 + "0 apps checked: 1 warning\n")
     }
 
-    @Test("A broken file never stops the others")
+    @Test("A broken file never affects the others")
     func brokenFiles() throws {
         let listing = try loader([
             "/d/a.app": valid, "/d/b.app": nil, "/d/c.app": "[App]\n", "/d/d.app": valid,
@@ -115,7 +115,7 @@ struct LoaderTests {
             ])
     }
 
-    @Test("An instance has the drop-ins of its template and its own, which win")
+    @Test("An instance has the drop-ins of its template and its own, which take precedence")
     func instances() throws {
         let listing = try loader([
             "/d/web@.app": valid, "/d/web@1.app": valid,
@@ -129,7 +129,7 @@ struct LoaderTests {
     }
 
     @Test(
-        "A single file is loaded from wherever it is, with the drop-ins beside it",
+        "A single file is loaded from any place, with the drop-ins beside it",
         arguments: ["", "dir/", "/", "/etc/a.app.d/../"])
     func single(prefix: String) throws {
         let listing = try loader([
@@ -139,7 +139,7 @@ struct LoaderTests {
         #expect(listing.apps.first?.configuration?.program.niceness == 1)
     }
 
-    @Test("A file that is not an app's is reported as such")
+    @Test("A file that does not belong to an app is reported as such")
     func otherFiles() throws {
         let files: [String: String?] = ["web.conf": "", "web.service": "", "w b.app": ""]
         func message(_ path: String) throws -> [String] {
@@ -153,7 +153,7 @@ struct LoaderTests {
         #expect(throws: ConfigurationReadError.self) { try loader(files).load(directory: "/x") }
     }
 
-    @Test("The report sums up")
+    @Test("The report has a summary")
     func report() throws {
         var report = CheckReport()
         #expect(report.text == "0 apps checked\n")

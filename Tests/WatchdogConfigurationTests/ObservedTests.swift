@@ -4,7 +4,7 @@ import Testing
 import WatchdogConfiguration
 import WatchdogPolicy
 
-@Suite("What runs already and is observed")
+@Suite("Observed processes")
 struct ObservedTests {
     @Test(
         "A target is a process, a container or a service",
@@ -16,7 +16,7 @@ struct ObservedTests {
             ("3f2a9c1b77de", .container("3f2a9c1b77de")),
             ("container:web", .container("web")),
             ("container:shop/web-0/nginx", .container("shop/web-0/nginx")),
-            // One digit less is the name of a service.
+            // With one digit less, it is the name of a service.
             ("3f2a9c1b77d", .service("3f2a9c1b77d.service")),
             (String(repeating: "a", count: 64), .container(String(repeating: "a", count: 64))),
             (String(repeating: "a", count: 65), .service(String(repeating: "a", count: 65) + ".service")),
@@ -26,7 +26,7 @@ struct ObservedTests {
     }
 
     @Test(
-        "What has no process is refused, with what to write instead",
+        "A target without a process is rejected with a hint",
         arguments: [
             ("x.timer", "x.timer has no process; only services can be observed, such as nginx.service"),
             (
@@ -72,7 +72,7 @@ struct ObservedTests {
         #expect(configuration.restart.limit == .infinity)
     }
 
-    @Test("No command of an app file runs inside what is observed")
+    @Test("No command of an app file runs inside an observed target")
     func commands() throws {
         let app = try app("[App]\nObserve=nginx\nExecReload=/bin/kill -HUP $MAINPID\nExecStartPre=/bin/true\n")
         #expect(
@@ -85,7 +85,7 @@ struct ObservedTests {
     }
 
     @Test(
-        "What contradicts an observation is an error, and what has no meaning for it a warning",
+        "A setting that contradicts an observation is an error, and one without a meaning for it a warning",
         arguments: [
             ("[App]\nObserve=nginx\nExecStart=/bin/web\n", ["2:1: error: Observe: cannot be combined with ExecStart="]),
             (

@@ -4,7 +4,7 @@ import Testing
 import WatchdogBase
 import WatchdogConfiguration
 
-@Suite("The probe that would watch an app")
+@Suite("The suggested probe for an app")
 struct ProbeAdviceTests {
     @Test(
         "is guessed from the command line",
@@ -23,13 +23,13 @@ struct ProbeAdviceTests {
     func guesses(_ command: String, _ expected: String) throws {
         let words = command.split(separator: " ").map(String.init)
         #expect(ProbeAdvice.target(words, .automatic) == expected)
-        // What is proposed is a valid setting.
+        // The suggestion is a valid setting.
         let probe = try ProbeSettings(parsing: expected)
         #expect(probe.threshold == 3)
     }
 
     @Test(
-        "is not made up where nothing tells",
+        "is not guessed without evidence",
         arguments: [
             "", "shop", "shop --port", "shop --port 0", "shop --port 65536", "shop --port $PORT", "tool -p 80",
             "python3 app.py", "sh -c nginx", "shop --bind 127.0.0.1",
@@ -40,7 +40,7 @@ struct ProbeAdviceTests {
         #expect(ProbeAdvice.setting(words, .automatic).hasPrefix("Probe=tcp:ADDR"))
     }
 
-    @Test("is the address that the app is ready on, whatever its arguments say")
+    @Test("is the address that the app is ready on, whatever its arguments")
     func listening() {
         let words = ["shop", "--port", "81"]
         #expect(ProbeAdvice.setting(words, .listening(.tcp(.any, port: 80))) == "Probe=tcp:127.0.0.1:80")

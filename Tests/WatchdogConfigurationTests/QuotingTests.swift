@@ -6,7 +6,7 @@ import WatchdogConfiguration
 
 @Suite("Words and commands")
 struct QuotingTests {
-    /// Lines and the words that systemd 252 makes of them; ``SystemdComparisonTests`` asks it.
+    /// Lines and their words in systemd 252; ``SystemdComparisonTests`` compares them.
     static let words: [(line: String, words: [String])] = [
         (#"a b"#, ["a", "b"]),
         (#"  a   b  "#, ["a", "b"]),

@@ -21,7 +21,7 @@ struct ScriptTests {
         }
     }
 
-    @Test("every command is read")
+    @Test("every command is parsed")
     func everything() throws {
         let text = """
             # saves, and is suspended
@@ -67,7 +67,7 @@ struct ScriptTests {
     }
 
     @Test(
-        "each error names its place and what to write instead",
+        "each error names its place and a remedy",
         arguments: [
             ("launch\nbackgruond", "s:2:1: error: unknown command \"backgruond\"; did you mean \"background\"?"),
             ("launch\nwait redy", "s:2:6: error: unknown condition \"redy\"; did you mean \"ready\"?"),
@@ -110,7 +110,7 @@ struct ScriptTests {
     }
 
     @Test(
-        "a launch may be into the background, for an event, or both",
+        "a launch may go into the background, be for an event, or both",
         arguments: [
             ("launch", .launch(inBackground: false)), ("launch foreground", .launch(inBackground: false)),
             ("launch event tick # now", .launch(inBackground: false, for: .init(kind: "tick", payload: "# now"))),
@@ -131,7 +131,7 @@ struct ScriptTests {
         #expect(errors("launch\nfoo\nsleep x\nexpect what ever").count == 3)
     }
 
-    @Test("bytes that are not text, and too many of them, are refused")
+    @Test("bytes that are not text, and too many of them, are rejected")
     func hostile() {
         let bytes = ConfigurationFile(path: "s", contents: Array("launch\n".utf8) + [0xff, 0xfe])
         #expect(throws: LifecycleScript.Failure.self) { try LifecycleScript(parsing: bytes) }

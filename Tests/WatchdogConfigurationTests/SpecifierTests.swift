@@ -10,7 +10,7 @@ struct SpecifierTests {
     }
 
     @Test(
-        "Each stands for what systemd.unit(5) says",
+        "Each specifier has the value from systemd.unit(5)",
         arguments: [
             ("%n", "web.app"), ("%N", "web"), ("%p", "web"), ("[%i]", "[]"), ("%j", "web"), ("%h", "/root"),
             ("%t", "/run"),
@@ -23,7 +23,7 @@ struct SpecifierTests {
         #expect(try expanded(text, name: "web") == value)
     }
 
-    @Test("Of an instance there are parts")
+    @Test("The parts of an instance's name have specifiers")
     func instances() throws {
         let name = "my-web@dev-sda1"
         #expect(try expanded("%n %N %p %i %j", name: name) == "my-web@dev-sda1.app my-web@dev-sda1 my-web dev-sda1 web")
@@ -33,7 +33,7 @@ struct SpecifierTests {
     }
 
     @Test(
-        "What is none is an error at its place",
+        "An unknown specifier is an error at its place",
         arguments: [
             ("a %f", "3:15: error: Description: unknown specifier %f; write %%f for a literal %f"),
             ("50%", "3:15: error: Description: a lone \"%\"; write %% for a percent sign"),
@@ -44,7 +44,7 @@ struct SpecifierTests {
         #expect(try app(in: "App", "Description=\(text)").lines == [line])
     }
 
-    @Test("What the caller does not know is an error, not an empty text")
+    @Test("A value unknown to the caller is an error, not an empty text")
     func unknown() throws {
         let app = try app("[App]\nExecStart=/bin/web %m %t\n", specifiers: Specifiers())
         #expect(
@@ -84,7 +84,7 @@ struct SpecifierTests {
     }
 
     @Test(
-        "Other names are refused with the reason",
+        "Other names are rejected with the reason",
         arguments: [
             ("", "the app has no name"),
             ("a b", #"" " cannot be in an app's name; use letters, digits, "-", "_", "." and "@""#),
@@ -103,7 +103,7 @@ struct SpecifierTests {
         }
     }
 
-    @Test("A name of 65 bytes is too long; templates and instances know each other")
+    @Test("A name of 65 bytes is too long; templates and instances are matched")
     func lengthsAndTemplates() throws {
         #expect(try AppName(String(repeating: "x", count: 64)).prefix.utf8.count == 64)
         #expect(throws: AppName.Invalid.self) { try AppName(String(repeating: "x", count: 65)) }

@@ -24,7 +24,7 @@ func app(
     return AppDefinition(name: try AppName(name), files: [main] + others, specifiers: specifiers)
 }
 
-/// An app that is valid but for further lines in one section; they begin at line 3 in `[App]`, else at line 4.
+/// An app that is valid except for further lines in one section; they begin at line 3 in `[App]`, otherwise at line 4.
 func app(in section: String, _ lines: String, name: String = "web") throws -> AppDefinition {
     let command = "[App]\nExecStart=/bin/web\n"
     return try app(command + (section == "App" ? "" : "[\(section)]\n") + lines + "\n", name: name)
@@ -43,6 +43,5 @@ extension AppDefinition {
         diagnostics.map(\.description).map { $0.hasPrefix("web.app:") ? String($0.dropFirst("web.app:".count)) : $0 }
     }
 
-    /// The messages alone.
     var messages: [String] { diagnostics.map(\.message) }
 }

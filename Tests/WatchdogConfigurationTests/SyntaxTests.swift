@@ -10,7 +10,7 @@ struct SyntaxTests {
     }
 
     @Test(
-        "Blanks, comments and continued lines are what they are to systemd",
+        "Spaces, comments and continued lines have systemd's meaning",
         arguments: [
             ("Description=one", "one"),
             ("  Description \t=\t one two \t", "one two"),
@@ -40,7 +40,7 @@ struct SyntaxTests {
         #expect(program.description == nil)
     }
 
-    @Test("A section may come again, names beginning with X- belong to others, case matters")
+    @Test("A section may be repeated, names beginning with X- belong to others, and case matters")
     func sections() throws {
         let app = try app(
             """
@@ -58,7 +58,7 @@ struct SyntaxTests {
         #expect(app.lines == [#"10:1: error: unknown section [app]; did you mean "[App]"?"#])
     }
 
-    @Test("A byte order mark, CRLF and a missing newline at the end are accepted, as by systemd")
+    @Test("A byte order mark, CRLF and a missing newline at the end are accepted, as in systemd")
     func foreignEditors() throws {
         let app = try app("\u{feff}[App]\r\nExecStart=/bin/web\\\r\n  --port 80\r\nNice=3")
         #expect(app.diagnostics == [])
@@ -97,7 +97,7 @@ struct SyntaxTests {
         #expect(app.configuration == nil)
     }
 
-    @Test("An error in a continued line stands where it is in the file, and the lines after it are read")
+    @Test("An error in a continued line has its place in the file, and the lines after it are parsed")
     func places() throws {
         let app = try app("[App]\nExecStart=/bin/web \\\n  # a comment\n\t--name %y \\\n  --port 'x\nNice=x\n")
         #expect(
@@ -108,7 +108,7 @@ struct SyntaxTests {
             ])
     }
 
-    @Test("Invalid UTF-8 is reported by line and column, and so is what follows")
+    @Test("Invalid UTF-8 is reported by line and column, and so are later errors")
     func invalidUTF8() throws {
         var bytes = Array("[App]\nExecStart=/bin/\u{e4}\u{e4}".utf8)
         bytes += [0xff, 0x41, 0x0a]
@@ -125,7 +125,7 @@ struct SyntaxTests {
             ])
     }
 
-    @Test("A line, with its continuations, has at most a mebibyte; a file four")
+    @Test("A line, with its continuations, has at most a mebibyte; a file has at most four")
     func longLines() throws {
         let room = (1 << 20) - "Description=".utf8.count
         let longest = String(repeating: "x", count: room)
@@ -144,7 +144,7 @@ struct SyntaxTests {
         #expect(file.configuration == nil)
     }
 
-    @Test("Settings before the first section are reported once, and read as part of [App]")
+    @Test("Settings before the first section are reported once, and parsed as part of [App]")
     func outsideOfSections() throws {
         let app = try app("ExecStart=/bin/web\nNice=x\n")
         #expect(
@@ -154,7 +154,7 @@ struct SyntaxTests {
             ])
     }
 
-    @Test("Of two values for one key in a file the later counts, with a warning; in a drop-in without")
+    @Test("The later of two values for one key wins, with a warning in a file and without one in a drop-in")
     func repetition() throws {
         let text = "[App]\nExecStart=/bin/web\nNice=1\nNice=2\n"
         let one = try app(text)
@@ -170,7 +170,7 @@ struct SyntaxTests {
         #expect(two.place(of: .user) == nil)
     }
 
-    @Test("Lists grow from file to file until an empty value empties them")
+    @Test("Lists grow from file to file until an empty value clears them")
     func lists() throws {
         let main = "[App]\nExecStart=/bin/web\nExecStartPre=/bin/a\nEnvironment=A=1 B=1\nSupplementaryGroups=x y\n"
         let more = "[App]\nExecStartPre=/bin/b\nEnvironment=B=2 C=3\nSupplementaryGroups=z\nEnvironmentFile=-/etc/e\n"
@@ -187,7 +187,7 @@ struct SyntaxTests {
         #expect(emptied.environmentFiles == [])
     }
 
-    @Test("Two apps that say the same in other words are equal, so that a reload leaves them alone")
+    @Test("Two apps with the same meaning are equal, so that a reload leaves them alone")
     func equality() throws {
         let one = try app("[App]\nExecStart=/bin/web\nLimitNOFILE=8192\nLimitCORE=0\n[Watchdog]\nLaunch=60s\n")
         let two = try app(

@@ -4,7 +4,7 @@ import FoundationEssentials
 import Glibc
 import TestSupport
 
-/// The real thing: systemd's own reading of units, which it prints in its test mode without running anything.
+/// systemd's own parser for units, which prints its result in its test mode without running anything.
 enum Systemd {
     static let path = "/lib/systemd/systemd"
     static let isThere = access(path, X_OK) == 0 && (geteuid() != 0 || access("/usr/bin/setpriv", X_OK) == 0)
@@ -25,9 +25,9 @@ enum Systemd {
         return settings
     }
 
-    /// What it reads from services, each given by the lines of its section `[Service]`.
+    /// systemd's reading of services, each given by the lines of its section `[Service]`.
     ///
-    /// - Returns: for each service the lines printed of it, without indentation; empty when it is refused.
+    /// - Returns: the printed lines for each service, without indentation; empty if it is rejected.
     static func read(_ services: [String]) throws -> [[String]] {
         let folder = try folder()
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -39,7 +39,7 @@ enum Systemd {
             target += "Wants=s\(index).service\n"
         }
         try target.write(toFile: "\(folder)/default.target", atomically: false, encoding: .utf8)
-        // It refuses to run as root in a user's mode, and to run at all without a directory of its own.
+        // systemd refuses to run as root in user mode, and to run at all without its own directory.
         let other = geteuid() == 0 ? "setpriv --reuid=65534 --regid=65534 --clear-groups" : ""
         let output = TestFiles.output(
             of: """
@@ -71,7 +71,7 @@ enum Systemd {
         return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// Undoes the quoting in which it prints a command line.
+    /// Undoes the quoting of a printed command line.
     static func words(of line: Substring) -> [String] {
         let letters: [UInt8: UInt8] = [0x61: 7, 0x62: 8, 0x66: 12, 0x6e: 10, 0x72: 13, 0x74: 9, 0x76: 11]
         let bytes = Array(line.utf8)

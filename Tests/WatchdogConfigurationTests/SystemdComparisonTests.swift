@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import WatchdogConfiguration
 
-/// Whether systemd, the real one, reads the same from the same lines.
+/// Whether the real systemd reads the same lines alike.
 @Suite("Compared with systemd", .enabled(if: Systemd.isThere, "\(Systemd.reason)"), .reapsChildren)
 struct SystemdComparisonTests {
     private func arguments(_ lines: [String]) -> [String]? {
@@ -12,7 +12,7 @@ struct SystemdComparisonTests {
         return Systemd.words(of: line.dropFirst("Command Line: ".count))
     }
 
-    @Test("The table of words is what it makes of them")
+    @Test("The table of words matches systemd")
     func words() throws {
         let answers = try Systemd.read(QuotingTests.words.map { "ExecStart=/bin/web \($0.line)" })
         for (row, answer) in zip(QuotingTests.words, answers) {
@@ -20,7 +20,7 @@ struct SystemdComparisonTests {
         }
     }
 
-    @Test("Random command lines are split into the same words, or refused by both")
+    @Test("Random command lines are split into the same words, or rejected by both")
     func randomCommands() throws {
         var generator = SeededGenerator(seed: 0x5d)
         let alphabet = [
@@ -50,7 +50,7 @@ struct SystemdComparisonTests {
         #expect(counts.accepted > 200 && counts.refused > 100, "\(counts)")
     }
 
-    @Test("Random environments are the same")
+    @Test("Random environments are equal")
     func randomEnvironments() throws {
         var generator = SeededGenerator(seed: 0xe4)
         let alphabet = ["\"", "'", "\\\"", " ", "A=", "B=", "CC=", "x", "y", "\\x41", "=", "\\t", "ä", "$X", "%%", "#"]
@@ -62,7 +62,7 @@ struct SystemdComparisonTests {
             guard let program = try app(in: "App", "Environment=\(line)").configuration?.program else { continue }
             let theirs = answer.filter { $0.hasPrefix("Environment: ") }.map { $0.dropFirst("Environment: ".count) }
             let ours = program.environment.map { "\($0.name)=\($0.value)" }
-            // It appends what is set again; there the later one counts too.
+            // systemd appends repeated variables; the later one wins there too.
             #expect(Set(ours).isSubset(of: theirs.map(String.init)), "\(line)")
             #expect(Set(ours.map(Self.name)) == Set(theirs.map { Self.name(String($0)) }), "\(line)")
             accepted += 1
@@ -72,7 +72,7 @@ struct SystemdComparisonTests {
 
     private static func name(_ assignment: String) -> Substring { assignment.prefix { $0 != "=" } }
 
-    @Test("Limits are the same numbers")
+    @Test("Limits are equal numbers")
     func limits() throws {
         let answers = try Systemd.read(KeyTests.limits.map { "ExecStart=/bin/web\n\($0.setting)" })
         for (row, answer) in zip(KeyTests.limits, answers) {
@@ -82,7 +82,7 @@ struct SystemdComparisonTests {
         }
     }
 
-    @Test("Other values are the same")
+    @Test("Other values are equal")
     func otherValues() throws {
         let rows: [(setting: String, printed: String)] = [
             ("UMask=27", "UMask: 0027"), ("MemoryMax=1.5G", "MemoryMax: 1610612736"),
@@ -101,7 +101,7 @@ struct SystemdComparisonTests {
         }
     }
 
-    @Test("None of its settings is unknown: each is ours, has another name, or is refused with the reason")
+    @Test("Each of systemd's settings is supported, has another name, or is rejected with the reason")
     func everySettingIsAnswered() throws {
         let settings = Systemd.settings()
         #expect(settings.count > 300)

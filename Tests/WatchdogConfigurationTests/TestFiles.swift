@@ -15,7 +15,7 @@ enum TestFiles {
         try text.write(toFile: "\(root)/\(path)", atomically: true, encoding: .utf8)
     }
 
-    /// What a shell command prints, both streams; nil when it does not exit with 0.
+    /// The output of a shell command on both streams; nil if it does not exit with 0.
     static func output(of command: String) -> String? {
         guard let pipe = popen("LC_ALL=C; export LC_ALL; { \(command); } 2>&1", "r") else { return nil }
         var bytes: [UInt8] = []
