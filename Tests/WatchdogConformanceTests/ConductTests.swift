@@ -6,7 +6,7 @@ import WatchdogWire
 
 @testable import WatchdogConformance
 
-@Suite("What a client has sent")
+@Suite("The record of a client's messages")
 struct ConductTests {
     private func conduct(_ datagrams: String...) -> Conduct {
         var conduct = Conduct()
@@ -31,7 +31,7 @@ struct ConductTests {
     }
 
     @Test(
-        "a fault of form is noted",
+        "a malformed message is recorded",
         arguments: [
             ("HELLO=1\nREADY", "malformed"), ("HELLO=1\nFUTURE=2", "does not have"), ("HELLO=2", "version 2"),
             ("", "empty"), ("PONG=x", "malformed"), ("END_TASK=4", "has not begun"),
@@ -41,7 +41,7 @@ struct ConductTests {
         #expect(conduct.faults.count == 1 && conduct.faults.first?.contains(fault) == true, "\(conduct.faults)")
     }
 
-    @Test("a number that is used twice, and a second greeting, are noted")
+    @Test("a reused number and a second greeting are recorded")
     func repeated() {
         #expect(conduct("BEGIN_TASK=1 a", "BEGIN_TASK=1 b").faults == ["it uses the number of background task 1 twice"])
         #expect(conduct("HELLO=1", "HELLO=1").faults == ["it sends HELLO twice"])
@@ -54,7 +54,7 @@ struct ConductTests {
         #expect(conduct("BEGIN_TASK=1 a\nBEGIN_TASK=2 b", "END_TASK=1").openTasks == [2])
     }
 
-    @Test("faults of a client that sends without end are bounded, and show nothing that steers a terminal")
+    @Test("faults of a client that floods are bounded, and contain no terminal controls")
     func bounded() {
         var conduct = Conduct()
         for number in 0..<1_000 { conduct.take(Array("\u{1b}[2J\(number)".utf8), at: Instant(nanoseconds: 0)) }

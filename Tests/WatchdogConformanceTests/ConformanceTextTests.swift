@@ -9,7 +9,7 @@ import WatchdogBase
 struct ConformanceTextTests {
     private let text = ConformanceText(width: 60)
 
-    @Test("a remark stands behind what passed where it fits, and below it otherwise")
+    @Test("a remark follows a passed requirement if it fits, and is below it otherwise")
     func passed() {
         #expect(text.line(ConformanceResult(.ready, .passed(""))) == "ok    says READY=1 when it can be used\n")
         #expect(
@@ -20,7 +20,7 @@ struct ConformanceTextTests {
                 == "ok    answers pings with their numbers\n      median 40 µs, all of them\n")
     }
 
-    @Test("what failed and what was not tried says why, folded at the width")
+    @Test("failed and untested requirements have a reason, wrapped at the width")
     func failed() {
         let reason = "it sends malformed lines: 'READY'; it ends background task 4, which it has not begun"
         let lines = text.line(ConformanceResult(.conduct, .failed(reason))).split(separator: "\n")
@@ -41,7 +41,7 @@ struct ConformanceTextTests {
                 == "does not conform: 1 of 3 failed, 1 passed, 1 not tested\n")
     }
 
-    @Test("as a suite, each requirement is a test, in order; the remarks are in its output")
+    @Test("each requirement is a test of the suite, in order, with the remarks in its output")
     func suite() {
         let results = [
             ConformanceResult(.hello, .passed("mine/1")), ConformanceResult(.ready, .failed("it said nothing")),
