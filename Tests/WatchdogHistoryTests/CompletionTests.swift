@@ -7,7 +7,7 @@ import WatchdogBase
 
 @testable import WatchdogHistory
 
-@Suite("Launches whose records are completed")
+@Suite("Launch records that are completed later")
 struct CompletionTests {
     private static func completion(
         of app: String = "redis", at time: Duration = .zero, host: String = "alpha",
@@ -33,7 +33,7 @@ struct CompletionTests {
         return Dictionary(uniqueKeysWithValues: moments.map { ($0.moment.rawValue, $0.durations.count) })
     }
 
-    @Test("a moment that comes after the record is added to it, and counted from the request")
+    @Test("a moment after the record is added to it, and counted from the request")
     func completes() throws {
         let scratch = Scratch()
         let store = try HistoryStore(path: scratch.file)
@@ -54,7 +54,7 @@ struct CompletionTests {
         #expect(try HistoryReader(path: scratch.file).launches(of: "other", by: .version).moments == [])
     }
 
-    @Test("nothing that is known is replaced or counted twice, in one transaction and in several", arguments: [1, 2])
+    @Test("no known value is replaced or counted twice, in one transaction or in several", arguments: [1, 2])
     func once(transactions: Int) throws {
         let scratch = Scratch()
         let store = try HistoryStore(path: scratch.file)
@@ -70,7 +70,7 @@ struct CompletionTests {
         #expect(try Self.moments(HistoryReader(path: scratch.file)) == ["useful": 1])
     }
 
-    @Test("a completion of a launch that is not there changes nothing")
+    @Test("a completion without its launch changes nothing")
     func unknown() throws {
         let scratch = Scratch()
         let store = try HistoryStore(path: scratch.file)
@@ -80,7 +80,7 @@ struct CompletionTests {
             .launch(.sample(at: .zero)), .launch(untimed), Self.completion(of: "nobody", [.useful: .seconds(1)]),
             Self.completion(at: .microseconds(1), [.useful: .seconds(1)]),
             Self.completion(host: "beta", [.useful: .seconds(1)]),
-            // Nothing tells how long before the execution it was requested.
+            // The time between the request and the execution is unknown.
             Self.completion(at: .seconds(9), [.useful: .seconds(1)]),
         ])
         let reader = try HistoryReader(path: scratch.file)
@@ -88,7 +88,7 @@ struct CompletionTests {
         #expect(try Self.moments(reader) == [:])
     }
 
-    @Test("tasks have a place, before and after the record is completed, and go with their launch")
+    @Test("tasks have a place, before and after the record is completed, and are deleted with their launch")
     func tasks() throws {
         let scratch = Scratch()
         let store = try HistoryStore(path: scratch.file, limits: .init(age: .seconds(100 * 86_400)))
@@ -118,7 +118,7 @@ struct CompletionTests {
     }
 
     @Test(
-        "an extended launch lasts until the first frame and the last task, without tasks until the app is useful",
+        "an extended launch lasts until the first frame and the last task, or without tasks until the app is useful",
         arguments: [
             (2_000, 500, nil, "2"), (500, 2_000, nil, "2"), (2_000, 500, 9_000, "2"), (nil, 500, 2_000, "2"),
             (nil, 2_000, nil, ""),
@@ -178,7 +178,7 @@ struct CompletionTests {
         #expect(!String(decoding: try JSONEncoder().encode(all), as: UTF8.self).contains("moments"))
     }
 
-    @Test("a record that waits is completed like one that is written")
+    @Test("a queued record is completed like a written one")
     func waiting() {
         var launch = KeptLaunch.sample(at: .zero)
         launch.complete(

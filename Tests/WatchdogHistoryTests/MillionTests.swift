@@ -21,7 +21,7 @@ struct MillionTests {
 
     /// Takes minutes: `WATCHDOGD_BENCHMARKS=1 swift test --filter MillionTests`.
     @Test(
-        "A million launches of 20 apps in a year take at most 200 MB, and a question at most 100 ms",
+        "A million launches of 20 apps in a year take at most 200 MB, and a query at most 100 ms",
         .enabled(if: getenv("WATCHDOGD_BENCHMARKS") != nil))
     func million() throws {
         let scratch = Scratch()
@@ -59,7 +59,7 @@ struct MillionTests {
             let time = Instant.now() - begin
             let start = since.map(LocalZone.utc.date) ?? "ever"
             print("\(app ?? "all") since \(start) by \(key): \(total?.count ?? 0) in \(time)")
-            // A table of all apps since ever is asked for less often, and may take longer.
+            // A table of all apps without a start is requested less often, and may take longer.
             if app != nil || since != nil { slowest = max(slowest, time) }
         }
         let look = Instant.now()

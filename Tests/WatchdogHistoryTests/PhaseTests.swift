@@ -22,7 +22,7 @@ struct PhaseTests {
 
     // MARK: - Bytes
 
-    @Test("A launch's phases survive their bytes, which are few")
+    @Test("A launch's phases survive encoding, in few bytes")
     func launchBytes() throws {
         let bytes = try #require(PhaseBytes.bytes(Self.phases))
         #expect(bytes.count == 11)
@@ -33,7 +33,7 @@ struct PhaseTests {
             extreme.withUnsafeBytes(PhaseBytes.durations) == [.exec: .zero, .ready: .microseconds(1 << 47)])
     }
 
-    @Test("Phases of a later watchdogd are passed over, those before and after them are read")
+    @Test("Phases of a later watchdogd are skipped, and those before and after them are read")
     func laterPhases() {
         // Bits 0, 7 and 20; the numbers 5, 6 and 9.
         let launch: [UInt8] = [0x81, 0x81, 0x40, 5, 6, 9]
@@ -61,7 +61,7 @@ struct PhaseTests {
 
     // MARK: - The store
 
-    @Test("The phases of an app's launches are counted, also of those that never became ready, and of no other app")
+    @Test("The phases of an app's launches are counted, even those that never became ready, and of no other app")
     func store() throws {
         let scratch = Scratch()
         let store = try HistoryStore(path: scratch.file)
@@ -84,7 +84,7 @@ struct PhaseTests {
         #expect(try reader.launches(of: nil, by: .app).phases == [])
     }
 
-    @Test("JSON has each phase of an app, and none of all apps")
+    @Test("JSON has each phase of a single app, but none for all apps")
     func reply() throws {
         let scratch = Scratch()
         let store = try HistoryStore(path: scratch.file)
@@ -137,7 +137,7 @@ struct PhaseTests {
         }
     }
 
-    @Test("Nothing of a transaction that failed is counted later")
+    @Test("A failed transaction leaves nothing to be counted later")
     func failedTransaction() throws {
         let scratch = Scratch()
         let store = try HistoryStore(path: scratch.file)
@@ -155,7 +155,7 @@ struct PhaseTests {
 
     // MARK: - Upgrades
 
-    /// A store of the first format, as a watchdogd of that time wrote it.
+    /// A store in the first format, as watchdogd wrote it at that time.
     private func formerStore(in scratch: Scratch) throws {
         let path = #filePath.split(separator: "/").dropLast().map { "/\($0)" }.joined() + "/Fixtures/history-1.sql"
         let fixture = try OwnedDescriptor(opening: path, flags: O_RDONLY)
@@ -164,7 +164,7 @@ struct PhaseTests {
             .execute(statements)
     }
 
-    @Test("A store of the first format is read as it is, and brought up to date where it lies")
+    @Test("A store in the first format is readable, and is upgraded in place")
     func upgrade() throws {
         let scratch = Scratch()
         try formerStore(in: scratch)
@@ -176,7 +176,7 @@ struct PhaseTests {
 
         let opened = try HistoryStore.open(scratch.file)
         #expect(opened.warning == nil)
-        // The reader that was there before does not have to be opened again.
+        // An existing reader does not have to be reopened.
         #expect(try former.launches(of: "app", by: .version) == before)
         var launch = KeptLaunch.sample("app", at: .zero, phases: Self.phases)
         launch.time = try #require(before.total).last
@@ -189,7 +189,7 @@ struct PhaseTests {
         #expect(try connection.integer("SELECT count(*) FROM launch WHERE phases IS NULL") == 4)
     }
 
-    @Test("A damaged store of the first format is set aside")
+    @Test("A damaged store in the first format is set aside")
     func damagedUpgrade() throws {
         let scratch = Scratch()
         try formerStore(in: scratch)

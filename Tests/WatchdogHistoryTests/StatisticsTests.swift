@@ -29,7 +29,7 @@ struct StatisticsTests {
         #expect(DurationBuckets().quantile(0.5) == nil)
     }
 
-    @Test("Buckets survive their bytes, add up, and damaged bytes are refused or harmless")
+    @Test("Buckets survive encoding and addition; damaged bytes are rejected or harmless")
     func bytes() throws {
         var random = SeededGenerator(seed: 2)
         var left = DurationBuckets()
@@ -53,7 +53,7 @@ struct StatisticsTests {
         }
     }
 
-    @Test("A sum of rows is that of their buckets, of few rows and of many", arguments: [0, 1, 32, 33, 200])
+    @Test("The sum of rows is the sum of their buckets, for few rows and for many", arguments: [0, 1, 32, 33, 200])
     func sums(rows: Int) {
         var random = SeededGenerator(seed: 3)
         var sums = DurationSums()
@@ -70,7 +70,7 @@ struct StatisticsTests {
         #expect(sums.buckets == expected)
     }
 
-    @Test("The rank test knows the textbook: 5 against 5 without overlap has p = 1/252")
+    @Test("The rank test matches the textbook: 5 against 5 without overlap has p = 1/252")
     func ranks() throws {
         let test = try #require(RankTest([1, 2, 3, 4, 5], [6, 7, 8, 9, 10]))
         #expect(abs(test.p - 1.0 / 252) < 1e-12)
@@ -87,7 +87,7 @@ struct StatisticsTests {
 
     // MARK: - The rule
 
-    /// Launches of a version: `moments` moments a day apart, each with a noise of its own and `count` launches.
+    /// Launches of a version: `moments` moments a day apart, each with its own noise and `count` launches.
     private func samples(
         _ moments: Int, from day: Int, count: Int = 3, factor: Double, _ random: inout SeededGenerator,
         momentNoise: Double = 0.12, noise: Double = 0.12, hasCPUTime: Bool = true
@@ -114,7 +114,7 @@ struct StatisticsTests {
                 32, from: 0, factor: 1, &random, momentNoise: momentNoise, hasCPUTime: hasCPUTime)
             let latest = samples(
                 33, from: 40, factor: factor, &random, momentNoise: momentNoise, hasCPUTime: hasCPUTime)
-            // Every look that a version has.
+            // Every evaluation of a version.
             let isFound = [9, 17, 33].contains { moments in
                 RegressionRule.judge(former: former, latest: Array(latest.prefix(moments * 3))) != nil
             }
@@ -123,7 +123,7 @@ struct StatisticsTests {
         return Double(alarms) / Double(runs)
     }
 
-    @Test("The same version twice: at most 0.5 % false alarms over all looks, however noisy the moments are")
+    @Test("The same version twice: at most 0.5 % false alarms over all evaluations, however noisy the moments are")
     func falseAlarms() {
         let runs = StormScale.part(of: 2_000)
         let quiet = alarms(1, runs: runs, seed: 3)
@@ -135,7 +135,7 @@ struct StatisticsTests {
         #expect(wall <= 0.005)
     }
 
-    @Test("A version that needs 20 % more CPU time is found nine times in ten")
+    @Test("A version that needs 20 % more CPU time is detected nine times in ten")
     func detection() {
         let found = [1.1, 1.15, 1.2, 1.3].map { alarms($0, runs: 500, seed: 6) }
         print("found at +10, +15, +20, +30 %: \(found)")
@@ -143,7 +143,7 @@ struct StatisticsTests {
         #expect(found[3] >= 0.95)
     }
 
-    @Test("Just enough moments act, one fewer does not; the moment that may go on does not count")
+    @Test("The required number of moments acts, one fewer does not; the moment in progress does not count")
     func moments() {
         var random = SeededGenerator(seed: 7)
         let former = samples(8, from: 0, factor: 1, &random, momentNoise: 0.01, noise: 0.01)
@@ -161,7 +161,7 @@ struct StatisticsTests {
         #expect(RegressionRule.judge(former: former, latest: latest) == nil)
     }
 
-    @Test("Just above the smallest shift is reported, just below is not")
+    @Test("A shift just above the smallest is reported; one just below is not")
     func shift() {
         func judge(_ factor: Double) -> RegressionRule.Finding? {
             let make = { (day: Int, moments: Int, factor: Double) in
@@ -177,7 +177,8 @@ struct StatisticsTests {
         #expect(judge(1.099) == nil)
     }
 
-    /// Eight moments at a second each, then eight at one and a half, of which one is quicker than `wins` of the former.
+    /// Eight moments at a second each, then eight at one and a half, of which one is faster than `wins` of the earlier
+    /// ones.
     private func judge(wins: Int, hasCPUTime: Bool) -> RegressionRule.Finding? {
         func sample(_ day: Int, _ milliseconds: Double) -> RegressionRule.Sample {
             let value = Duration.microseconds(Int64(milliseconds * 1_000))
@@ -189,8 +190,9 @@ struct StatisticsTests {
         return RegressionRule.judge(former: former, latest: [quick] + (21..<29).map { sample($0, 1_500) })
     }
 
-    /// Of the 12,870 orders of eight and eight moments, 12 are as clear as four exchanges, 19 as five, 4 as two, 7 as three.
-    @Test("Just beyond the noise is reported, one moment's rank less is not")
+    /// Of the 12,870 orders of eight and eight moments, 12 are as clear as four exchanges, 19 as five, 4 as two, 7 as
+    /// three.
+    @Test("A shift just beyond the noise is reported; one rank less is not")
     func noise() {
         #expect(judge(wins: 4, hasCPUTime: true)?.p == 12.0 / 12_870)
         #expect(judge(wins: 5, hasCPUTime: true) == nil)

@@ -12,7 +12,7 @@ import WatchdogLinux
 
 @Suite("The store of launches")
 struct StoreTests {
-    @Test("What is written is read: counts by version, kind, host and cause, failures, first and last version")
+    @Test("All written values are read: counts by version, kind, host and cause, failures, first and last version")
     func roundTrip() throws {
         let scratch = Scratch()
         let store = try HistoryStore(path: scratch.file)
@@ -37,7 +37,7 @@ struct StoreTests {
         #expect(try reader.launches(of: "none", by: .version).groups == [])
     }
 
-    @Test("A launch that was only assumed to be complete is counted, and no time of it, on whole days and parts of one")
+    @Test("A launch that was only assumed ready is counted, but its time is not, on whole and partial days")
     func assumed() throws {
         let scratch = Scratch()
         let store = try HistoryStore(path: scratch.file)
@@ -90,7 +90,7 @@ struct StoreTests {
         }
     }
 
-    @Test("The entries of an app come back one by one, those of others do not")
+    @Test("The entries of an app are returned one by one; those of others are not")
     func entries() throws {
         let scratch = Scratch()
         let store = try HistoryStore(path: scratch.file)
@@ -112,7 +112,7 @@ struct StoreTests {
         #expect(try reader.entries(of: "none") == [])
     }
 
-    @Test("Nobody but the owner and the group may read the file")
+    @Test("Only the owner and the group may read the file")
     func mode() throws {
         let scratch = Scratch()
         let store = try HistoryStore(path: scratch.file)
@@ -124,7 +124,8 @@ struct StoreTests {
         }
     }
 
-    @Test("A damaged store is set aside under a new name and said; a new one begins", arguments: [true, false])
+    @Test(
+        "A damaged store is set aside under a new name with a notice, and a new one begins", arguments: [true, false])
     func damaged(hasHeader: Bool) throws {
         let scratch = Scratch()
         if hasHeader {
@@ -143,7 +144,7 @@ struct StoreTests {
         #expect(try HistoryReader(path: scratch.file).launches(of: nil, by: .app).total?.count == 1)
     }
 
-    @Test("Numbers that no watchdogd writes neither end a reader nor a writer")
+    @Test("Numbers that no watchdogd writes crash neither a reader nor a writer")
     func absurdNumbers() throws {
         for statement in [
             "UPDATE day SET count = \(Int64.max)", "UPDATE day SET count = \(Int64.min)",
@@ -184,7 +185,7 @@ struct StoreTests {
         }
     }
 
-    @Test("A FIFO instead of the history is refused, not waited for")
+    @Test("A FIFO instead of the history is rejected without a wait")
     func fifo() throws {
         let scratch = Scratch()
         let path = scratch.file
@@ -195,7 +196,7 @@ struct StoreTests {
         #expect(thread.join(until: .now() + patience))
     }
 
-    @Test("Another program's database is neither read nor touched nor set aside")
+    @Test("Another program's database is neither read, changed nor set aside")
     func foreign() throws {
         let scratch = Scratch()
         try Connection(scratch.file, flags: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, patience: .zero)
@@ -211,7 +212,7 @@ struct StoreTests {
         #expect(try after.contents(limit: 1 << 20) == before)
     }
 
-    @Test("A store of a later watchdogd is not touched")
+    @Test("A store of a later watchdogd is not changed")
     func newer() throws {
         let scratch = Scratch()
         do {
@@ -226,14 +227,14 @@ struct StoreTests {
         #expect(access("\(scratch.file).damaged-1", F_OK) != 0)
     }
 
-    @Test("A history that is missing is said so")
+    @Test("A missing history is reported as such")
     func missing() {
         #expect { try HistoryReader(path: "/nowhere/history.db") } throws: {
             ($0 as? HistoryError)?.code == .notFound && "\($0)".contains("'watchdogd serve' writes it")
         }
     }
 
-    @Test("Just older than the limit is removed, just younger is kept")
+    @Test("An entry just older than the limit is removed; one just younger is kept")
     func age() throws {
         let scratch = Scratch()
         let store = try HistoryStore(path: scratch.file, limits: .init(age: .seconds(100 * 86_400)))
@@ -260,7 +261,7 @@ struct StoreTests {
         #expect(try connection.integer("SELECT max(time) FROM launch") == KeptLaunch.epoch + 999_900_000_000)
     }
 
-    @Test("Two processes write at once, and nothing is lost")
+    @Test("Two processes write at the same time, and nothing is lost")
     func twoWriters() throws {
         let scratch = Scratch()
         let path = scratch.file
@@ -276,7 +277,7 @@ struct StoreTests {
                 guard let store = opened else { return }
                 for batch in 0..<50 {
                     let launches = (0..<10).map { KeptLaunch.sample(name, at: .seconds(batch * 10 + $0)) }
-                    // On a busy machine the other one may hold the lock whenever this one looks.
+                    // On a busy machine, the other one may hold the lock at every attempt.
                     guard (try? store.add(launches.map { .launch($0) })) != nil else { continue }
                     written.withLock { $0[name, default: 0] += launches.count }
                 }
@@ -289,7 +290,7 @@ struct StoreTests {
         #expect(Dictionary(uniqueKeysWithValues: groups.map { ($0.label, $0.count) }) == counts)
     }
 
-    @Test("A slower version is reported once, also to the next watchdogd")
+    @Test("A slower version is reported once, even to the next watchdogd")
     func regression() throws {
         let scratch = Scratch()
         var store = try HistoryStore(path: scratch.file)
@@ -318,7 +319,7 @@ struct StoreTests {
     }
 
     @Test(
-        "A full disk refuses an entry and damages nothing; when there is room, entries are taken again",
+        "A full disk rejects an entry and damages nothing; once there is room, entries are accepted again",
         .enabled(if: geteuid() == 0, "mounts a small disk"))
     func fullDisk() throws {
         let scratch = Scratch()
@@ -354,7 +355,7 @@ struct StoreTests {
 
 @Suite("Debian packages")
 struct DebianPackagesTests {
-    @Test("A file's package and its version, also under the other name of a merged folder")
+    @Test("A file's package and its version are found, even under the other name of a merged folder")
     func finds() throws {
         let scratch = Scratch()
         #expect(mkdir("\(scratch.path)/info", 0o755) == 0)
@@ -380,7 +381,7 @@ struct DebianPackagesTests {
         #expect(
             version.resolved(by: packages) == ProgramVersion(buildID: "3f", package: "a", packageVersion: "1:1.5-3"))
         #expect(version.resolved(by: DebianPackages(folder: "/nowhere")) == ProgramVersion(buildID: "3f"))
-        // A configured version is the app's own, whatever package its program is from.
+        // A configured version belongs to the app, whatever package its program comes from.
         let named = version.named("2.4.1").resolved(by: packages)
         #expect(named == ProgramVersion(buildID: "3f", packageVersion: "2.4.1") && named.name == "2.4.1")
         #expect(version.resolved(by: packages).name == "3f" && version.named("") == version)

@@ -8,11 +8,11 @@ import WatchdogLinux
 
 @testable import WatchdogHistory
 
-@Suite("Texts of launches")
+@Suite("Launch tables as text")
 struct TextTests {
     private static let folder = #filePath.split(separator: "/").dropLast().map { "/\($0)" }.joined() + "/Goldens"
 
-    /// Three versions over a month, the last one slower, with some that never became ready.
+    /// Three versions over a month, the last one slower, with some launches that never became ready.
     private static func table(_ key: LaunchGroup.Key) throws -> (table: LaunchSummaryTable, metrics: [MetricKitMetrics])
     {
         let scratch = Scratch()
@@ -41,7 +41,7 @@ struct TextTests {
         return (try reader.launches(of: "redis", by: key), try reader.metrics(of: "redis"))
     }
 
-    /// Half of the launches were noticed at the ends of their constructors, and a few never became ready.
+    /// Half of the launches have recorded constructors, and a few never became ready.
     private static func phases(_ ready: Double, of index: Int) -> [LaunchPhaseName: Duration] {
         let part = { (share: Double) in Duration.microseconds(Int64(ready * share)) }
         var phases: [LaunchPhaseName: Duration] = [.exec: part(0.1), .mapping: part(0.2), .relocation: part(0.05)]
@@ -50,7 +50,7 @@ struct TextTests {
         return phases
     }
 
-    /// `WATCHDOGD_UPDATE_GOLDENS=1` writes them anew.
+    /// `WATCHDOGD_UPDATE_GOLDENS=1` rewrites them.
     private func check(_ text: String, golden name: String) throws {
         let path = "\(Self.folder)/\(name)"
         if getenv("WATCHDOGD_UPDATE_GOLDENS") != nil {
@@ -64,7 +64,7 @@ struct TextTests {
         #expect(text == String(decoding: bytes, as: UTF8.self))
     }
 
-    @Test("The table and the histogram at 80 and 200 columns, and without Unicode", arguments: [79, 199])
+    @Test("The table and the histogram fit 80 and 200 columns, and work without Unicode", arguments: [79, 199])
     func launches(columns: Int) throws {
         let table = try Self.table(.version).table
         let text = LaunchesText(columns: columns).text(table)
@@ -75,7 +75,7 @@ struct TextTests {
         #expect(plain.split(separator: "\n").allSatisfy { $0.count <= columns })
     }
 
-    @Test("Days are the reader's, and the first line names the zone")
+    @Test("Days use the reader's zone, which the first line names")
     func zone() {
         var durations = DurationBuckets()
         durations.add(.seconds(1))
@@ -89,14 +89,14 @@ struct TextTests {
         #expect(LaunchesText().text(table).hasPrefix("web: 1 launch, 1970-01-01 to 1970-01-02 (UTC)\n"))
     }
 
-    @Test("By kind and by cause")
+    @Test("Tables by kind and by cause are unchanged")
     func others() throws {
         try check(
             try LaunchesText().text(Self.table(.kind).table) + LaunchesText().text(Self.table(.cause).table),
             golden: "launches-kinds.txt")
     }
 
-    @Test("Names cannot write to the terminal")
+    @Test("Names cannot control the terminal")
     func hostileNames() {
         let group = LaunchGroup(
             label: "\u{1B}[2J\nred", count: 1, durations: DurationBuckets(), first: WallTime(seconds: 0),
@@ -116,7 +116,7 @@ struct TextTests {
             ])
     }
 
-    @Test("One object of MetricKit's metrics for each day")
+    @Test("Each day has one object of MetricKit's metrics")
     func metrics() throws {
         let metrics = try Self.table(.version).metrics
         #expect(metrics.count == 28)

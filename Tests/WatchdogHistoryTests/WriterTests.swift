@@ -10,9 +10,9 @@ import WatchdogLinux
 
 @testable import WatchdogHistory
 
-@Suite("The thread that writes the history")
+@Suite("The history's writer thread")
 struct WriterTests {
-    /// What the thread has said.
+    /// The thread's notices.
     private final class Told: Sendable {
         private let news = Mutex<[HistoryWriter.News]>([])
 
@@ -28,7 +28,7 @@ struct WriterTests {
     /// The epoch of the tests is a fixed day, which may be long ago.
     private static let unlimited = HistoryStore.Limits(age: .seconds(100 * 365 * 86_400))
 
-    @Test("What is recorded is written when the thread has ended")
+    @Test("Recorded entries are written once the thread has exited")
     func writes() throws {
         let scratch = Scratch()
         let told = Told()
@@ -43,7 +43,7 @@ struct WriterTests {
         #expect(told.all == [])
     }
 
-    @Test("A store that cannot be opened is said once")
+    @Test("A store that cannot be opened is reported once")
     func unusable() throws {
         let told = Told()
         let writer = try HistoryWriter(path: "/proc/nowhere/history.db", host: "alpha") { told.tell($0) }
@@ -56,7 +56,7 @@ struct WriterTests {
         #expect(told.problems.first?.hasPrefix("launches are not recorded: cannot create /proc/nowhere: ") == true)
     }
 
-    @Test("What does not fit in the queue is counted and said, and its caller does not wait for room")
+    @Test("Entries that do not fit in the queue are counted and reported, and the caller does not wait")
     func queue() throws {
         let scratch = Scratch()
         let told = Told()
@@ -65,7 +65,7 @@ struct WriterTests {
             let noise = [UInt8](repeating: 0x5A, count: 64 << 10)
             #expect(write(file.number, noise, noise.count) == noise.count)
         }
-        // The thread stands still while it says that the store is damaged, which is before it takes the first entry.
+        // The thread blocks while it reports the damaged store, which happens before it takes the first entry.
         let gate = DispatchSemaphore(value: 0)
         let writer = try HistoryWriter(
             path: scratch.file, limits: Self.unlimited, host: "alpha", capacity: 10
@@ -82,7 +82,7 @@ struct WriterTests {
         #expect(told.problems.last?.hasSuffix(": 90") == true)
     }
 
-    @Test("The launch that completes the eighth moment of a slower version is news, the one before is not")
+    @Test("The launch that completes the eighth moment of a slower version is reported, and the one before is not")
     func regression() throws {
         for (moments, factor, isTold) in [(8, 1.101, true), (7, 1.101, false), (8, 1.099, false)] {
             let scratch = Scratch()
@@ -105,7 +105,7 @@ struct WriterTests {
         }
     }
 
-    @Test("A full disk costs entries, is said, and leaves a history that can be read", .enabled(if: geteuid() == 0))
+    @Test("A full disk costs entries, is reported, and leaves a readable history", .enabled(if: geteuid() == 0))
     func full() throws {
         let scratch = Scratch()
         let folder = scratch.path + "/disk"
