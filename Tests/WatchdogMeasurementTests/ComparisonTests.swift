@@ -26,13 +26,13 @@ struct ComparisonTests {
         (1...400).map { PairedRatio(pairs(count, slowdown: slowdown, seed: $0)).verdict(threshold: 0.03) }
     }
 
-    @Test("Equal programs: at most 2 % false alarms", arguments: [10, 30])
+    @Test("Equal programs cause at most 2 % false alarms", arguments: [10, 30])
     func falseAlarms(pairs: Int) {
         let alarms = verdicts(pairs, slowdown: 0).filter { $0 == .regression }.count
         #expect(alarms <= 8, "\(alarms) of 400")
     }
 
-    @Test("10 % slower: at least 85 % detected with thirty pairs, and never taken for equal")
+    @Test("A slowdown of 10 % is detected in at least 85 % of cases with thirty pairs, and never considered equal")
     func detection() {
         let found = verdicts(30, slowdown: 0.1)
         #expect(found.filter { $0 == .regression }.count >= 340)
@@ -45,14 +45,14 @@ struct ComparisonTests {
         #expect(verdicts(30, slowdown: -0.2).filter { $0 == .noRegression }.count == 400)
     }
 
-    @Test("The threshold acts as a pair: a proven slowdown below it passes, above it fails")
+    @Test("A proven slowdown below the threshold passes; one above it fails")
     func threshold() {
         let slower = (1...20).map { index in (old: 1000.0 + Double(index), new: (1000 + Double(index)) * 1.03) }
         #expect(PairedRatio(slower).verdict(threshold: 0.029) == .regression)
         #expect(PairedRatio(slower).verdict(threshold: 0.031) == .noRegression)
     }
 
-    @Test("Seven pairs can prove a regression, six cannot")
+    @Test("Seven pairs can prove a regression; six cannot")
     func fewestPairs() {
         func pairs(_ count: Int) -> [(old: Double, new: Double)] {
             (1...count).map { (old: 1000, new: 1200 + Double($0)) }

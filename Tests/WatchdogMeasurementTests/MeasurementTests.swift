@@ -24,7 +24,7 @@ struct MeasurementTests {
         return Measurement(command: ["true"], until: until, runs: runs, conditions: conditions)
     }
 
-    @Test("Summaries: numpy's median and quantile with method inverted_cdf, scipy's median_abs_deviation")
+    @Test("Summaries match numpy's median and quantile with method inverted_cdf, and scipy's median_abs_deviation")
     func summaries() throws {
         let summary = try #require(SampleSummary([3, 1, 4, 1, 5, 9, 2, 6, 5, 3]))
         #expect(summary.median == 3.5)
@@ -35,7 +35,7 @@ struct MeasurementTests {
         #expect(SampleSummary([7])?.ninetiethPercentile == 7)
     }
 
-    @Test("A run that read something is not warm, and is left out with its reason")
+    @Test("A run that read from a disk is not warm, and is excluded with its reason")
     func warmth() {
         var run = MeasuredRun(number: 4, wall: .zero, cpu: .zero)
         #expect(run.exclusion(isCold: false) == nil)
@@ -50,7 +50,7 @@ struct MeasurementTests {
         #expect(run.exclusion(isCold: false) == .discarded)
     }
 
-    @Test("--max acts as a pair: a median at the limit passes, a nanosecond more fails")
+    @Test("A median at --max passes; a nanosecond more fails")
     func maximum() throws {
         func outcome(_ nanoseconds: Double) throws -> MeasurementCheck.Outcome {
             let wall = try #require(SampleSummary([nanoseconds, 1, 2e9]))
@@ -60,7 +60,7 @@ struct MeasurementTests {
         #expect(try outcome(400_000_001) == .failed)
     }
 
-    @Test("The exit code is that of the worst check; advice does not count")
+    @Test("The exit code comes from the worst check; advice does not count")
     func exitCodes() {
         func code(_ outcomes: MeasurementCheck.Outcome...) -> Int32 {
             MeasurementCheck.exitCode(outcomes.map { MeasurementCheck(name: "", outcome: $0, text: "") })
@@ -86,7 +86,7 @@ struct MeasurementTests {
         #expect(measurement.figures(of: .old)?.wall.count == 2)
     }
 
-    @Test("Runs that do not count are replaced, by at most as many as were wanted, unless none counts")
+    @Test("Excluded runs are replaced, by at most as many as were requested, unless none counts")
     func missing() {
         func missing(_ counted: Int, of made: Int, wanted: Int) -> Int {
             var measurement = Self.measurement(Array(repeating: 10, count: made))
@@ -101,7 +101,7 @@ struct MeasurementTests {
         #expect(missing(8, of: 20, wanted: 10) == 0)
     }
 
-    @Test("Noise: shares of the CPUs, mentioned from a tenth on")
+    @Test("Noise is the others' share of the CPUs, mentioned from a tenth on")
     func noise() {
         let quiet = MachineNoise(
             busy: .seconds(3), own: .milliseconds(1001), stolen: .zero, capacity: .seconds(20))
@@ -112,7 +112,7 @@ struct MeasurementTests {
         #expect(MachineNoise(busy: .zero, own: .seconds(1), stolen: .zero, capacity: .zero).others == 0)
     }
 
-    @Test("The end of a launch: exit and READY=1 at once, listening before idle, each after a grace")
+    @Test("A launch ends with exit or READY=1 immediately, and with listening before idle after a grace period")
     func endChoice() {
         var choice = LaunchEndChoice()
         #expect(choice.choice(at: .seconds(50)) == nil)
@@ -127,7 +127,7 @@ struct MeasurementTests {
         #expect(choice.happened(.firstFrame, at: .seconds(1)) == nil)
     }
 
-    @Test("Words are split as in a shell, without expansion")
+    @Test("Words are split like in a shell, without expansion")
     func words() throws {
         #expect(try CommandWords.split("./old") == ["./old"])
         #expect(try CommandWords.split(" a 'b c'\t\"d \\\" $e\" f\\ g '' ") == ["a", "b c", "d \" $e", "f g", ""])
@@ -154,7 +154,7 @@ struct BaselineTests {
         Dictionary(uniqueKeysWithValues: checks.map { ($0.name, $0.outcome) })
     }
 
-    @Test("Minor faults act as a pair: 2 % more pass, one more fails")
+    @Test("2 % more minor faults pass; one more fails")
     func minorFaults() throws {
         let baseline = try baseline(faults: 1000)
         let within = outcomes(baseline.checks(MeasurementTests.measurement([10], faults: 1020)))
@@ -169,7 +169,7 @@ struct BaselineTests {
             outcomes(small.checks(MeasurementTests.measurement([10], faults: 109)))["baseline minor faults"] == .failed)
     }
 
-    @Test("Times are advice, however far apart")
+    @Test("Times are only advice, however different")
     func times() throws {
         let checks = try baseline(faults: 1000).checks(MeasurementTests.measurement([9000]))
         #expect(outcomes(checks)["baseline CPU time"] == .advice)
@@ -185,7 +185,7 @@ struct BaselineTests {
         #expect(cold.map(\.text) == ["the baseline is of cold runs: use --cold"])
     }
 
-    @Test("Other conditions are named")
+    @Test("Different conditions are named")
     func conditions() throws {
         var measurement = MeasurementTests.measurement([10])
         measurement.conditions.kernel = "6.18"
@@ -195,7 +195,7 @@ struct BaselineTests {
         #expect(check.text == "conditions differ from the baseline's: kernel, environment variable LANG")
     }
 
-    @Test("A file is read as it was written, and anything else is refused")
+    @Test("A file survives writing and reading, and anything else is rejected")
     func coding() throws {
         let baseline = try baseline(faults: 1000)
         #expect(try Baseline(decoding: try baseline.encoded()) == baseline)

@@ -18,7 +18,7 @@ struct MeasurementTextTests {
         return measurement
     }
 
-    @Test("All runs in their order, those that do not count with the reason, and the noise")
+    @Test("All runs are listed in order, excluded ones with the reason, and the noise follows")
     func runs() throws {
         let text = MeasurementText(measurement, checks: [], width: 80).text
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
@@ -40,12 +40,12 @@ struct MeasurementTextTests {
             MeasurementCheck.maximum(.milliseconds(39), wall: measurement.figures(of: .new)!.wall)
         ]
         let lines = MeasurementText(measurement, checks: checks, width: width).text.split(separator: "\n")
-        // The reason why a run does not count is never cut.
+        // The reason for an excluded run is never cut.
         #expect(lines.filter { $0.count > width && !$0.hasSuffix("excluded") } == [])
         #expect(lines.last == "ok      max: the median is 39.00 ms, at most 39 ms is allowed" || width == 60)
     }
 
-    @Test("Names with blanks are quoted, and control characters are not printed")
+    @Test("Names with spaces are quoted, and control characters are not printed")
     func names() {
         var measurement = measurement
         measurement.command = ["sh", "-c", "echo a", "\u{1b}[31m"]
@@ -66,7 +66,7 @@ struct MeasurementTextTests {
         #expect(text.contains("not warm: 12.0 MiB read; excluded"))
     }
 
-    @Test("JUnit: a failure, an error, and text that XML allows")
+    @Test("JUnit has a failure, an error, and only text that XML allows")
     func junit() {
         var measurement = measurement
         measurement.command = ["a&b", "<\u{1}>\""]

@@ -5,15 +5,16 @@ import Testing
 
 @testable import WatchdogMeasurement
 
-/// Expected values: scipy 1.17.1, `scipy.stats.wilcoxon(d, alternative="greater", method="exact")`, and the definition of the
-/// Hodges–Lehmann estimate evaluated with numpy; with ties, the enumeration of all sign patterns.
+/// Expected values: scipy 1.17.1, `scipy.stats.wilcoxon(d, alternative="greater", method="exact")`, and the definition
+/// of the Hodges–Lehmann estimate evaluated with numpy; with ties, the enumeration of all sign patterns.
 @Suite("The signed-rank test")
 struct SignedRankTests {
     private func isNear(_ value: Double, _ expected: Double, within tolerance: Double = 1e-12) -> Bool {
         abs(value - expected) <= tolerance
     }
 
-    @Test("Depression scores of nine patients: Hollander and Wolfe, example 3.1; R's help of wilcox.test")
+    @Test(
+        "It matches the depression scores of nine patients: Hollander and Wolfe, example 3.1; R's help of wilcox.test")
     func published() throws {
         let before = [1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30]
         let after = [0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29]
@@ -27,7 +28,7 @@ struct SignedRankTests {
         #expect(isNear(interval.lowerBound, 0.01) && isNear(interval.upperBound, 0.786))
     }
 
-    @Test("Eight differences without a direction")
+    @Test("Eight differences without a direction prove nothing")
     func indifferent() throws {
         let test = SignedRank([-0.05, 0.011, 0.032, -0.021, 0.013, 0.054, -0.043, 0.002])
         #expect(test.positiveRanks == 19)
@@ -37,7 +38,7 @@ struct SignedRankTests {
         #expect(isNear(interval.lowerBound, -0.0355) && isNear(interval.upperBound, 0.0325))
     }
 
-    @Test("Thirty differences")
+    @Test("Thirty differences match the expected values")
     func thirty() throws {
         let test = SignedRank([
             0.0204, 0.0346, 0.0199, -0.0291, 0.0372, 0.0234, -0.0061, 0.0274, 0.0209, 0.0188, 0.0109, 0.0264, -0.0121,
@@ -62,7 +63,7 @@ struct SignedRankTests {
         #expect(isNear(other.pGreater, 0.0107421875))
     }
 
-    @Test("Differences of zero count for the estimate only")
+    @Test("Differences of zero count only for the estimate")
     func zeros() {
         let test = SignedRank([0, 0, 1, 2, -1])
         #expect(test.count == 3)
@@ -73,7 +74,7 @@ struct SignedRankTests {
         #expect(SignedRank([0, 0, 0]).interval == nil)
     }
 
-    @Test("With six differences there is an interval, with five there is none")
+    @Test("Six differences have an interval; five have none")
     func fewest() {
         #expect(SignedRank([1, 2, 3, 4, 5]).interval == nil)
         #expect(SignedRank([1, 2, 3, 4, 5, 6]).interval == 1...6)
