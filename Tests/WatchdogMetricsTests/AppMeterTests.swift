@@ -12,7 +12,7 @@ struct AppMeterTests {
     private func instant(_ seconds: Int64) -> Instant { Instant(nanoseconds: seconds * 1_000_000_000) }
 
     @Test(
-        "each end has one cause",
+        "each exit has one cause",
         arguments: [
             (Outcome.Cause.exited, WatchdogBase.ExitStatus.exited(code: 0), false, AppMeter.Termination?.some(.done)),
             (.exited, .exited(code: 1), false, .exit),
@@ -87,7 +87,7 @@ struct AppMeterTests {
         #expect(histogram.sum == .nanoseconds(2_002_000_002))
     }
 
-    @Test("sums are the sums of everything")
+    @Test("sums include everything")
     func sums() {
         var one = AppMeter()
         one.noticed(.launched(pid: 1), phases: [.mapping: .seconds(1)])

@@ -14,7 +14,7 @@ import WatchdogVerdict
 struct MetricsTextTests {
     static let root = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
 
-    /// Compares; `WATCHDOGD_UPDATE_GOLDENS=1` writes the file anew.
+    /// Compares; `WATCHDOGD_UPDATE_GOLDENS=1` rewrites the file.
     private func check(_ text: String, golden name: String) throws {
         let path = "\(Self.root)/Tests/WatchdogMetricsTests/Goldens/\(name)"
         if getenv("WATCHDOGD_UPDATE_GOLDENS").map({ String(cString: $0) }) == "1" {
@@ -69,13 +69,13 @@ struct MetricsTextTests {
         String(decoding: MetricsText.render(daemon, apps), as: UTF8.self)
     }
 
-    @Test("every series of a daemon with a busy app and one that has never run")
+    @Test("the golden has every series of a daemon with a busy app and one that has never run")
     func golden() throws {
         let text = Self.text(Self.daemon, [Self.busyApp, AppReading(name: "web", state: .stopped)])
         try check(text, golden: "metrics.prom")
     }
 
-    @Test("a new app has the same series as a busy one, all of them 0, so that increases are seen")
+    @Test("a new app has the same series as a busy one, all of them 0, so that increases are visible")
     func zeros() {
         func series(_ app: AppReading) -> Set<String> {
             Set(
@@ -87,7 +87,7 @@ struct MetricsTextTests {
         var fresh = AppReading(name: "photos", state: .launching)
         (fresh.hasProbe, fresh.hasReload, fresh.allowances) = (true, true, Allowances())
         var busy = Self.busyApp
-        // What the kernel counts is not 0 but unknown before there is a process.
+        // The kernel's counters are not 0 but unknown before there is a process.
         (busy.cpuTime, busy.memory) = (nil, nil)
         #expect(series(fresh) == series(busy))
         let lines = Self.text(Self.daemon, [fresh]).split(separator: "\n")
@@ -95,7 +95,7 @@ struct MetricsTextTests {
         #expect(counters.count > 60 && counters.allSatisfy { $0.hasSuffix(" 0") })
     }
 
-    @Test("names and versions of any bytes stay within their label")
+    @Test("names and versions with any bytes stay within their label")
     func hostileNames() throws {
         var app = AppReading(name: "a\"} 1\nwatchdogd_app_launches_total{app=\"b", state: .failed)
         app.version = "\\\"\r\u{2028}é\u{1b}[31m"
@@ -106,7 +106,7 @@ struct MetricsTextTests {
         #expect(text.utf8.split(separator: UInt8(ascii: "\n")).count == families)
     }
 
-    @Test("with one app more than the limit there are sums only, and with the limit there are none")
+    @Test("one app more than the limit leaves only sums; at the limit there are none")
     func limit() throws {
         var apps = (0..<MetricsText.mostApps).map { AppReading(name: "app\($0)", state: .running) }
         for index in 0..<7 { apps[index].isAnswering = true }
@@ -144,7 +144,7 @@ struct MetricsTextTests {
     }
 
     @Test(
-        "promtool finds nothing to complain about", .enabled(if: program != nil, "needs promtool (Debian: prometheus)"))
+        "promtool reports no problem", .enabled(if: program != nil, "needs promtool (Debian: prometheus)"))
     func lint() throws {
         let program = try #require(Self.program)
         for name in ["metrics.prom", "hostile.prom", "sums.prom"] {
