@@ -8,7 +8,7 @@ import WatchdogRendering
 
 @testable import WatchdogOrganizer
 
-@Suite("Lines of incidents")
+@Suite("Incident lines")
 struct LinesTests {
     private struct Result: Equatable {
         var incidents: [OrganizerIncident] = []
@@ -42,7 +42,7 @@ struct LinesTests {
         "2026-11-23T09:14:22.12Z","verdict":"blocked","version":null}
         """
 
-    @Test("Every report's line is read")
+    @Test("Every report's line is parsed")
     func exported() throws {
         for cause in Causes.all {
             let line = IncidentLine(of: cause.report, host: "alpha")
@@ -55,7 +55,7 @@ struct LinesTests {
         }
     }
 
-    @Test("Members are read wherever they are; unknown ones and null are skipped")
+    @Test("Members are read in any position; unknown ones and null are skipped")
     func members() throws {
         let incident = try #require(Self.read(Array(Self.line.utf8)).incidents.first)
         #expect(incident.time == WallTime("2026-11-23 09:14:22 +0000")?.seconds)
@@ -64,7 +64,7 @@ struct LinesTests {
         #expect(incident.frames == ["f()", "g()", "h()"])
     }
 
-    @Test("Pieces of any size give the same incidents")
+    @Test("Pieces of any size yield the same incidents")
     func pieces() {
         let text = Array((Self.line + "\n\n  \r\n{\n" + Self.line + "\r\n" + Self.line).utf8)
         let whole = Self.read(text)
@@ -109,7 +109,7 @@ struct LinesTests {
         #expect(incident.host.utf8.count <= LineScanner.textBytes && incident.host.hasPrefix("xää"))
     }
 
-    @Test("Damaged lines end in an incident or a fault, never in anything else")
+    @Test("Damaged lines yield an incident or a fault, and nothing else")
     func mutations() {
         var random = SeededGenerator(seed: 11)
         let line = Array(Self.line.utf8)

@@ -6,7 +6,7 @@ import WatchdogBase
 
 @testable import WatchdogOrganizer
 
-@Suite("The organizer counts")
+@Suite("Counting incidents")
 struct OrganizerTests {
     @Test("A signature is new if it occurs only in the latest version")
     func new() throws {
@@ -43,7 +43,7 @@ struct OrganizerTests {
         }
     }
 
-    @Test("An incident of two sources counts once; one that stands for others counts as often")
+    @Test("An incident in two sources counts once; one with repeats counts that often")
     func repetitions() {
         let result = table([
             incident(id: "A"), incident(id: "A"), incident(id: "B", count: 5), incident(), incident(),
@@ -52,7 +52,7 @@ struct OrganizerTests {
         #expect(result.repetitions == 1)
     }
 
-    @Test("What is in the future or before 1970 is rejected, what is a day ahead is not")
+    @Test("Times in the future or before 1970 are rejected; a day ahead is accepted")
     func times() {
         let organizer = Organizer(now: now)
         var early = incident()
@@ -104,7 +104,7 @@ struct OrganizerTests {
         #expect(app.terminations.last?.unknown == 1)
     }
 
-    @Test("Versions are in the order of their numbers, or of their first incident")
+    @Test("Versions are ordered by number, or by their first incident")
     func versions() {
         let order = { (names: [String]) in
             VersionOrder.sorted(names.enumerated().map { ($0.element, Int64($0.offset)) })
@@ -121,7 +121,7 @@ struct OrganizerTests {
 struct OrganizerHistoryTests {
     private func time(_ hour: Int64) -> Int64 { epoch + hour * 3_600 }
 
-    @Test("The hang rate is per hour of running; a launch whose end is unknown does not count")
+    @Test("The hang rate is per hour of running; a launch with an unknown end does not count")
     func hangRate() throws {
         let organizer = Organizer(now: now)
         organizer.add(
@@ -155,7 +155,7 @@ struct OrganizerHistoryTests {
         #expect(app.versions.first?.hangRate == .hangsPerDay(0.6, days: 10))
     }
 
-    @Test("Rates are compared by running time only if the histories are of all hosts with incidents")
+    @Test("Rates are compared by running time only if the histories cover all hosts with incidents")
     func exposure() {
         func exposure(hosts: [String]) -> OrganizerTable.Exposure? {
             let organizer = Organizer(now: now)

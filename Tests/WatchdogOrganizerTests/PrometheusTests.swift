@@ -10,12 +10,12 @@ import WatchdogBase
 struct PrometheusTests {
     private static let running = "app_version_instance:watchdogd_running_seconds:rate1h"
 
-    /// One sample as the API has it.
+    /// One sample in the API's format.
     private static func sample(_ value: String, app: String = "editor", version: String = "1.0") -> String {
         #"{"metric":{"app":"\#(app)","version":"\#(version)"},"value":[1793491200.5,"\#(value)"]}"#
     }
 
-    /// Buckets of launches as the API has them.
+    /// Buckets of launches in the API's format.
     private static func buckets(
         _ counts: KeyValuePairs<String, String>, app: String = "editor", version: String = "1.0"
     ) -> String {
@@ -29,7 +29,7 @@ struct PrometheusTests {
         return Array(#"{"status":"success","data":{"resultType":"vector","result":[\#(list)]}}"#.utf8)
     }
 
-    /// The table of the answers: running, hangs, first, launches; those that are missing are empty.
+    /// The table of the responses: running, hangs, first, launches; missing ones are empty.
     private func table(
         _ answers: [[UInt8]], app: String? = nil, after organizer: Organizer = Organizer(now: now)
     ) throws -> OrganizerTable {
@@ -48,7 +48,7 @@ struct PrometheusTests {
         return asked
     }
 
-    @Test("Seconds of hangs per hour, beside incidents of the same version")
+    @Test("Seconds of hangs per hour appear beside incidents of the same version")
     func rates() throws {
         let organizer = Organizer(now: now)
         organizer.add(incident(hour: 5, version: "1.1", app: "editor"))
@@ -83,20 +83,20 @@ struct PrometheusTests {
         #expect(result.apps.first { $0.name != "f" }?.versions.map(\.name) == [Organizer.unknown])
     }
 
-    @Test("A series that an answer repeats without end does not count beyond all numbers")
+    @Test("A series that a response repeats endlessly does not overflow")
     func repetitions() throws {
         let times = (0..<10_000).map { _ in Self.sample("1e15") }.joined(separator: ",")
         let result = try table([Self.vector(Self.sample("3600")), Self.vector(), Self.vector(times)])
         #expect(result.apps.first?.versions.map(\.first) == [now.seconds])
     }
 
-    @Test("Only the app that counts")
+    @Test("Only the selected app counts")
     func filter() throws {
         let answers = [Self.vector(Self.sample("1", app: "a"), Self.sample("1", app: "Editor"))]
         #expect(try table(answers, app: "eDITOR").apps.map(\.name) == ["Editor"])
     }
 
-    @Test("Launch times by version, of all hosts, even where a history knows some; in the text, the JSON and the page")
+    @Test("Launch times by version cover all hosts, even if a history has some; in the text, the JSON and the page")
     func launches() throws {
         let organizer = Organizer(now: now)
         organizer.add(
@@ -115,7 +115,7 @@ struct PrometheusTests {
         #expect(former.count == 20 && former.failures == nil)
         #expect(former.p25 == .milliseconds(250) && former.p50 == .milliseconds(400))
         #expect(former.p75 == .milliseconds(700) && former.p90?.brief == "880 ms")
-        // Nobody knows how long the last of four took: at least as long as the greatest bound.
+        // The last of four took at least as long as the greatest bound.
         let later = try #require(versions[1].launches)
         #expect(later.count == 4 && later.p50?.brief == "985 ms" && later.p90 == .milliseconds(2_500))
         #expect(versions[2].launches?.count == 1 && versions[2].launches?.failures == 0)
@@ -127,7 +127,7 @@ struct PrometheusTests {
     }
 
     @Test(
-        "Buckets that contradict themselves are no launches, or as many as the greatest smaller bound has",
+        "Contradictory buckets are no launches, or as many as the greatest smaller bound has",
         arguments: [
             (["1": "5"], nil), (["1": "0", "+Inf": "0"], nil), (["+Inf": "5"], nil), (["1": "NaN", "+Inf": "-1"], nil),
             (["x": "5", "-1": "5", "0": "5", "nan": "5", "1e300": "5", "+Inf": "4"], nil),
@@ -140,7 +140,7 @@ struct PrometheusTests {
         #expect(OrganizerReply(result).json.contains("hangRate"))
     }
 
-    @Test("Launches of versions that are not told apart are added")
+    @Test("Launches of merged versions are added")
     func others() throws {
         var limits = Organizer.Limits()
         limits.versions = 1
@@ -156,7 +156,7 @@ struct PrometheusTests {
         #expect(versions.map { $0.launches?.count } == [4, 8])
     }
 
-    @Test("The requested rules are those that are recorded")
+    @Test("The queried rules are the recorded ones")
     func rules() throws {
         let root = #filePath.split(separator: "/").dropLast(3).map { "/\($0)" }.joined()
         let bytes = try #require(TestFiles.read("\(root)/packaging/prometheus/rules.yml"))
@@ -164,7 +164,7 @@ struct PrometheusTests {
         for rule in PrometheusRates.rules { #expect(lines.contains("      - record: \(rule)"), "\(rule)") }
     }
 
-    @Test("The questions: thirty days by the hour, less in smaller steps, never below fifteen seconds")
+    @Test("Queries cover thirty days by the hour, and less in smaller steps, never below fifteen seconds")
     func questions() throws {
         let month = try queries()
         #expect(month.count == 4 && month.allSatisfy { $0.hasPrefix("/api/v1/query?timeout=20s&query=") })
@@ -181,7 +181,7 @@ struct PrometheusTests {
         #expect(PrometheusRates.encoded("a b&+é\"") == "a%20b%26%2B%C3%A9%22")
     }
 
-    @Test("A host is a text, whatever it contains, with any port")
+    @Test("A host is any text, with any port")
     func host() throws {
         let asked = try queries(host: "web.1\"\\\u{1}{")
         #expect(asked.allSatisfy { $0.contains("instance") })
@@ -192,7 +192,7 @@ struct PrometheusTests {
     }
 
     @Test(
-        "Answers that are none",
+        "Invalid responses are rejected",
         arguments: [
             (200, "", "is not Prometheus: its answer is unexpected"),
             (200, #"{"status":"success"}"#, "rejects the query (HTTP status 200): "),

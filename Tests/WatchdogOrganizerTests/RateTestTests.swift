@@ -6,7 +6,7 @@ import Testing
 
 @testable import WatchdogOrganizer
 
-@Suite("The test of two rates")
+@Suite("Comparing two rates")
 struct RateTestTests {
     private static func test(
         _ before: Int, _ after: Int, _ exposureBefore: Double, _ exposureAfter: Double
@@ -16,13 +16,13 @@ struct RateTestTests {
         ])
     }
 
-    @Test("Each host is compared with itself: what only busier hosts have is not an increase")
+    @Test("Each host is compared with itself: signatures of busier hosts are not an increase")
     func hosts() throws {
         let quiet = RateTest.Host(before: 10, after: 1, exposureBefore: 100, exposureAfter: 10)
         let busy = RateTest.Host(before: 10, after: 100, exposureBefore: 10, exposureAfter: 100)
         let test = try #require(RateTest([quiet, busy]))
         #expect(test.before == 20 && test.after == 101 && abs(test.ratio - 1) < 1e-9 && test.p > 0.3)
-        // A host that had only one side says nothing.
+        // A host with only one side contributes nothing.
         let other = RateTest.Host(before: 0, after: 1_000, exposureBefore: 0, exposureAfter: 10)
         #expect(RateTest([quiet, busy, other]) == test)
     }
@@ -44,7 +44,7 @@ struct RateTestTests {
         }
     }
 
-    /// The same, by Pascal's triangle of probabilities.
+    /// The same with Pascal's triangle of probabilities.
     private static func tail(of count: Int, among all: Int, share: Double) -> Double {
         var chances = [1.0]
         for _ in 0..<all {
@@ -83,7 +83,7 @@ struct RateTestTests {
         #expect(Self.test(1, 3, .infinity, 1) == nil)
     }
 
-    @Test("Signatures too rare to prove anything do not make the limit stricter")
+    @Test("Signatures too rare to prove anything do not tighten the limit")
     func limit() throws {
         let rare = try #require(Self.test(1, 1, 1, 1))
         let frequent = try #require(Self.test(20, 20, 1, 1))

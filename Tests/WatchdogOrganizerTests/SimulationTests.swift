@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Marks on simulated fleets")
 struct SimulationTests {
-    /// How many of `runs` fleets have a mark, and in how many the changed signature has one.
+    /// The number of fleets with a mark in `runs`, and with a mark on the changed signature.
     private static func marks(_ fleet: Fleet, runs: Int, seed: UInt64) -> (any: Int, changed: Int) {
         var random = SeededGenerator(seed: seed)
         var counts = (any: 0, changed: 0)
@@ -26,12 +26,12 @@ struct SimulationTests {
         #expect(Self.marks(Fleet(hosts: 4, rate: 0.5), runs: 100, seed: 2).any <= 1)
     }
 
-    @Test("Incidents that repeat within minutes raise no more false alarms")
+    @Test("Incidents that repeat within minutes cause no more false alarms")
     func bursts() {
         #expect(Self.marks(Fleet(hosts: 6, burst: 20), runs: 150, seed: 3).any <= 2)
     }
 
-    @Test("A signature that occurs four times as often is found, one that occurs as often as before is not")
+    @Test("A signature four times as frequent is detected; one with the same frequency is not")
     func detection() {
         let counts = Self.marks(Fleet(rate: 0.1, factor: 4), runs: 60, seed: 4)
         #expect(counts.changed >= 54)

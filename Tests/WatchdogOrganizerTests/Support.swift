@@ -35,14 +35,14 @@ struct Fleet {
     var hosts = 12
     var days = 30.0
     var signatures = 12
-    /// The incidents of a signature on a host in a day.
+    /// The number of incidents of a signature per host and day.
     var rate = 0.05
-    /// How much more often the last signature occurs in 1.1.
+    /// The factor by which the last signature is more frequent in 1.1.
     var factor = 1.0
-    /// How many incidents follow each other within minutes.
+    /// The number of incidents that follow each other within minutes.
     var burst = 1
 
-    /// Its incidents: Poisson processes, for each signature and host one.
+    /// Its incidents: one Poisson process for each signature and host.
     func incidents(_ random: inout SeededGenerator) -> [OrganizerIncident] {
         var incidents: [OrganizerIncident] = []
         for host in 0..<hosts {
@@ -55,7 +55,7 @@ struct Fleet {
                 while true {
                     let current = day < installed || !isChanged ? own : own * factor
                     let step = -log(Double.random(in: 1e-12..<1, using: &random)) / current
-                    // A rate that changes begins anew at the change.
+                    // A changed rate starts over at the change.
                     if day < installed, day + step >= installed {
                         day = installed
                         continue
@@ -75,7 +75,7 @@ struct Fleet {
     }
 }
 
-/// `WATCHDOGD_UPDATE_GOLDENS=1` writes them anew.
+/// `WATCHDOGD_UPDATE_GOLDENS=1` rewrites them.
 func check(_ text: String, golden name: String) throws {
     let folder = #filePath.split(separator: "/").dropLast().map { "/\($0)" }.joined() + "/Goldens"
     if getenv("WATCHDOGD_UPDATE_GOLDENS") != nil { try TestFiles.write(Array(text.utf8), to: "\(folder)/\(name)") }

@@ -31,7 +31,7 @@ struct TextTests {
         return OrganizerTable(organizer, OrganizerTable.Extent(signatures: 5, hosts: 4))
     }
 
-    @Test("The text at 80 and 200 columns, and without Unicode", arguments: [79, 199])
+    @Test("The text fits 80 and 200 columns, and works without Unicode", arguments: [79, 199])
     func text(columns: Int) throws {
         let table = Self.example()
         let text = OrganizerText(columns: columns).text(table)
@@ -48,7 +48,7 @@ struct TextTests {
     @Test("The page does not change")
     func page() throws { try check(OrganizerPage.render(Self.example()), golden: "organizer.html") }
 
-    @Test("Nothing counted gives a text, JSON and a page")
+    @Test("An empty result yields a text, JSON and a page")
     func empty() {
         let table = table([])
         #expect(OrganizerText().text(table) == "no incidents\n")
@@ -56,7 +56,7 @@ struct TextTests {
         #expect(OrganizerPage.render(table).contains("0 incidents of 0 apps"))
     }
 
-    @Test("Names write neither to the terminal nor to the page")
+    @Test("Names control neither the terminal nor the page")
     func hostileNames() {
         let evil = "\u{1b}[2J\u{202e}<script>alert(1)</script>\"'&\n"
         var incidents = [incident(hour: 1)]
