@@ -6,11 +6,11 @@ import TestSupport
 import Testing
 import WatchdogLinux
 
-@Suite("Descriptors that take long to close, in a process that has no other left")
+@Suite("Descriptors that are slow to close, in a process with no other left")
 struct CloseElsewhereExitTests {
-    @Test("are closed last by a child nevertheless")
+    @Test("are still closed last by a child")
     func noDescriptorLeft() async {
-        // In a process of its own: the limit is one of processes.
+        // In a separate process, because the limit applies to all of it.
         await #expect(processExitsWith: .success) {
             let slow = (0..<8).map { _ in dup(0) }
             var limit = rlimit()

@@ -6,9 +6,9 @@ import TestSupport
 import Testing
 import WatchdogLinux
 
-@Suite("Descriptors that take long to close", .reapsChildren)
+@Suite("Descriptors that are slow to close", .reapsChildren)
 struct CloseElsewhereTests {
-    @Test("are closed here at once; the child that closes them last is reaped")
+    @Test("are closed here immediately; the child that closes them last is reaped")
     func child() throws {
         var ends: [Int32] = [-1, -1]
         try #require(pipe(&ends) == 0)
@@ -17,14 +17,14 @@ struct CloseElsewhereTests {
         var pid: pid_t = 0
         let pidfd = wd_record_close_elsewhere(ends, ends.count, &pid)
         try #require(pidfd >= 0)
-        // By now, another test may have been given the numbers.
+        // By now, another test may have the same numbers.
         for end in ends { #expect(inode(of: end) != file) }
         let child = Pidfd(pid: pid, descriptor: OwnedDescriptor(taking: pidfd))
         child.reapWhenItExits()
         #expect(eventually { !child.isPresent })
     }
 
-    /// The number of the pipe that a descriptor is an end of; nil for any other file, and for none.
+    /// The inode of a descriptor's pipe; nil for any other file, and for none.
     private func inode(of descriptor: Int32) -> ino_t? {
         var status = stat()
         return fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO ? status.st_ino : nil

@@ -8,9 +8,9 @@ import WatchdogLinux
 
 @Suite("A program that waits before its execve(2), in a process with few descriptors")
 struct HeldProgramExitTests {
-    @Test("is not created without a descriptor by which it can be reaped", arguments: 0...5)
+    @Test("is not created without a descriptor for reaping it", arguments: 0...5)
     func noDescriptorLeft(room: Int) async {
-        // In a process of its own: the limit is one of processes.
+        // In a separate process, because the limit applies to all of it.
         await #expect(processExitsWith: .success) { [room] in
             var limit = rlimit()
             getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
@@ -29,7 +29,7 @@ struct HeldProgramExitTests {
                 }
             }
             for number in numbers.dropFirst(room) { close(number) }
-            // It takes two pipes and the pidfd; the runtime may have closed one more.
+            // It needs two pipes and the pidfd; the runtime may have closed one more.
             if room < 4 { #expect(result == -1) }
             if result == 0 {
                 close(child.gate)

@@ -15,7 +15,7 @@ struct HeldProgramTests {
         return try HeldProgram(request, environment: request.environment, inherited: -1)
     }
 
-    @Test("ends with whoever holds it, even if somebody has stopped it, and is reaped")
+    @Test("exits with its holder, even if it was stopped, and is reaped")
     func unreleased() throws {
         var program: HeldProgram? = try held()
         let child = try #require(program?.pidfd)
@@ -25,7 +25,7 @@ struct HeldProgramTests {
         #expect(eventually { !child.isPresent })
     }
 
-    @Test("is reaped when it cannot be executed")
+    @Test("is reaped if it cannot be executed")
     func failed() throws {
         let program = try held("/dev/null/a")
         program.release()
@@ -36,7 +36,7 @@ struct HeldProgramTests {
         #expect(eventually { !program.pidfd.isPresent })
     }
 
-    @Test("goes on when nobody holds it anymore, once it has been released")
+    @Test("continues without its holder once it has been released")
     func released() throws {
         var program: HeldProgram? = try held()
         let child = try #require(program?.pidfd)

@@ -10,13 +10,13 @@ import WatchdogRecording
 
 @Suite("A recorder", .serialized, .reapsChildren)
 struct LadderTests {
-    @Test("records a dynamic program on each rung, as far as the rung sees", arguments: Rung.allCases)
+    @Test("records a dynamic program on each rung, as far as the rung can", arguments: Rung.allCases)
     func rungs(rung: Rung) throws {
         let launch: RecordedLaunch
         do {
             launch = try record("/bin/true", rung: rung)
         } catch let error as RecordingError where error.exitCode == 77 {
-            // This machine refuses the rung, with a reason.
+            // This machine does not permit the rung, with a reason.
             #expect(error.description.hasPrefix("rung \(rung.rawValue) is not possible here: "))
             return
         }
@@ -44,9 +44,9 @@ struct LadderTests {
 
     /// Half a percent on a quiet machine: docs/launches.md.
     ///
-    /// What a hypervisor took from the CPU is in the lane, but not in the kernel's count of the thread's time:
+    /// CPU time that a hypervisor took is in the lane, but not in the kernel's count of the thread's time:
     /// `CONFIG_PARAVIRT_TIME_ACCOUNTING`, `update_rq_clock_task()` in kernel/sched/core.c.
-    @Test("accounts for the main thread's CPU time as the kernel does, within three percent beside other tests")
+    @Test("accounts for the main thread's CPU time like the kernel, within three percent beside other tests")
     func laneSums() throws {
         let request = RecordingRequest(
             executable: "/bin/sh", command: ["sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"],
@@ -59,10 +59,10 @@ struct LadderTests {
             let counted = try #require(lane.accounting?.running)
             let facts: Comment = "\(running) in the lane, \(counted) counted, \(stolen) stolen"
             #expect(running >= counted * 0.97, facts)
-            // /proc/stat counts in ticks, each CPU its own.
+            // /proc/stat counts in ticks, separately for each CPU.
             #expect(running <= counted * 1.03 + stolen + ProcessCPU.clockTick * Machine.processorCount, facts)
         } catch let error as RecordingError where error.exitCode == 77 {
-            // This machine refuses the rung, with a reason.
+            // This machine does not permit the rung, with a reason.
             #expect(error.description.hasPrefix("rung A is not possible here: "))
         }
     }
@@ -80,7 +80,7 @@ struct LadderTests {
     }
 
     @Test(
-        "says of a wrapper which program it waited for, but not of one that became the program",
+        "names the program that a wrapper waited for, but not one that the wrapper became",
         arguments: Rung.allCases)
     func forkingWrapper(rung: Rung) throws {
         func notes(_ command: String..., goal: LaunchGoal? = nil, limit: Duration = patience) throws -> [String] {
@@ -94,8 +94,8 @@ struct LadderTests {
             var wrapped: [String]
             var isNamed = false
             repeat {
-                // It is no wrapper before it has waited for most of its launch, and its child is no program of its own
-                // before it has executed one: without a CPU, that takes long.
+                // It is not a wrapper before it has waited for most of its launch, and its child has no program before
+                // it has executed one, which takes long without a CPU.
                 limit = limit * 2
                 wrapped = try notes("timeout", "600", "sleep", "600", goal: .useful, limit: limit)
                 isNamed = wrapped.first?.contains("which waited for sleep [") == true
@@ -103,12 +103,12 @@ struct LadderTests {
             #expect(isNamed && wrapped.count == 1, "\(wrapped)")
             #expect(try notes("env", "X=1", "sleep", "0.3") == [])
         } catch let error as RecordingError where error.exitCode == 77 {
-            // This machine refuses the rung, with a reason.
+            // This machine does not permit the rung, with a reason.
             #expect(error.description.hasPrefix("rung \(rung.rawValue) is not possible here: "))
         }
     }
 
-    @Test("passes on an exit code, and the signal of a killed program")
+    @Test("forwards an exit code, and the signal of a killed program")
     func endings() throws {
         let exited = try record("/bin/sh", "-c", "exit 7")
         #expect(exited.exitCode == 7)
@@ -131,7 +131,7 @@ struct LadderTests {
         #expect(launch.recording.marks.contains { $0.kind == .ready })
     }
 
-    @Test("tells what a server had cost when it listened, not what it cost later", arguments: [nil, Rung.c])
+    @Test("reports a server's cost up to listening, not the later cost", arguments: [nil, Rung.c])
     func costOfServer(rung: Rung?) throws {
         let python = try #require(try? resolveExecutable("python3", path: "/usr/bin:/bin:/usr/local/bin"))
         let script = "import socket\ns=socket.socket()\ns.bind(('127.0.0.1',0))\ns.listen()\nwhile True: pass"
@@ -139,11 +139,11 @@ struct LadderTests {
         do {
             recording = try record(python, "-c", script, rung: rung).recording
         } catch let error as RecordingError where error.exitCode == 77 {
-            // This machine refuses the rung, with a reason.
+            // This machine does not permit the rung, with a reason.
             return
         }
         #expect(recording.end.kind == .listen)
-        // It computes for a second more, in which it could have said that it is ready.
+        // It computes for a second more, in which it could have sent READY=1.
         let cost = recording.resources.user + recording.resources.system
         #expect(cost > .zero && cost < LaunchEndJudge.listeningGrace / 2, "\(cost)")
         guard rung == .c else { return }
@@ -151,7 +151,7 @@ struct LadderTests {
         #expect(counted < LaunchEndJudge.listeningGrace / 2, "\(counted)")
     }
 
-    @Test("gives up at its time limit")
+    @Test("stops at its time limit")
     func timeLimit() throws {
         var limit = Duration.milliseconds(150)
         var cost: Duration
@@ -182,7 +182,7 @@ struct LadderTests {
         #expect(failure("/no/such/program") == "cannot execute /no/such/program: no such file")
     }
 
-    @Test("runs a script without an interpreter line, as shells do")
+    @Test("runs a script without an interpreter line, like shells do")
     func plainScript() throws {
         let folder = try TemporaryFolder()
         #expect(try record(try folder.write("plain", "exit 3\n")).exitCode == 3)

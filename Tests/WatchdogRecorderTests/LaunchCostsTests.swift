@@ -8,11 +8,11 @@ import WatchdogRecording
 
 @testable import WatchdogRecorder
 
-@Suite("What a launch cost")
+@Suite("The cost of a launch")
 struct LaunchCostsTests {
     private func at(_ milliseconds: Int64) -> Instant { Instant(nanoseconds: milliseconds * 1_000_000) }
 
-    @Test("is what was known first of the moments that are not before its end")
+    @Test("is the first known one that is not earlier than its end")
     func moments() {
         var costs = LaunchCosts()
         #expect(costs.moment(at: at(0))?.time == nil)

@@ -9,7 +9,7 @@ import WatchdogLinux
 @Suite("A refused perf event")
 struct PerfRefusalTests {
     @Test(
-        "is blamed on the seccomp filter only where there is one and the kernel has perf events",
+        "is attributed to the seccomp filter only if there is one and the kernel has perf events",
         arguments: [EPERM, ENOSYS])
     func filter(number: Int32) {
         let error = LinuxError(PerfRefusal.opening, Errno(rawValue: number))
@@ -22,7 +22,7 @@ struct PerfRefusalTests {
         #expect(unfiltered.remedy == (number == EPERM ? "run as root" : "use a kernel with perf events and tracefs"))
     }
 
-    @Test("ENOSYS of a kernel without perf events is not the filter's")
+    @Test("with ENOSYS from a kernel without perf events is not attributed to the filter")
     func noEvents() {
         let error = LinuxError(PerfRefusal.opening, Errno(rawValue: ENOSYS))
         let refusal = PerfRefusal(error, isWide: false, circumstances(paranoid: nil, isFiltered: true))
@@ -30,7 +30,7 @@ struct PerfRefusalTests {
         #expect(refusal.remedy == "use a kernel with perf events and tracefs")
     }
 
-    @Test("is blamed on perf_event_paranoid only if its level refuses the event, with or without a filter")
+    @Test("is attributed to perf_event_paranoid only if its level forbids the event, with or without a filter")
     func paranoid() {
         let error = LinuxError(PerfRefusal.opening, .permissionDenied)
         for isFiltered in [false, true] {
@@ -47,7 +47,7 @@ struct PerfRefusalTests {
         #expect(wide.remedy == "run as root", "2 would not suffice")
     }
 
-    @Test("A tracepoint is refused with EPERM for the level")
+    @Test("for a tracepoint has EPERM because of the level")
     func tracepoint() {
         let error = LinuxError(PerfRefusal.opening, .notPermitted)
         let refusal = PerfRefusal(error, isWide: true, circumstances(paranoid: 2, isRoot: true))
@@ -55,7 +55,7 @@ struct PerfRefusalTests {
         #expect(refusal.remedy == "run as root with CAP_SYS_ADMIN")
     }
 
-    @Test("Other calls blame neither, and a ring that is too large has its own remedy")
+    @Test("of another call is attributed to neither, and a ring that is too large has its own remedy")
     func otherCalls() {
         let mounting = LinuxError("mount tracefs", .notPermitted)
         let refusal = PerfRefusal(mounting, isWide: true, circumstances(paranoid: 2, isFiltered: true))
@@ -72,7 +72,7 @@ struct PerfRefusalTests {
     }
 
     @Test(
-        "The status of a process says whether it has a filter",
+        "depends on the filter in the status of a process",
         arguments: [
             ("Name:\tx\nSeccomp:\t2\nSeccomp_filters:\t1\n", true),
             ("Name:\tx\nSeccomp:\t0\nSeccomp_filters:\t0\n", false),

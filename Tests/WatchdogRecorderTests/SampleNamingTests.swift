@@ -36,7 +36,7 @@ struct SampleNamingTests {
         return RecordedLaunch(recording: recording, exitCode: 0, stacks: stacks)
     }
 
-    @Test("are asked for within the calls, of files only")
+    @Test("are requested for addresses within the calls, and only for files")
     func request() {
         let job = SampleNaming(stacks("/bin/sh", inode: inode(of: "/bin/sh")))
         #expect(job.request.fault == nil)
@@ -55,7 +55,7 @@ struct SampleNamingTests {
         #expect(job.names(in: NamingAnswer(calls: [[], [call("f")]], notes: [])) == [1: [], 2: ["f"]])
     }
 
-    @Test("are not asked of a file that took the place of the mapped one, or that is gone")
+    @Test("are not requested from a file that replaced the mapped one, or that is gone")
     func replaced() {
         let replaced = SampleNaming(stacks("/bin/sh", inode: inode(of: "/bin/sh") + 1))
         #expect(replaced.request.addresses == [] && replaced.files.isEmpty)
@@ -64,7 +64,7 @@ struct SampleNamingTests {
         #expect(gone.notes.count == 1 && !gone.notes[0].contains("\u{1b}"))
     }
 
-    @Test("are missing without the program that finds them, and one line says so")
+    @Test("are missing without the symbolication program, with one line")
     func withoutSymbolicator() {
         var launch = launch(stacks("/bin/sh", inode: inode(of: "/bin/sh")))
         let before = launch.recording.samples
@@ -76,14 +76,14 @@ struct SampleNamingTests {
             ])
     }
 
-    @Test("are not looked for without samples")
+    @Test("are not requested without samples")
     func withoutSamples() {
         var launch = launch(nil)
         launch.nameSamples(with: Symbolicator(program: "/nonexistent"))
         #expect(launch.recording.notes == [] && launch.recording.samples == nil)
     }
 
-    @Test("are asked for constructors too, each once, and the outermost counts")
+    @Test("are requested for constructors too, each once, and the outermost counts")
     func constructors() {
         let constructors = [0x10, 0x20, 0x10].map { (offset: UInt64) in
             LaunchConstructor(object: "/bin/sh", offset: offset, isOwn: true, begin: .zero, end: .zero)
@@ -100,7 +100,7 @@ struct SampleNamingTests {
         #expect(naming.named([1: ["a\u{1b}b"]]).first?.function?.contains("\u{1b}") == false)
     }
 
-    @Test("of constructors are missing without the program that finds them, and one line says so")
+    @Test("of constructors are missing without the symbolication program, with one line")
     func constructorsWithoutSymbolicator() {
         var launch = launch(nil)
         launch.recording.constructors = [

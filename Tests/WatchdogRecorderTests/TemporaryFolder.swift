@@ -27,8 +27,8 @@ final class TemporaryFolder {
 
     /// Writes an executable file.
     ///
-    /// A process that another test starts has a copy of this process's descriptors until its execve(2), and nothing that
-    /// is open for writing can be executed: ETXTBSY. Another process therefore writes the file.
+    /// A process that another test starts has a copy of this process's descriptors until its execve(2), and a file that
+    /// is open for writing cannot be executed: ETXTBSY. Another process therefore writes the file.
     func write(_ name: String, _ bytes: some Collection<UInt8>) throws -> String {
         let file = "\(path)/\(name)"
         let source = "\(file).bytes"
