@@ -69,7 +69,7 @@ struct ConstructorDecoderTests {
             ])
     }
 
-    @Test("are functions that others may call, too: only the first call before main counts")
+    @Test("may also be called by others: only the first call before main counts")
     func laterCalls() throws {
         let afterMain: [(Int, UInt64)] = [(100, 20), (400, 11), (500, 12), (600, 20), (700, 21)]
         #expect(try spans(log(afterMain)) == ["library 1100 100.0-400.0"])
@@ -87,7 +87,7 @@ struct ConstructorDecoderTests {
         #expect(constructor.time == ThreadTime(running: .microseconds(240), waiting: .microseconds(60)))
     }
 
-    @Test("do not end if the program ends, is killed or is let go in them")
+    @Test("stay open if the program exits, is killed or is released during them")
     func open() throws {
         #expect(try spans(log([(100, 20)], kind: .timeLimit)) == ["library 1100 100.0-1000.0 open"])
         let exited = log([(100, 20)]) { $0.exit(micro(700), thread: 100) }
@@ -105,12 +105,12 @@ struct ConstructorDecoderTests {
         #expect(try spans(log(hits, runtime: "musl")) == ["library 1100 100.0-150.0", "own 1300 150.0-500.0"])
     }
 
-    @Test("whose end cannot be told from what follows are left out")
+    @Test("whose end is unknown from later events are omitted")
     func withoutMain() throws {
         #expect(try spans(log([(100, 20), (400, 11), (420, 22)], main: nil)) == ["library 1100 100.0-400.0"])
     }
 
-    @Test("are missing if they were not timed, and none if none ran")
+    @Test("are missing if they were not timed, and empty if none ran")
     func untimed() {
         var log = log([])
         #expect(recording(log).constructors == [])
@@ -118,7 +118,7 @@ struct ConstructorDecoderTests {
         #expect(recording(log).constructors == nil)
     }
 
-    @Test("are kept in a file, whose older readers ignore them, and may be missing in it")
+    @Test("survive encoding, are ignored by older readers, and may be missing in a file")
     func coding() throws {
         var recording = recording(log([(100, 20), (400, 11), (420, 22), (500, 12)]))
         recording.constructors?[0].function = "init_logger"

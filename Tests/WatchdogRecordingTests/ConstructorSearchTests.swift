@@ -80,7 +80,7 @@ struct ConstructorSearchTests {
 
     private func offsets(_ search: ConstructorSearch) -> [UInt64] { search.places.map(\.offset) }
 
-    @Test("finds the early, the initial and the listed ones, in the order in which they run")
+    @Test("finds the early, the initial and the listed ones, in execution order")
     func order() {
         var file = File()
         file.dynamic([(27, 16), (25, 0x300), (12, 0x1010), (32, 0x340), (33, 8)])
@@ -101,7 +101,7 @@ struct ConstructorSearchTests {
         #expect(offsets(search(file)) == [0x1100])
     }
 
-    @Test("takes each once, and no slot that is unused")
+    @Test("finds each once, and skips unused slots")
     func slots() {
         var file = File()
         file.list([0x1100, 0x1100, 0, 0, 0x1200])
@@ -110,7 +110,7 @@ struct ConstructorSearchTests {
         #expect(offsets(search(file)) == [0x1100, 0x1200])
     }
 
-    @Test("goes through all files, also one without constructors")
+    @Test("searches all files, even one without constructors")
     func files() {
         var first = File()
         first.list([0x1100])
@@ -124,7 +124,7 @@ struct ConstructorSearchTests {
     }
 
     #if arch(x86_64)
-        @Test("leaves out what compilers add to every file, but not a jump to something else")
+        @Test("omits the functions that compilers add to every file, but not a jump elsewhere")
         func empty() {
             var file = File()
             file.list([0x1100, 0x1200, 0x1300])
@@ -142,7 +142,7 @@ struct ConstructorSearchTests {
         }
     #endif
 
-    @Test("says of a file why its constructors are unknown")
+    @Test("reports why a file's constructors are unknown")
     func gaps() {
         var stray = File()
         stray.list([0x1100, 0x9_0000])
@@ -165,7 +165,7 @@ struct ConstructorSearchTests {
         #expect(part.gaps.map(\.reason) == ["its headers are not in memory"])
     }
 
-    @Test("A hostile program's lists are read only up to a limit, even if nothing in them is a constructor")
+    @Test("reads a hostile program's lists only up to a limit, even if nothing in them is a constructor")
     func bounded() {
         let files = (0..<10).map { index in
             var file = File(base: 0x7000_0000 + UInt64(index) << 20, path: "/lib/lib\(index).so")
@@ -183,7 +183,7 @@ struct ConstructorSearchTests {
         #expect(search.gaps.map(\.reason) == stray + Array(repeating: "it has more than can be timed", count: 6))
     }
 
-    @Test("No byte of a hostile file makes it fail, and no place is outside of the code")
+    @Test("succeeds for any bytes of a hostile file, and yields no place outside of the code")
     func hostile() {
         var file = File()
         file.dynamic([(12, 0x1010), (25, 0x300), (27, 16), (32, 0x340), (33, 8)])

@@ -5,7 +5,7 @@ import WatchdogBase
 
 @testable import WatchdogRecording
 
-@Suite("Records become a recording")
+@Suite("Decoding records into a recording")
 struct LaunchDecoderTests {
     private static let libc = "/lib/libc.so.6"
     private static let libz = "/lib/libz.so.1"
@@ -13,7 +13,7 @@ struct LaunchDecoderTests {
     /// A program that maps libz and libc, and exits 1 ms after its request; times are µs.
     private func records() -> RawRecords {
         var records = RawRecords()
-        // Rings are read one after the other: the task's own comes last, as here its breakpoints first.
+        // Rings are read one after the other: the task's own comes last, and here its breakpoints come first.
         for (time, event) in [(100, 11), (150, 12), (500, 12), (600, 13), (620, 14)] {
             records.hit(micro(time), event: UInt64(event))
         }
@@ -89,7 +89,7 @@ struct LaunchDecoderTests {
     }
 
     @Test(
-        "A program that ends in a phase leaves it incomplete",
+        "A program that exits in a phase leaves it incomplete",
         arguments: [
             (60, LaunchPhase.Kind.exec), (120, .linkerStart), (165, .mapping), (250, .mapping), (400, .relocation),
             (550, .libraryConstructors), (610, .ownConstructors),
@@ -138,7 +138,7 @@ struct LaunchDecoderTests {
         #expect(main?.time?.blocked == .microseconds(99 + 10))
     }
 
-    @Test("A switch or a wake-up that the scheduler's records miss is made up for by the task's own")
+    @Test("The task's own records replace a switch or wake-up missing from the scheduler's records")
     func missingSwitches() {
         var records = records()
         records.schedule(micro(60), from: 0, state: 0, to: 100)
@@ -171,7 +171,7 @@ struct LaunchDecoderTests {
         #expect(recording(log(records, rung: .a)).lanes.map(\.name) == ["app", "app"])
     }
 
-    @Test("What a thread's exit takes is neither in its lane nor in what the kernel counted for it")
+    @Test("A thread's exit is neither in its lane nor in the kernel's count for it")
     func exitTime() {
         var records = records()
         records.schedule(micro(10), from: 0, state: 0, to: 100)
@@ -191,7 +191,7 @@ struct LaunchDecoderTests {
         #expect(lane.accounting == ThreadTime(running: .microseconds(590)))
     }
 
-    @Test("A task's own records tell preempted from blocked, but not when it was woken")
+    @Test("A task's own records distinguish preempted from blocked, but do not show wake-ups")
     func ownRecords() {
         var records = records()
         records.change(micro(700), thread: 100, isOut: true)
@@ -210,7 +210,7 @@ struct LaunchDecoderTests {
         #expect(recording.lanes[0].end == .microseconds(950))
     }
 
-    @Test("A phase that the main thread's lane covers in part or not at all has no times")
+    @Test("A phase that the main thread's lane covers partly or not at all has no times")
     func uncovered() {
         var records = records()
         let plain = recording(log(records, rung: .b)).phases
@@ -220,7 +220,7 @@ struct LaunchDecoderTests {
         let wrapped = recording(log(records, rung: .b))
         #expect(wrapped.lanes[0].begin == .microseconds(20))
         #expect(wrapped.phases[0].time == nil && wrapped.phases[1].time != nil)
-        // After its exit, the thread spends nothing; the other threads' exits come later.
+        // After its exit, the thread uses no time; the other threads' exits come later.
         records.exit(micro(950), thread: 100)
         records.exit(micro(960), thread: 101)
         let exited = recording(log(records, rung: .b))
@@ -228,7 +228,7 @@ struct LaunchDecoderTests {
         #expect(exited.phases.last?.time?.running == .microseconds(950 - 620))
     }
 
-    @Test("The recorder's stops, before and in the execve, are in no phase's times, and have its name")
+    @Test("The recorder's stops, before and in the execve, belong to no phase's times, and have its name")
     func recorderStops() {
         var records = records()
         records.wake(micro(5), thread: 100, by: 7)
@@ -247,7 +247,7 @@ struct LaunchDecoderTests {
         #expect(recording.phases[2].stopped == .zero)
     }
 
-    @Test("Without lanes, the recorder's stops are those that it has noted")
+    @Test("Without lanes, only the stops that the recorder noted are known")
     func notedStops() {
         func time(_ time: Int) -> Instant { Instant(nanoseconds: micro(time)) }
         var log = log(RawRecords(), rung: .c)
@@ -269,7 +269,7 @@ struct LaunchDecoderTests {
         #expect(phases[2].time == ThreadTime(running: .microseconds(30), blocked: .microseconds(12)))
     }
 
-    @Test("What is sampled after the launch is no part of it")
+    @Test("Samples after the launch do not belong to it")
     func lateSamples() {
         var records = records()
         for time in [700, 715, 716] { records.sample(micro(time), stack: [0x40_0010]) }
@@ -277,7 +277,7 @@ struct LaunchDecoderTests {
         log.samplingInterval = .microseconds(500)
         log.end = (.ready, Instant(nanoseconds: micro(715)), nil)
         #expect(recording(log).samples?.count == 2)
-        // As long as a task of the launch is open, it goes on.
+        // The launch continues as long as one of its tasks is open.
         log.marks = [(.extendedEnd, Instant(nanoseconds: micro(800)), nil)]
         #expect(recording(log).samples?.count == 3)
     }
@@ -297,7 +297,7 @@ struct LaunchDecoderTests {
         #expect(samples?.roots.first?.callees.map(\.count) == [2])
     }
 
-    @Test("A library is in use if a sample is in it; the program itself is never called unused")
+    @Test("A library is in use if a sample is in it; the program itself is never marked unused")
     func used() {
         var records = records()
         records.sample(micro(700), stack: [0x20_1010])
@@ -308,7 +308,7 @@ struct LaunchDecoderTests {
         #expect(recording(log).objects.map(\.isUsed) == [nil, false, true])
     }
 
-    @Test("A listening socket that was seen late is dated by its system call")
+    @Test("A listening socket that was noticed late is dated by its system call")
     func listening() {
         var records = records()
         records.call(micro(800), thread: 100, number: 50)
@@ -319,7 +319,7 @@ struct LaunchDecoderTests {
         #expect(recording.marks.contains(LaunchMark(kind: .listen, time: .microseconds(800))))
     }
 
-    /// The app starts a child at 650, which executes a program at 660 and ends at 990.
+    /// The app starts a child at 650, which executes a program at 660 and exits at 990.
     private func wrapped(waitingFrom begin: Int, in call: Int64, rung: Rung = .a) -> LaunchLog {
         var records = records()
         records.call(micro(begin), thread: 100, number: call)
@@ -342,14 +342,14 @@ struct LaunchDecoderTests {
         "The phases and the end are those of app [100], which waited for tool [101], a process of its own. "
         + "To see that program's, record its command directly, without app."
 
-    @Test("A wrapper is called one, with the program that it waited for")
+    @Test("A wrapper is marked as one, with the program that it waited for")
     func wrapper() {
         #expect(recording(wrapped(waitingFrom: 680, in: 61)).notes == [Self.wrapperNote])
     }
 
-    @Test("A program that works while its child does, or waits for something else, is no wrapper")
+    @Test("A program that works while its child does, or waits for something else, is not a wrapper")
     func noWrapper() {
-        // Half of 340 µs is waited for if the wait begins at 820.
+        // It waits for half of 340 µs if the wait begins at 820.
         #expect(recording(wrapped(waitingFrom: 818, in: 61)).notes == [Self.wrapperNote])
         #expect(recording(wrapped(waitingFrom: 820, in: 61)).notes == [])
         #expect(recording(wrapped(waitingFrom: 680, in: 202)).notes == [])
@@ -358,7 +358,7 @@ struct LaunchDecoderTests {
         #expect(recording(early).notes == [])
     }
 
-    @Test("Without records, a program that is last seen waiting for its child is a wrapper")
+    @Test("Without records, a program last seen waiting for its child is a wrapper")
     func bareWrapper() {
         func notes(_ calls: [String], rung: Rung) -> [String] {
             var log = log(RawRecords(), rung: rung)
@@ -377,7 +377,7 @@ struct LaunchDecoderTests {
         }
     }
 
-    @Test("Every truncation, and any byte changed, yields a recording that can be written and read")
+    @Test("Every truncation, and any changed byte, yields a recording that can be written and read")
     func damagedRecords() throws {
         var records = records()
         records.fork(micro(650), thread: 101)

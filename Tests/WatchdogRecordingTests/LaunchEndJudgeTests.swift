@@ -15,7 +15,7 @@ struct LaunchEndJudgeTests {
     private func after(_ milliseconds: Int) -> Instant { requested + .milliseconds(milliseconds) }
 
     @Test(
-        "READY=1 and the first frame are its end; it is recorded until the program has been quiet, and not longer",
+        "READY=1 and the first frame end it; it is recorded until the program has been quiet, and no longer",
         arguments: [LaunchEndJudge.Event.ready, .firstFrame])
     func ownWord(event: LaunchEndJudge.Event) {
         var judge = judge()
@@ -29,7 +29,7 @@ struct LaunchEndJudgeTests {
         #expect(judge.end?.time == after(5))
     }
 
-    @Test("USEFUL=1 is seen while the program is not quiet, and ends the recording at once", arguments: [504, 505])
+    @Test("USEFUL=1 counts while the program is not quiet, and ends the recording immediately", arguments: [504, 505])
     func usefulLater(milliseconds: Int) {
         var judge = judge()
         judge.handle(.ready, at: after(5))
@@ -40,7 +40,7 @@ struct LaunchEndJudgeTests {
         #expect(judge.isDone && judge.end?.kind == .ready && judge.end?.time == after(5))
     }
 
-    @Test("A program that was useful before it was ready is not waited for")
+    @Test("A program that was useful before it was ready is not awaited")
     func usefulBefore() {
         var judge = judge()
         judge.handle(.useful, at: after(3))
@@ -50,7 +50,7 @@ struct LaunchEndJudgeTests {
     }
 
     @Test(
-        "Whatever the program says begins its quiet anew; what is seen of it does not",
+        "Any message of the program restarts its quiet time; observations of it do not",
         arguments: [
             (.firstFrame, true), (.signpost, true), (.taskBegun, true), (.hello, true), (.listening, false),
             (.idle(since: Instant(nanoseconds: 1)), false),
@@ -68,7 +68,7 @@ struct LaunchEndJudgeTests {
         #expect(judge.isDone && judge.end?.time == after(5))
     }
 
-    @Test("The quiet ends with the time limit, and with the program", arguments: [true, false])
+    @Test("The quiet time ends with the time limit, and with the program", arguments: [true, false])
     func quietEnds(byExit: Bool) {
         var judge = judge(limit: .milliseconds(300))
         judge.handle(.ready, at: after(5))
@@ -78,7 +78,7 @@ struct LaunchEndJudgeTests {
         #expect(judge.isDone && judge.end?.kind == .ready)
     }
 
-    @Test("A program that says nothing itself is not waited for after its end")
+    @Test("A program that sends no messages is not awaited after its launch has ended")
     func silent() {
         var judge = judge()
         judge.handle(.listening, at: after(5))
@@ -86,7 +86,7 @@ struct LaunchEndJudgeTests {
         #expect(judge.isDone && judge.end?.kind == .listen)
     }
 
-    @Test("READY=1 within the grace is better than a listening socket")
+    @Test("READY=1 within the grace period is preferred to a listening socket")
     func readyAfterListening() {
         var judge = judge()
         judge.handle(.listening, at: after(5))
@@ -95,7 +95,7 @@ struct LaunchEndJudgeTests {
         #expect(judge.end?.kind == .ready)
     }
 
-    @Test("A listening socket counts once the main thread idles, or when the grace has passed and not before")
+    @Test("A listening socket counts once the main thread idles, or when the grace period is over, and not before")
     func listening() {
         var idle = judge()
         idle.handle(.listening, at: after(5))
@@ -110,14 +110,14 @@ struct LaunchEndJudgeTests {
         #expect(busy.isDone && busy.end?.kind == .listen)
     }
 
-    @Test("Idle is the end of a program that gives no better sign, from the moment at which it began to wait")
+    @Test("Idleness ends a program without a better sign, from the moment at which it began to wait")
     func idle() {
         var judge = judge()
         judge.handle(.idle(since: after(7)), at: after(107))
         #expect(judge.isDone && judge.end?.kind == .idle && judge.end?.time == after(7))
     }
 
-    @Test("A program that has said hello is waited for")
+    @Test("A program that has sent hello is awaited")
     func hello() {
         var judge = judge()
         judge.handle(.hello, at: after(2))
@@ -146,7 +146,7 @@ struct LaunchEndJudgeTests {
         #expect(exiting.end?.kind == .exit && exiting.end?.code == 3)
     }
 
-    @Test("The time limit ends it, and just before it does not")
+    @Test("The time limit ends it, and not earlier")
     func limit() {
         var judge = judge(.ready, limit: .milliseconds(50))
         judge.handle(.passed, at: after(49))
@@ -155,7 +155,7 @@ struct LaunchEndJudgeTests {
         #expect(judge.isDone && judge.end?.kind == .timeLimit && judge.end?.time == after(50))
     }
 
-    @Test("An open launch task keeps the recording going, but does not move the end")
+    @Test("An open launch task keeps the recording running, but does not move the end")
     func tasks() {
         var judge = judge()
         judge.handle(.taskBegun, at: after(1))
@@ -170,7 +170,7 @@ struct LaunchEndJudgeTests {
         #expect(judge.isDone && judge.end?.kind == .ready && judge.end?.time == after(5))
     }
 
-    @Test("With a goal, an open task keeps the recording going, and its end ends it")
+    @Test("With a goal, an open task keeps the recording running, and its end ends it")
     func tasksOfGoal() {
         var judge = judge(.ready)
         judge.handle(.taskBegun, at: after(1))

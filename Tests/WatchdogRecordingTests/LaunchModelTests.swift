@@ -12,7 +12,7 @@ struct LaunchModelTests {
         #expect(!LaunchResources(majorFaults: 1).isWarm)
     }
 
-    @Test("Rungs compare by what they see")
+    @Test("Rungs compare by how much they record")
     func rungs() {
         #expect(Rung.allCases == Rung.allCases.sorted())
         #expect(Rung.a < Rung.d)

@@ -55,7 +55,7 @@ struct ProgramImageTests {
         }
     }
 
-    @Test("Boundaries of a dynamic program")
+    @Test("Boundaries of a dynamic program are found")
     func dynamic() {
         let image = ProgramImage(
             auxiliary: Self.vector((7, Self.base), (9, Self.entry)), memory: Self.memory(Self.linker))
@@ -69,7 +69,7 @@ struct ProgramImageTests {
     }
 
     #if arch(x86_64)
-        @Test("main of a program at a fixed address, and behind musl's call")
+        @Test("main is found in a program at a fixed address, and after musl's call")
         func startCode() {
             let fixed: [UInt8] = [0x48, 0xc7, 0xc7, 0x44, 0x33, 0x22, 0] + .init(repeating: 0x90, count: 64)
             #expect(StartCode.main(entry: Self.entry, memory: Self.memory([], fixed)) == 0x22_3344)
@@ -87,7 +87,7 @@ struct ProgramImageTests {
         #expect(image.boundaries[.linker] == nil)
     }
 
-    @Test("No byte of a hostile image or vector makes it fail")
+    @Test("No bytes of a hostile image or vector make it fail")
     func hostile() {
         for offset in Self.linker.indices {
             for value in [UInt8(0), 1, 0x7f, 0xff] {

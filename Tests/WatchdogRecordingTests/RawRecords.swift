@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Writes records as the kernel does: perf_event_open(2), "MMAP layout", and the tracepoints of Linux 6.18.
+/// Writes records like the kernel: perf_event_open(2), "MMAP layout", and the tracepoints of Linux 6.18.
 struct RawRecords {
     static let taskEvent: UInt64 = 1
     static let switchEvent: UInt64 = 2
@@ -58,7 +58,7 @@ struct RawRecords {
         add(7, words(process, process, thread, process) + bytes(of: time), time)
     }
 
-    /// The process creates another one; the records that follow are those of the new one.
+    /// The process creates another one, to which the following records belong.
     mutating func spawn(_ time: Int64, process child: Int32) {
         add(7, words(child, process, child, process) + bytes(of: time), time)
         process = child

@@ -57,7 +57,7 @@ struct RecordingCodingTests {
         notes: ["no wakers"]
     )
 
-    @Test("What is written is read again, unchanged")
+    @Test("A written recording is read back unchanged")
     func roundTrip() throws {
         let bytes = try RecordingCoding.encode(recording)
         #expect(try RecordingCoding.decode(bytes) == recording)
@@ -72,13 +72,13 @@ struct RecordingCodingTests {
     }
 
     @Test(
-        "Text that is not a recording is refused as such",
+        "Text that is not a recording is rejected as such",
         arguments: ["", "{", "[]", "{}", "null", #"{"format":"perfetto"}"#, "\u{7f}ELF"])
     func notARecording(text: String) {
         #expect(code(of: Array(text.utf8)) == .notARecording)
     }
 
-    @Test("A recording of a later version is refused with the version's number")
+    @Test("A recording of a later version is rejected with the version's number")
     func newerVersion() throws {
         let bytes = try changed("\"version\":1", to: "\"version\":2")
         let error = #expect(throws: RecordingCodingError.self) { try RecordingCoding.decode(bytes) }
@@ -92,7 +92,7 @@ struct RecordingCodingTests {
     }
 
     @Test(
-        "A value that no recording has is refused",
+        "A value that no recording has is rejected",
         arguments: [
             ("\"end\":700", "\"end\":2000001", "overlap"), ("\"begin\":700", "\"begin\":-700", "phases[1].begin"),
             ("\"begin\":700", "\"begin\":9000000", "phases[1].end"), ("\"caller\":0", "\"caller\":9", "caller"),
@@ -109,7 +109,7 @@ struct RecordingCodingTests {
         #expect(error?.description.contains(place) == true, "\(String(describing: error))")
     }
 
-    @Test("Every truncation fails, and none crashes")
+    @Test("Every truncation fails without a crash")
     func truncated() throws {
         let bytes = try RecordingCoding.encode(recording)
         for length in stride(from: 0, to: bytes.count - 2, by: 7) {
@@ -117,7 +117,7 @@ struct RecordingCodingTests {
         }
     }
 
-    @Test("Calls nested deeper than the limit are cut when written and refused when read")
+    @Test("Calls nested deeper than the limit are cut when written and rejected when read")
     func deepCalls() throws {
         var call = SampledCalls.Call(function: "leaf", count: 1)
         for _ in 0..<600 { call = SampledCalls.Call(function: "f", count: 1, callees: [call]) }

@@ -28,7 +28,7 @@ struct SampledStacksTests {
         records.map(1_030, Self.libc, at: 0x20_1000, length: 0x4000, protection: 5, offset: 0x800, inode: 4)
     }
 
-    @Test("hold offsets from where a file's beginning is mapped, and count equal stacks")
+    @Test("have offsets from the mapping of a file's beginning, and count equal stacks")
     func offsets() throws {
         let stacks = try #require(
             stacks { records in
@@ -46,7 +46,7 @@ struct SampledStacksTests {
         #expect(stacks.counts.map(\.count) == [2, 1])
     }
 
-    @Test("ask no file about code whose file's beginning is not mapped, or that is no file's")
+    @Test("query no file for code whose file's beginning is not mapped, or that belongs to no file")
     func withoutBase() throws {
         let stacks = try #require(
             stacks { records in
@@ -59,7 +59,7 @@ struct SampledStacksTests {
         #expect(stacks.calls().roots.map(\.function) == ["anon"])
     }
 
-    @Test("forget what was mapped before another program is executed")
+    @Test("forget earlier mappings when another program is executed")
     func execution() throws {
         let stacks = try #require(
             stacks { records in
@@ -71,7 +71,7 @@ struct SampledStacksTests {
         #expect(stacks.paths == ["/bin/next"])
     }
 
-    @Test("become a tree of named calls: with inlined ones, without ones that only forward, by files where unnamed")
+    @Test("become a tree of named calls: with inlined ones, without thunks, and by files without names")
     func tree() throws {
         let stacks = try #require(
             stacks { records in
@@ -99,7 +99,7 @@ struct SampledStacksTests {
         #expect(main.callees[1].callees.map(\.function) == ["open"])
     }
 
-    @Test("show neighboring calls in the same file without names as one")
+    @Test("show neighboring unnamed calls in the same file as one")
     func unnamed() throws {
         let stacks = try #require(
             stacks { records in

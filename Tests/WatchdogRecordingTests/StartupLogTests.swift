@@ -54,7 +54,7 @@ struct StartupLogTests {
         return log
     }
 
-    @Test("has every phase with its end and what the thread did until then")
+    @Test("has every phase with its end and the thread's states until then")
     func phases() {
         let log = log(until: 3_000, watch: watch(150, set: 200))
         #expect(log.executed == instant(100))
@@ -69,11 +69,11 @@ struct StartupLogTests {
             ])
         #expect(log.open == nil)
         #expect(log.hasReachedMain)
-        // The thread's end stops the account.
+        // The thread's exit stops the account.
         #expect(log.account(at: instant(9_000)).running == .microseconds(1_650))
     }
 
-    @Test("records may come in any pieces")
+    @Test("accepts records in any pieces")
     func pieces() {
         let whole = records(until: 3_000)
         var log = StartupLog(process: 100)
@@ -88,7 +88,7 @@ struct StartupLogTests {
     }
 
     @Test(
-        "knows the phase that is open",
+        "knows the open phase",
         arguments: [
             (110, .mapping), (310, .relocation), (700, .libraryConstructors), (900, .ownConstructors),
         ] as [(Int64, LaunchPhaseName)])
@@ -97,7 +97,7 @@ struct StartupLogTests {
     }
 
     @Test(
-        "breakpoints that came after the relocation prove nothing, until they are hit",
+        "ignores breakpoints set after the relocation until they are hit",
         arguments: [449, 451] as [Int64])
     func late(set: Int64) {
         let isLate = set > 450
@@ -107,14 +107,14 @@ struct StartupLogTests {
         #expect(after.ended.map(\.phase).contains(.libraryConstructors))
     }
 
-    @Test("without breakpoints, the end of the relocation is the last that is known")
+    @Test("without breakpoints ends with the relocation")
     func unwatched() {
         let log = log(until: 3_000, watch: nil)
         #expect(log.ended.map(\.phase) == [.mapping, .relocation])
         #expect(log.open == nil)
     }
 
-    @Test("a library that is loaded later is no part of the start")
+    @Test("excludes a library that is loaded later")
     func loadedLater() {
         var raw = RawRecords()
         raw.execute(100_000, "app")
@@ -130,7 +130,7 @@ struct StartupLogTests {
     }
 
     @Test(
-        "another program begins the log anew, and old breakpoints do not count", arguments: [1_099, 1_101] as [Int64])
+        "restarts for another program, and ignores old breakpoints", arguments: [1_099, 1_101] as [Int64])
     func executedAgain(examined: Int64) {
         var raw = RawRecords()
         raw.execute(1_100_000, "other")
@@ -144,7 +144,7 @@ struct StartupLogTests {
         #expect(log.account(at: instant(1_200)) == ThreadTime(running: .microseconds(100)))
     }
 
-    @Test("counts lost records, and survives bytes that are none")
+    @Test("counts lost records, and tolerates invalid bytes")
     func lost() {
         var raw = RawRecords()
         raw.execute(100_000, "app")
