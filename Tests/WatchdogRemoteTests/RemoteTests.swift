@@ -4,10 +4,10 @@ import Foundation
 import Testing
 import WatchdogRemote
 
-@Suite("What a driver and a run say to each other")
+@Suite("Messages between a driver and a run")
 struct RemoteTests {
     @Test(
-        "A request survives its line",
+        "A request survives encoding and decoding",
         arguments: [
             RemoteRequest.foreground, .background, .suspend, .resume, .terminate, .kill,
             .event(kind: "url", payload: ""), .fault("stop 2s"),
@@ -18,7 +18,7 @@ struct RemoteTests {
     }
 
     @Test(
-        "What is no request is refused in a sentence",
+        "An invalid request is rejected with a sentence",
         arguments: [
             ("", "'' is not a request"), ("foregroud", "use one of background,"), ("kill now", "'kill' is not"),
             ("event", "event lacks a kind"), ("event  x", "event lacks a kind"), ("back\u{7}", "printable UTF-8"),
