@@ -24,9 +24,9 @@ final class FakeEntries: JournalEntries {
     private let entries: [Entry]
     private var selection: (name: String, values: Set<String>)?
     private var position = 0
-    /// How many bytes were asked of one field, at most.
+    /// The most bytes requested from one field.
     private(set) var largestRead = 0
-    /// How many entries were looked at.
+    /// The number of entries read.
     private(set) var steps = 0
 
     init(_ entries: [Entry]) {

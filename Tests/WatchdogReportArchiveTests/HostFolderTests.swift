@@ -20,7 +20,7 @@ struct HostFolderTests {
         _ = try store.write(Report(of: facts, on: Samples.host, capture: nil))
     }
 
-    @Test("reports of subfolders have their host, each incident once; links and hidden folders are not followed")
+    @Test("yields each incident once, with its host, and does not follow links or enter hidden folders")
     func hosts() throws {
         try TestFiles.withFolder { folder in
             try write(1, at: 100, to: "\(folder)/all/alpha")
@@ -39,7 +39,7 @@ struct HostFolderTests {
         }
     }
 
-    @Test("one host's reports are found by its folder's name, or by what the report says")
+    @Test("yields one host's reports by its folder's name, or by the reports' content")
     func host() throws {
         try TestFiles.withFolder { folder in
             try write(1, at: 100, to: "\(folder)/alpha")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import WatchdogReportArchive
 
-@Suite("Who sent an entry")
+@Suite("The sender of an entry")
 struct JournalSenderTests {
     private func standing(
         _ user: UInt32?, _ executable: String?, _ name: String?, machine: String? = "here"
@@ -13,7 +13,7 @@ struct JournalSenderTests {
             .standing(for: 1_000, on: "here")
     }
 
-    @Test("a watchdogd of root is trusted, on whatever machine; of a user only one's own, here")
+    @Test("is trusted if it is root's watchdogd on any machine, or the user's own on this one")
     func trusted() {
         #expect(standing(0, "/usr/bin/watchdogd", "watchdogd") == .trusted)
         #expect(standing(0, "/opt/bundle/bin/watchdogd", "watchdogd", machine: "there") == .trusted)
@@ -25,7 +25,7 @@ struct JournalSenderTests {
         #expect(unknown.standing(for: 1_000, on: nil) == .otherUser)
     }
 
-    @Test("a process that had ended before journald looked is judged by its user alone")
+    @Test("is judged only by its user if it exited before journald looked it up")
     func ended() {
         #expect(standing(0, nil, "watchdogd") == .trusted)
         #expect(standing(0, nil, nil) == .trusted)
@@ -33,7 +33,7 @@ struct JournalSenderTests {
     }
 
     @Test(
-        "other programs imitate, whatever they call themselves",
+        "is a forger if it is another program, whatever its name",
         arguments: [
             (0, "/usr/bin/python3", "watchdogd"), (0, "/usr/bin/watchdogd2", "watchdogd"), (0, "watchdogd", nil),
             (0, nil, "python3"), (0, "", "watchdogd"), (1_000, "/tmp/x", "watchdogd"), (nil, "/usr/bin/watchdogd", nil),

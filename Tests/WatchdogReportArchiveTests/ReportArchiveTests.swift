@@ -41,7 +41,7 @@ struct ReportArchiveTests {
         #expect(archive.takeNotes() == [])
     }
 
-    @Test("the newest are kept, and what is beyond the limit is not even looked at")
+    @Test("the newest are kept, and entries beyond the limit are not even read")
     func limit() throws {
         let entries = FakeEntries(try (1...50).map { try FakeEntries.entry($0, at: Int64($0)) })
         let archive = ReportArchive(
@@ -75,7 +75,7 @@ struct ReportArchiveTests {
         #expect(try incidents(beta.list(ReportFilter(), atMost: nil)) == ["0002"])
     }
 
-    @Test("entries of strangers are ignored and counted; those of other users are left out unless they are wanted")
+    @Test("entries of strangers are ignored and counted; those of other users are omitted unless requested")
     func strangers() throws {
         var imitation = try FakeEntries.entry(1, at: 1)
         imitation["_EXE"] = "/usr/bin/logger"
@@ -100,7 +100,7 @@ struct ReportArchiveTests {
         #expect(throws: ReportStoreError.self) { try root.find("00000000-0000-4000-8000-000000000001") }
     }
 
-    @Test("a field that is no report is named once, and the rest is read")
+    @Test("a field that is not a report is named once, and the rest is read")
     func damaged() throws {
         var broken = try FakeEntries.entry(2, at: 2)
         broken["WATCHDOGD_REPORT_DATA"] = "\u{1b}[2J no report"
@@ -132,7 +132,7 @@ struct ReportArchiveTests {
         #expect(archive.takeNotes().first?.hasPrefix("a journal file is damaged, and some entries cannot") == true)
     }
 
-    @Test("an entry without its report is listed by its fields, and reading it says where the report is")
+    @Test("an entry without its report is listed by its fields, and reading it names the place of the report")
     func omitted() throws {
         var large = try FakeEntries.entry(1, at: 1)
         large["WATCHDOGD_REPORT_DATA"] = nil
@@ -148,7 +148,7 @@ struct ReportArchiveTests {
                 "1048577 bytes, more than 1048576; look on alpha at /var/log/watchdogd/reports/HangMain-1.ips") == true)
     }
 
-    @Test("a report of 1 MiB is read, one byte more is not", arguments: [0, 1])
+    @Test("a report of 1 MiB is read; one byte more is rejected", arguments: [0, 1])
     func size(excess: Int) throws {
         var entry = try FakeEntries.entry(1, at: 1)
         let bytes = entry.fields["WATCHDOGD_REPORT_DATA"] ?? []
@@ -163,7 +163,7 @@ struct ReportArchiveTests {
         }
     }
 
-    @Test("an incident appears once, whether it is twice in the journal or also in a folder; the file counts")
+    @Test("an incident appears once, even if it is twice in the journal or also in a folder; the file takes precedence")
     func duplicates() throws {
         try TestFiles.withFolder { folder in
             let store = ReportStore(directory: folder)
@@ -186,7 +186,7 @@ struct ReportArchiveTests {
         }
     }
 
-    @Test("of each signature one report is read; incidents that a report counts are counted, and not listed")
+    @Test("one report of each signature is read; incidents that it counts are counted, and not listed")
     func groups() throws {
         var repeated = try FakeEntries.entry(9, at: 90)
         repeated["WATCHDOGD_REPORT_DATA"] = nil
