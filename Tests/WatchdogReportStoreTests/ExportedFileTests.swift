@@ -41,7 +41,7 @@ struct ExportedFileTests {
         return lstat(path, &status) == 0 ? status.st_mode & 0o777 : 0
     }
 
-    @Test("A folder that was looked up gets the file, whatever takes its place, and no link in it is followed")
+    @Test("A resolved folder gets the file, even if it is replaced, and no link in it is followed")
     func heldFolder() throws {
         try inFolder { folder in
             let (path, moved, other) = ("\(folder)/a", "\(folder)/b", "\(folder)/other")
@@ -62,14 +62,14 @@ struct ExportedFileTests {
             let place = ExportPlace("\(path)/link", folder: held, name: "link")
             #expect(throws: ReportStoreError.self) { try ExportedFile.write("new", to: place) }
             #expect(text(other) == "kept")
-            // Whoever names a link of their own means its target.
+            // A user who names a link of their own means its target.
             try ExportedFile.write("new", to: "\(moved)/link")
             #expect(text(other) == "new")
         }
     }
 
     @Test(
-        "A full disk leaves the old file, and nothing of the new one",
+        "A full disk keeps the old file, without a partial new one",
         .enabled(if: geteuid() == 0, "mounts a small disk"))
     func fullDisk() throws {
         try inFolder { folder in
@@ -86,7 +86,7 @@ struct ExportedFileTests {
         }
     }
 
-    @Test("A new file is the owner's alone; one that is replaced keeps its mode, and nothing else is left")
+    @Test("A new file is private to the owner; a replacement keeps the mode, and nothing else is left")
     func replaces() throws {
         try inFolder { folder in
             let path = "\(folder)/report.html"
@@ -104,7 +104,7 @@ struct ExportedFileTests {
         }
     }
 
-    @Test("Lines that were not completed leave the file as it was; completed ones replace it")
+    @Test("Incomplete lines leave the file unchanged; completed ones replace it")
     func lines() throws {
         try inFolder { folder in
             let path = "\(folder)/lines"

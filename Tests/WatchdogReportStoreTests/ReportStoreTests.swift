@@ -28,7 +28,7 @@ struct ReportStoreTests {
 
     // MARK: Deleting
 
-    @Test("A report is deleted, and one that is gone is no error")
+    @Test("A report is deleted, and a missing one is not an error")
     func delete() throws {
         try TestFiles.withFolder { folder in
             let store = ReportStore(directory: "\(folder)/reports")
@@ -41,7 +41,7 @@ struct ReportStoreTests {
         }
     }
 
-    @Test("A folder that its owner exchanges for a link, or a file that changed, is not touched")
+    @Test("A folder that its owner swaps for a link, or a file that changed, is not touched")
     func deleteElsewhere() throws {
         try TestFiles.withFolder { folder in
             let (store, other) = (ReportStore(directory: "\(folder)/own"), ReportStore(directory: "\(folder)/other"))
@@ -64,7 +64,7 @@ struct ReportStoreTests {
 
     // MARK: Preparing
 
-    @Test("The folder is made, closed to others, and left empty")
+    @Test("The folder is created, closed to others, and left empty")
     func prepare() throws {
         try TestFiles.withFolder { folder in
             let store = ReportStore(directory: "\(folder)/a/b/reports")
@@ -93,7 +93,7 @@ struct ReportStoreTests {
     @Test("A folder that is not writable is reported before the first incident")
     func prepareWithoutPermission() throws {
         guard geteuid() != 0 else {
-            // To root every folder is writable; /proc takes no files from anyone.
+            // Root can write to every folder; /proc accepts no files from anyone.
             let error = failure { try ReportStore(directory: "/proc/self/task").prepare() }
             #expect(error?.code == .unusable)
             #expect(error?.description.hasPrefix("cannot write to /proc/self/task: ") == true)
@@ -133,7 +133,7 @@ struct ReportStoreTests {
 
     // MARK: Writing
 
-    @Test("A report gets app and time for a name, and only its group may read it")
+    @Test("A report is named after app and time, and only its group may read it")
     func write() throws {
         try TestFiles.withFolder { folder in
             let store = ReportStore(directory: folder)
@@ -145,7 +145,7 @@ struct ReportStoreTests {
         }
     }
 
-    @Test("A second report of the same second gets a number")
+    @Test("A second report in the same second gets a number")
     func collisions() throws {
         try TestFiles.withFolder { folder in
             let store = ReportStore(directory: folder)
@@ -173,7 +173,7 @@ struct ReportStoreTests {
     }
 
     @Test(
-        "A name of an app cannot leave the folder, hide or become an option",
+        "An app's name cannot leave the folder, hide or become an option",
         arguments: [
             ("../../etc/passwd", "_./.._etc_passwd".replacing("/", with: "_")), ("", "app"), ("-rf", "_rf"),
             (".hidden", "_hidden"), ("a b\n", "a_b_"), ("Größe", "Gr____e"),
@@ -188,7 +188,7 @@ struct ReportStoreTests {
     }
 
     @Test(
-        "Files of others are not taken for reports",
+        "Foreign files are not treated as reports",
         arguments: [
             "notes.txt", "HangMain.ips", "HangMain-2026-11-21.ips", "-2026-11-21-002022.ips", "2026-11-21-002022.ips",
             "HangMain-2026-11-21-002022.ips.bak", "HangMain-2026-11-21-00202x.ips", "HangMain-2026-11-21-002022-.ips",
@@ -200,7 +200,7 @@ struct ReportStoreTests {
         #expect(!ReportFileName.isReport(name))
     }
 
-    @Test("A report without a time of capture is refused")
+    @Test("A report without a time of capture is rejected")
     func invalidReport() throws {
         try TestFiles.withFolder { folder in
             var report = report()
@@ -237,7 +237,7 @@ struct ReportStoreTests {
         }
     }
 
-    @Test("Writers at the same time get files of their own")
+    @Test("Simultaneous writers get separate files")
     func concurrentWriters() async throws {
         let folder = try TestFiles.makeFolder()
         let store = ReportStore(directory: folder)
@@ -263,7 +263,7 @@ struct ReportStoreTests {
         _ = try store.write(report(number: days + 1, seconds: Int64(days * 86_400)))
     }
 
-    @Test("Beyond the count the oldest go")
+    @Test("Beyond the count limit the oldest are removed")
     func countLimit() throws {
         try TestFiles.withFolder { folder in
             try fill(folder, ReportStore.Limits(count: 3), days: 5)
@@ -275,7 +275,7 @@ struct ReportStoreTests {
         }
     }
 
-    @Test("Beyond the age the oldest go")
+    @Test("Beyond the age limit the oldest are removed")
     func ageLimit() throws {
         try TestFiles.withFolder { folder in
             try fill(folder, ReportStore.Limits(age: .seconds(2 * 86_400 + 3_600)), days: 5)
@@ -287,7 +287,7 @@ struct ReportStoreTests {
         }
     }
 
-    @Test("An app's reports are kept as long as the app's are to be, shorter or longer than others'")
+    @Test("An app's reports are kept for the app's own age limit, shorter or longer than others'")
     func ageOfApp() throws {
         try TestFiles.withFolder { folder in
             let store = ReportStore(directory: folder, limits: ReportStore.Limits(age: .seconds(5 * 86_400)))
@@ -310,7 +310,7 @@ struct ReportStoreTests {
         }
     }
 
-    @Test("Beyond the bytes the oldest go, but never the newest")
+    @Test("Beyond the size limit the oldest are removed, but never the newest")
     func bytesLimit() throws {
         let size = Int64(try ReportCoding.encode(report(number: 6, seconds: 0)).count)
         try TestFiles.withFolder { folder in
@@ -324,7 +324,7 @@ struct ReportStoreTests {
     }
 
     @Test(
-        "Sparse files whose sizes add up beyond what a number holds are removed, not counted",
+        "Sparse files whose total size overflows are removed, not counted",
         .enabled(if: access("/dev/shm", W_OK) == 0, "only tmpfs has files of such sizes"))
     func sparseFiles() throws {
         try TestFiles.withFolder(in: "/dev/shm") { folder in
@@ -342,7 +342,7 @@ struct ReportStoreTests {
         }
     }
 
-    @Test("Only our own files are removed: reports, and halves that a crash left")
+    @Test("Only the store's own files are removed: reports, and partial ones after a crash")
     func otherFilesStay() throws {
         try TestFiles.withFolder { folder in
             let others = ["notes.txt", "HangMain.ips", ".HangMain-2026-11-20-002022.ips.0b.partial"]
@@ -381,7 +381,7 @@ struct ReportStoreTests {
         }
     }
 
-    @Test("A list reads no more of a file than its beginning")
+    @Test("A list reads only the beginning of a file")
     func boundedList() throws {
         try TestFiles.withFolder { folder in
             let line = "{\"app_name\":\"" + String(repeating: "x", count: 1 << 20) + "\"}\n"
@@ -416,7 +416,7 @@ struct ReportStoreTests {
         }
     }
 
-    @Test("The report of an incident is found among those of its app, and of no other")
+    @Test("An incident's report is found among those of its app only")
     func ofIncident() throws {
         try TestFiles.withFolder { folder in
             let store = ReportStore(directory: folder)
@@ -433,7 +433,7 @@ struct ReportStoreTests {
         }
     }
 
-    @Test("In an empty or missing folder nothing is found, and the reason is reported")
+    @Test("An empty or missing folder yields nothing, and the reason is reported")
     func findNothing() throws {
         try TestFiles.withFolder { folder in
             #expect(
@@ -446,7 +446,7 @@ struct ReportStoreTests {
         }
     }
 
-    @Test("A path outside the store is read, even through a link; what is no file is not")
+    @Test("A path outside the store is read, even through a link, but only if it is a regular file")
     func outside() throws {
         try TestFiles.withFolder { folder in
             let store = ReportStore(directory: "\(folder)/reports")
@@ -459,7 +459,7 @@ struct ReportStoreTests {
         }
     }
 
-    @Test("A link that was put in the place of a stored report is neither followed nor replaced")
+    @Test("A link in place of a stored report is neither followed nor replaced")
     func linkInsteadOfReplaced() throws {
         try TestFiles.withFolder { folder in
             let store = ReportStore(directory: "\(folder)/reports")
@@ -475,7 +475,7 @@ struct ReportStoreTests {
         }
     }
 
-    @Test("A report that replaces another has its mode and time before it has its name, and no other file gets them")
+    @Test("A replacement has its mode and time before its name, and no other file gets them")
     func replacing() throws {
         try TestFiles.withFolder { folder in
             let (old, foreign) = ("\(folder)/old.ips", "\(folder)/foreign")
@@ -484,13 +484,13 @@ struct ReportStoreTests {
             chmod(foreign, 0o600)
             try TestFiles.setTime(old, seconds: 1_000_000)
             let store = try StoreFolder(folder)
-            // No macro: the folder cannot be copied.
+            // No macro, because the folder cannot be copied.
             let attributes = store.attributes("old.ips")
             try store.create("new.tmp", [2, 3], like: attributes)
             let modified = store.status("new.tmp")?.modified
             #expect(TestFiles.mode("\(folder)/new.tmp") == 0o604)
             #expect(modified?.seconds == 1_000_000)
-            // Whoever may write into the folder puts a link in its place.
+            // A user who may write to the folder puts a link in its place.
             unlink("\(folder)/new.tmp")
             symlink(foreign, "\(folder)/new.tmp")
             let isRenamed = store.rename("new.tmp", to: "old.ips")

@@ -10,7 +10,7 @@ import WatchdogReport
 
 @Suite("Kept stacks")
 struct StoredCoreTests {
-    /// As much of a core file as the store looks at.
+    /// The part of a core file that the store checks.
     private static func core(_ size: Int = 1_000) -> [UInt8] {
         var bytes: [UInt8] = [0x7F, 0x45, 0x4C, 0x46]
         bytes += [UInt8](repeating: 0, count: 12)
@@ -25,7 +25,7 @@ struct StoredCoreTests {
         return Report(of: facts, on: Samples.host, capture: nil)
     }
 
-    /// Writes a report with its stacks, and returns the path of these.
+    /// Writes a report with its stacks, and returns their path.
     @discardableResult
     private func write(
         _ report: Report, to store: ReportStore, _ core: [UInt8] = StoredCoreTests.core()
@@ -34,7 +34,7 @@ struct StoredCoreTests {
         return "\(path.dropLast(4)).core"
     }
 
-    @Test("They lie beside the report, and only the owner may read them")
+    @Test("They are stored beside the report, and only the owner may read them")
     func beside() throws {
         try TestFiles.withFolder { folder in
             let store = ReportStore(directory: folder)
@@ -48,7 +48,7 @@ struct StoredCoreTests {
         }
     }
 
-    @Test("A second report of the same second has its own")
+    @Test("A second report in the same second has its own")
     func numbered() throws {
         try TestFiles.withFolder { folder in
             let store = ReportStore(directory: folder)
@@ -59,7 +59,7 @@ struct StoredCoreTests {
         }
     }
 
-    @Test("They are removed with the report, by its deletion and by every limit")
+    @Test("They are removed with the report, by deletion and by every limit")
     func removed() throws {
         try TestFiles.withFolder { folder in
             let store = ReportStore(directory: folder)
@@ -84,7 +84,7 @@ struct StoredCoreTests {
         }
     }
 
-    @Test("The limit of bytes counts them")
+    @Test("The size limit counts them")
     func quota() throws {
         try TestFiles.withFolder { folder in
             // Room for three reports, or for one with its stacks.
@@ -97,7 +97,7 @@ struct StoredCoreTests {
         }
     }
 
-    @Test("Those of a report that is gone are removed when the next one is written, and nothing else")
+    @Test("Those of a missing report are removed when the next one is written, and nothing else")
     func orphans() throws {
         try TestFiles.withFolder { folder in
             let store = ReportStore(directory: folder)
@@ -123,7 +123,7 @@ struct StoredCoreTests {
             let core = "\(path.dropLast(4)).core"
             unlink(path)
             #expect(symlink(other, core) == 0)
-            // The same report again: its name is free.
+            // The same report again, because its name is free.
             #expect(try write(report(), to: store) == core)
             #expect(TestFiles.read(other) == Array("theirs".utf8))
             #expect(TestFiles.read(core) == Self.core())
@@ -134,7 +134,7 @@ struct StoredCoreTests {
         }
     }
 
-    @Test("A report without any has none, and a file that is no core or too large is refused")
+    @Test("A report without any has none, and a file that is not a core or too large is rejected")
     func foreign() throws {
         try TestFiles.withFolder { folder in
             let store = ReportStore(directory: folder)
@@ -149,7 +149,7 @@ struct StoredCoreTests {
         }
     }
 
-    @Test("Those that get no report leave nothing behind")
+    @Test("Those without a report leave nothing behind")
     func unwritten() throws {
         try TestFiles.withFolder { folder in
             let store = ReportStore(directory: folder)
@@ -158,7 +158,7 @@ struct StoredCoreTests {
         }
     }
 
-    @Test("A full disk is reported as such and leaves nothing, and there is room for the report")
+    @Test("A full disk is reported as such without leftovers, and the report still fits")
     func fullDisk() throws {
         guard geteuid() == 0 else {
             print("skipped: only root can mount a small file system")
@@ -181,7 +181,7 @@ struct StoredCoreTests {
         }
     }
 
-    @Test("They are kept only of the apps that ask for it")
+    @Test("They are kept only for apps with that setting")
     func asked() {
         let store = ReportStore(directory: "/nonexistent")
         let copy = store
