@@ -4,7 +4,7 @@ import Testing
 
 @testable import WatchdogReport
 
-@Suite("Whose code a frame runs")
+@Suite("The owner of a frame's code")
 struct CodeOriginTests {
     private func origin(_ path: String, executable: String? = nil) -> CodeOrigin {
         let image = ImageInfo(
@@ -18,7 +18,7 @@ struct CodeOriginTests {
         return CodeOrigin(of: frame, in: .unknown)
     }
 
-    @Test("an interpreter is never the app's own code, a program with a similar name is")
+    @Test("an interpreter is never the app's own code; a program with a similar name is")
     func interpreters() {
         for path in [
             "/usr/bin/python3.11", "/opt/pyenv/bin/python3", "/opt/lib/libpython3.12.so.1.0", "/usr/local/bin/node",
@@ -69,7 +69,8 @@ struct CodeOriginTests {
         #expect(origin("from a later version", "f") == .application)
     }
 
-    @Test("a function in the program's own file belongs to the app unless it is of a standard library or a package")
+    @Test(
+        "a function in the program's own file belongs to the app unless it comes from a standard library or a package")
     func compiled() {
         func origin(_ symbol: String?, _ file: String? = nil) -> CodeOrigin {
             CodeOrigin(of: FrameInfo(imageOffset: 0, imageIndex: 0, symbol: symbol, sourceFile: file), in: .application)

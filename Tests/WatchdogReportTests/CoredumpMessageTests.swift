@@ -23,7 +23,7 @@ struct CoredumpMessageTests {
         ELF object binary architecture: AMD x86-64
         """
 
-    @Test("Its stacks are read: the crashed thread is the first, the report begins with the main thread")
+    @Test("Its stacks are parsed: the crashed thread comes first, and the report begins with the main thread")
     func stacks() throws {
         let read = try #require(CoredumpMessage.read(Self.message, process: 4711))
         #expect(read.thread == 4712)
@@ -44,7 +44,7 @@ struct CoredumpMessageTests {
     }
 
     @Test(
-        "What has no stacks gives none",
+        "A text without stacks yields none",
         arguments: [
             "", "Process 4711 (crasher) of user 1000 dumped core.", "Stack trace of thread 4711:",
             "Stack trace of thread 4711:\n#0 nonsense", "Stack trace of thread -1:\n#0  0x1 a (b + 0x1)",
@@ -83,7 +83,7 @@ struct CoredumpMessageTests {
         #expect(read.capture.threads[1].frames.count == 3)
     }
 
-    @Test("Every text that is cut off, or has a byte changed, is read without a trap")
+    @Test("Every truncated text, and every changed byte, is parsed without a trap")
     func mangled() {
         let bytes = Array(Self.message.utf8)
         for end in bytes.indices {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import WatchdogReport
 
-@Suite("Where the time of a launch went")
+@Suite("The time of a launch")
 struct LaunchDetailsTests {
     private func details(
         _ marks: [(name: String, start: Int64, length: Int64?, isOpen: Bool, isMain: Bool)], seconds: Int64 = 20
@@ -19,20 +19,20 @@ struct LaunchDetailsTests {
             })
     }
 
-    @Test("names the longest marks of the main thread, their shares, the innermost open one, and what is unmarked")
+    @Test("names the longest marks of the main thread, their shares, the innermost open one, and the unmarked rest")
     func killed() {
         #expect(
             Causes.killedLaunch.spent
                 == "friends.json 8.10 s (41 %), photos 9.70 s (49 %), photo 6 still open, 2.16 s unmarked")
     }
 
-    @Test("says that a mark is open where it is named")
+    @Test("states that a mark is open where it is named")
     func openAndNamed() {
         #expect(
             details([("photos", 0, 20_000, true, true)]).spent == "photos 20.00 s (100 %), still open")
     }
 
-    @Test("adds up marks of one name")
+    @Test("adds up marks with the same name")
     func sameName() {
         let marks = (0..<8).map { ("photo", Int64($0) * 2_000, Optional(Int64(1_000)), $0 == 7, true) }
         #expect(details(marks).spent == "photo ×8 8.00 s (40 %), still open, 12.00 s unmarked")
@@ -48,7 +48,7 @@ struct LaunchDetailsTests {
         #expect(details([("tap", 5, nil, false, true)]).spent == nil)
     }
 
-    @Test("of equal marks the first is the outer one, and none counts twice")
+    @Test("treats the first of equal marks as the outer one, and counts none twice")
     func equal() {
         let marks: [(String, Int64, Int64?, Bool, Bool)] = [
             ("a", 0, 10_000, false, true), ("b", 0, 10_000, false, true),
@@ -69,7 +69,7 @@ struct LaunchDetailsTests {
             })
     }
 
-    @Test("names what took long before the first message, and not what did not", arguments: [44, 46] as [Int64])
+    @Test("names what took long before the first message, and nothing else", arguments: [44, 46] as [Int64])
     func slowStart(milliseconds: Int64) {
         let details = started([
             ("exec", 400, false), ("mapping", milliseconds, false), ("library-constructors", 375, false),
@@ -81,7 +81,7 @@ struct LaunchDetailsTests {
             details.lines.contains("Longest phase: library constructors, first thread on a CPU 25 %, blocked 75 %"))
     }
 
-    @Test("says which phase before the first message had not ended")
+    @Test("names the unfinished phase before the first message")
     func openStart() {
         let details = started([("exec", 2, false), ("mapping", 1, false), ("own-constructors", 999, true)])
         #expect(details.slowStart == "own constructors not finished in 999 ms")
@@ -89,7 +89,7 @@ struct LaunchDetailsTests {
         #expect(started([("exec", 2, false), ("ready", 998, true)]).slowStart == nil)
     }
 
-    @Test("survives numbers that no launch has", arguments: [Int64.min, -1, 0, .max])
+    @Test("tolerates numbers that no launch has", arguments: [Int64.min, -1, 0, .max])
     func hostile(number: Int64) {
         var details = details([("a", 0, 1, true, true)])
         details.nanoseconds = number

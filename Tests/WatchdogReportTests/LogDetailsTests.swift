@@ -26,7 +26,7 @@ struct LogDetailsTests {
         #expect(texts("Authorization: Bearer abc") == ["Authorization: <redacted>"])
     }
 
-    @Test("a private key is replaced from its beginning to its end, and also without an end")
+    @Test("a private key is replaced from its beginning to its end, or to the end of the text")
     func keys() {
         #expect(
             texts("a", "-----BEGIN RSA PRIVATE KEY-----", "short", "x y", "-----END RSA PRIVATE KEY-----", "b")
@@ -35,7 +35,7 @@ struct LogDetailsTests {
         #expect(texts("-----BEGIN X----- AAAA -----END X-----", "b") == [Redaction.mark, "b"])
     }
 
-    @Test("a line is safe for a terminal and cannot pass for another part of the report")
+    @Test("a line is safe for a terminal and cannot imitate another part of the report")
     func hostile() {
         let report = report(
             [
@@ -48,7 +48,7 @@ struct LogDetailsTests {
         #expect(!text.unicodeScalars.contains("\u{1b}"))
     }
 
-    @Test("times are those of the report's time zone, to the millisecond")
+    @Test("times use the report's time zone, to the millisecond")
     func times() {
         var facts = Samples.facts()
         facts.captureTime = WallTime(seconds: 1_795_220_422, nanoseconds: 0, utcOffset: 3_600)
@@ -68,7 +68,7 @@ struct LogDetailsTests {
         #expect(kept.map(\.text.count).max() == ReportLimits.lineLength)
     }
 
-    @Test("a report without output says nothing of it, and an older one can be read")
+    @Test("a report without output does not mention it, and an older one can be read")
     func absent() throws {
         let report = Samples.report()
         #expect(!TextRenderer.render(report).contains("syslog"))
@@ -78,7 +78,7 @@ struct LogDetailsTests {
         #expect(try ReportCoding.decode(file) == report)
     }
 
-    @Test("it is in the file, and on the page")
+    @Test("the output is in the file, and on the page")
     func present() throws {
         let report = report([LogDetails.Line(microseconds: 1_795_220_402_017_345, text: "<b>12 albums</b>")])
         #expect(try ReportCoding.decode(try ReportCoding.encode(report)) == report)

@@ -37,18 +37,18 @@ struct MainThreadTimesTests {
     @Test("A thread that was runnable in every sample waited for a CPU whenever the hypervisor had it")
     func stolen() {
         #expect(facts(["R", "R"]).evidence.runDelay == .milliseconds(50))
-        // Before the samples, it took as much: half of 100 ms each.
+        // Before the samples, the hypervisor took as much: half of 100 ms each.
         #expect(facts(["R", "R"], stolen: .milliseconds(50)).evidence.runDelay == .milliseconds(150))
         #expect(facts(["R", "R"], stolen: .seconds(2)).evidence.runDelay == .milliseconds(300))
     }
 
-    @Test("A thread that slept in one sample, or has one sample only, may have slept the rest of the time")
+    @Test("A thread that slept in one sample, or has only one sample, may have slept the rest of the time")
     func asleep() {
         #expect(facts(["R", "S"], stolen: .seconds(2)).evidence.runDelay == .milliseconds(50))
         #expect(facts(["R"], stolen: .seconds(2)).evidence.runDelay == .milliseconds(50))
     }
 
-    @Test("A wait that has not ended is counted, a stop by the samples is not a part of it")
+    @Test("A pending wait is counted; a stop for the samples is not part of it")
     func pending() {
         #expect(facts(["R", "R"], ran: .milliseconds(100)).evidence.runDelay == .milliseconds(400))
         let facts = facts(["R", "R"], stopped: .milliseconds(60), ran: .milliseconds(100))

@@ -18,7 +18,7 @@ struct NamingTests {
         try #require(ReportNaming(report))
     }
 
-    @Test("The images that lack names are those with frames without name or line, and a build-id tells their files")
+    @Test("Images without names are those with frames without name or line, and a build-id identifies their files")
     func images() throws {
         let images = try naming().images
         #expect(images.map(\.name) == ["hang-main", "libc.so.6"])
@@ -40,7 +40,7 @@ struct NamingTests {
         #expect(try naming().request(for: [7, -1]).request.addresses == [])
     }
 
-    @Test("Inlined calls become frames of their own, with the trust of the machine's frame, and the notes follow")
+    @Test("Inlined calls become separate frames, with the trust of the machine's frame, and the notes follow")
     func inlined() throws {
         let naming = try naming()
         let (request, order) = naming.request(for: [0])
@@ -68,7 +68,7 @@ struct NamingTests {
         #expect(try ReportCoding.decode(try ReportCoding.encode(report)) == report)
     }
 
-    @Test("An answer that knows nothing leaves the report as it was")
+    @Test("An empty answer leaves the report unchanged")
     func nothing() throws {
         let naming = try naming()
         let (request, order) = naming.request(for: [0, 1])
@@ -79,7 +79,7 @@ struct NamingTests {
         #expect(outcome.unnamed == 2, "one in an image without a file")
     }
 
-    @Test("The verdict on a crash names the place, in the headline, the list and the JSON; what is not of names stays")
+    @Test("The verdict on a crash names the place in headline, list and JSON; everything but names stays")
     func crash() throws {
         var capture = Crashes.capture(.core)
         for index in capture.threads[1].frames.indices {
@@ -103,7 +103,7 @@ struct NamingTests {
         #expect(
             after.body.applicationSpecificInformation?["watchdogd"]?.first == after.body.linux?.verdict.line)
         #expect(Explanation(of: after).verdict == after.body.linux?.verdict.line)
-        // A verdict in the words of another version is left alone.
+        // A verdict in another version's words is left alone.
         var foreign = before
         foreign.body.linux?.verdict.line = "It crashed"
         #expect(try renamed(foreign).body.linux?.verdict == foreign.body.linux?.verdict)
@@ -111,7 +111,7 @@ struct NamingTests {
         #expect(hang.body.linux?.verdict == Samples.report().body.linux?.verdict)
     }
 
-    @Test("A function that only forwards is left out, unless it is the innermost")
+    @Test("A thunk is omitted, unless it is the innermost frame")
     func thunks() throws {
         let naming = try naming()
         let (request, order) = naming.request(for: [0, 1])
@@ -122,7 +122,7 @@ struct NamingTests {
         #expect(report.body.linux?.threads[0].trust == [.registers, .cfi, .cfi, .scan])
     }
 
-    @Test("Functions without a name in the tree of looks get theirs")
+    @Test("Unnamed functions in the tree of samples get their names")
     func looks() throws {
         var report = try #require(Causes.all.first { $0.name == "spinning" }?.report)
         let index = try #require(report.body.linux?.samples?.calls.firstIndex { $0.image == "hang-main" })
@@ -161,7 +161,7 @@ struct NamingTests {
         #expect(NamingAnswer(calls: [[call]], notes: []).fault(as: request) != nil)
     }
 
-    @Test("A thread grows to as many frames as it may have, and then gets the names of its machine frames alone")
+    @Test("A thread grows to its frame limit, and then gets the names of its machine frames alone")
     func manyInlined() throws {
         var inlined = Self.known
         inlined.isInlined = true
@@ -185,7 +185,7 @@ struct NamingTests {
         }
     }
 
-    @Test("All names together take no more than a report has room for")
+    @Test("All names together fit the limits of a report")
     func manyNames() throws {
         var report = Samples.report()
         var call = Self.known
@@ -203,7 +203,7 @@ struct NamingTests {
         #expect(try ReportCoding.encode(named).count < ReportLimits.fileBytes)
     }
 
-    @Test("A report from anybody, with images and addresses of any size, gives a request without fault")
+    @Test("A report from anybody, with images and addresses of any size, yields a valid request")
     func hostile() throws {
         var report = Samples.report()
         let numbers: [UInt64] = [0, 1, 0x1fff, 1 << 63, .max]

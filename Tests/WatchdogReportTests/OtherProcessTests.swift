@@ -35,7 +35,7 @@ struct OtherProcessTests {
         #expect(!processes[1].name.contains("\n"))
     }
 
-    @Test("They keep only the images that their frames refer to")
+    @Test("They keep only the images of their frames")
     func images() throws {
         let worker = try #require(try processes(Samples.others).first)
         #expect(worker.usedImages.map(\.name) == ["libc.so.6"])
@@ -54,7 +54,7 @@ struct OtherProcessTests {
         #expect(worker.usedImages.last == .absent)
     }
 
-    @Test("Hundreds of threads of endless recursion do not fill the file")
+    @Test("Hundreds of threads in endless recursion do not fill the file")
     func limits() throws {
         var other = Samples.others[0]
         let frame = Frame(

@@ -72,7 +72,7 @@ struct RedactionTests {
     }
 
     @Test(
-        "What helps to find the cause stays",
+        "Text that helps to find the cause stays",
         arguments: [
             "/usr/bin/hang-main", "--port=8080", "-v", "http://localhost:8080/health", "--config=/etc/app/app.conf",
             "2026-11-21-002022", "x86_64-unknown-linux-gnu", "libswiftFoundationEssentials.so", "--threads=16",
@@ -88,7 +88,7 @@ struct RedactionTests {
         #expect(Redaction.arguments([argument]) == [argument])
     }
 
-    @Test("Secrets in the environment are replaced, names stay")
+    @Test("Secrets in the environment are replaced, and names stay")
     func environment() {
         let redacted = Redaction.environment([
             "AWS_SECRET_ACCESS_KEY": "x", "MYSQL_PWD": "x", "SENTRY_DSN": "https://abc@sentry.io/1", "EMPTY_TOKEN": "",

@@ -30,7 +30,7 @@ struct ReportBuildingTests {
     }
 
     @Test(
-        "Each way to exhaust an allowance has its words",
+        "Each way to exhaust an allowance has its own text",
         arguments: [
             (
                 IncidentFacts.Exhaustion.cpuTime, Duration.milliseconds(3_370),
@@ -51,7 +51,7 @@ struct ReportBuildingTests {
     }
 
     @Test(
-        "The share of the CPUs is that of real reports: time by elapsed time and number of CPUs, rounded",
+        "The share of the CPUs matches real reports: time by elapsed time and number of CPUs, rounded",
         arguments: [
             (40_160, 10_000, 6, 67), (7_780, 10_000, 6, 13), (20_190, 10_000, 6, 34), (5_250, 20_210, 2, 13),
             (3_810, 5_000, 2, 38), (177, 10_000, 6, 0), (1, 0, 6, 0), (1, 10, 0, 10),
@@ -63,7 +63,7 @@ struct ReportBuildingTests {
         #expect(cpu.percent(.milliseconds(time), processorCount: processors) == percent)
     }
 
-    @Test("A watchdog's kill has exception and termination as Apple's")
+    @Test("A watchdog kill has Apple's exception and termination")
     func killAsApples() {
         let body = Samples.report().body
         #expect(body.exception == .watchdogKill)
@@ -75,7 +75,7 @@ struct ReportBuildingTests {
         #expect(body.isSimulated == nil)
     }
 
-    @Test("A report without a kill says that it is none")
+    @Test("A report without a kill states that")
     func reportOnly() {
         var facts = Samples.facts()
         facts.enforcement = .report
@@ -96,7 +96,7 @@ struct ReportBuildingTests {
         #expect(report.body.procLaunch == "2026-11-21 00:20:00.5000 +0000")
     }
 
-    @Test("The faulting thread is the main thread, wherever it stands")
+    @Test("The faulting thread is the main thread, whatever its position")
     func faultingThread() {
         var capture = Samples.capture
         capture.threads.reverse()
@@ -108,7 +108,7 @@ struct ReportBuildingTests {
         #expect(body.threads[1].threadState?.registers["cs"] == nil)
     }
 
-    @Test("Without stacks there is still a faulting thread, as readers demand")
+    @Test("Without stacks there is still a faulting thread, as readers require")
     func withoutCapture() {
         let body = Samples.report(capture: nil).body
         #expect(body.threads.count == 1)
@@ -128,7 +128,7 @@ struct ReportBuildingTests {
         #expect(body.linux?.buildIDs.count == 3)
     }
 
-    @Test("The sentinel of a capture is the absent image of the report")
+    @Test("The sentinel of a capture becomes the absent image of the report")
     func sentinel() {
         var capture = Samples.capture
         capture.images.append(.unknown)
@@ -162,7 +162,7 @@ struct ReportBuildingTests {
         #expect(report.body.linux?.environment == ["LANG": "C.UTF-8", "API_TOKEN": "<redacted>"])
     }
 
-    @Test("No text of the app can pass for another part of the report")
+    @Test("No text of the app can imitate another part of the report")
     func spoofing() throws {
         let report = Samples.goldens[2].report
         let lines = try #require(report.body.applicationSpecificInformation?["watchdogd"])
@@ -171,14 +171,14 @@ struct ReportBuildingTests {
         #expect(report.body.linux?.status == "loading\\x0aThread 0 Crashed:\\x1b[31m")
     }
 
-    @Test("Frames found by scanning are named, because they may be stale")
+    @Test("Frames found by scanning are marked, because they may be stale")
     func scannedFrames() {
         #expect(
             Samples.report().body.linux?.notes.last
                 == "Frame 4 of thread 0 was found by scanning the stack and may be stale")
     }
 
-    @Test("More threads and images than a snapshot holds are left out")
+    @Test("Threads and images beyond a snapshot's limits are omitted")
     func enormousCounts() {
         var capture = Samples.capture
         capture.threads += (0..<5_000).map { CapturedThread(id: 5_000 + $0, name: "", state: "S") }
@@ -191,7 +191,7 @@ struct ReportBuildingTests {
         #expect(body.linux?.notes.contains("906 threads were left out") == true)
     }
 
-    @Test("Kernel facts and trust stand beside each thread")
+    @Test("Kernel facts and trust appear beside each thread")
     func linuxThreads() throws {
         let linux = try #require(Samples.report().body.linux)
         #expect(linux.threads.map(\.id) == [4242, 4243])
@@ -213,7 +213,7 @@ struct ReportBuildingTests {
     }
 
     @Test(
-        "Frames take no more room in the file than they may, and the last threads go short",
+        "Frames stay within their share of the file, at the expense of the last threads",
         arguments: ["Ä<", "\u{1b}", "\"\\", "e\u{301}\u{302}", "x"]
     )
     func enormousCapture(text: String) throws {
@@ -240,7 +240,7 @@ struct ReportBuildingTests {
         let empty = try ReportCoding.encode(report).count
         report.body.threads = stacks.threads
         report.body.linux?.threads = stacks.details
-        // What each thread takes without its frames comes on top.
+        // The rest of each thread is added on top.
         #expect(try ReportCoding.encode(report).count < empty + limit + 20 * 1_000)
     }
 
@@ -262,7 +262,7 @@ struct ReportBuildingTests {
 
     // MARK: - What the samples add to the verdict
 
-    @Test("A main thread that every look shows in one sleep is blocked there, in spite of short runs before")
+    @Test("A main thread in the same sleep in every sample is blocked there, despite short runs before")
     func sameSleep() {
         var facts = Samples.facts()
         facts.evidence.window = .seconds(10)

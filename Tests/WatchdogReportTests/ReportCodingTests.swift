@@ -11,7 +11,7 @@ import Testing
 
 @Suite("Files")
 struct ReportCodingTests {
-    @Test("What is written can be read back, and is the same every time")
+    @Test("A written report is read back, and is the same every time")
     func roundTrip() throws {
         for (_, report) in Samples.goldens {
             let bytes = try ReportCoding.encode(report)
@@ -31,7 +31,7 @@ struct ReportCodingTests {
         #expect(try JSONDecoder().decode(Rest.self, from: Data(text[end...].utf8)).threads.count == 2)
     }
 
-    @Test("Every number is an integer: some readers know no others")
+    @Test("Every number is an integer, because some readers support no others")
     func integersOnly() throws {
         for (name, report) in Samples.goldens {
             let bytes = try ReportCoding.encode(report)
@@ -41,7 +41,7 @@ struct ReportCodingTests {
         #expect(JSONFault.first(in: Array("[1, 2.5]".utf8))?.what == "number is not an integer")
     }
 
-    @Test("Everything that foreign readers demand is there")
+    @Test("Every key that foreign readers require is present")
     func demandedKeys() throws {
         let bytes = try ReportCoding.encode(Samples.report())
         let text = String(decoding: bytes, as: UTF8.self)
@@ -80,7 +80,7 @@ struct ReportCodingTests {
         func isSuperset(of other: Set<String>) -> Bool { other.isSubset(of: names) }
     }
 
-    @Test("A file in Apple's form is read, and keys that nobody knows are ignored")
+    @Test("A file in Apple's form is read, and unknown keys are ignored")
     func foreignFile() throws {
         let report = try ReportCoding.decode(Array(ForeignSample.ips.utf8))
         #expect(report.metadata.platform == 2)
@@ -123,7 +123,7 @@ struct ReportCodingTests {
         #expect(failure(half)?.what.hasPrefix("the file ends too early") == true)
     }
 
-    @Test("A key with a value of another kind is named with its path")
+    @Test("A key with a value of another type is named with its path")
     func wrongKind() throws {
         let text = String(decoding: try ReportCoding.encode(Samples.report()), as: UTF8.self)
         let error = failure(text.replacing("\"imageIndex\" : 1", with: "\"imageIndex\" : \"x\"", maxReplacements: 1))
@@ -132,7 +132,7 @@ struct ReportCodingTests {
         #expect(failure(text.replacing("\"pid\" : 4242", with: "\"pid\" : 4242.5"))?.what == "number is not an integer")
     }
 
-    @Test("Another kind of report is refused by its number, a text body too")
+    @Test("Another kind of report is rejected by its number, and a text body too")
     func otherKinds() throws {
         let line = #"{"app_name":"a","timestamp":"t","incident_id":"i","bug_type":"109"}"#
         #expect(
@@ -140,7 +140,7 @@ struct ReportCodingTests {
                 == ReportCodingError(.notACrashReport, line: 1, "bug_type is 109, not 309"))
     }
 
-    @Test("A file beyond the limit is refused before anything is read")
+    @Test("A file beyond the limit is rejected before anything is read")
     func tooLarge() {
         #expect(throws: ReportCodingError.tooLarge((64 << 20) + 1)) {
             try ReportCoding.decode([UInt8](repeating: 0x20, count: (64 << 20) + 1))
@@ -148,7 +148,7 @@ struct ReportCodingTests {
     }
 
     @Test(
-        "Every way not to be JSON is found, and none that is",
+        "Every violation of JSON is found, and valid JSON has none",
         arguments: [
             ("[1, 2", "the file ends too early: expected a comma or the array's end", 1),
             ("[1\n2]", "expected a comma or the array's end", 2),
@@ -179,7 +179,7 @@ struct ReportCodingTests {
         #expect(JSONFault.first(in: [0x22, 0xff, 0x22])?.what == "string is not UTF-8")
     }
 
-    @Test("No damaged file makes the reader or the renderer fail otherwise than by an error")
+    @Test("No damaged file makes the reader or the renderer fail except with an error")
     func fuzz() throws {
         let original = try ReportCoding.encode(Samples.report())
         var generator = SeededGenerator(seed: 42)

@@ -20,7 +20,7 @@ struct SchemaTests {
         return try JSONDecoder().decode(JSONTree.self, from: Data(bytes))
     }
 
-    @Test("Every golden is what it describes", arguments: (Causes.all + Samples.goldens).map(\.name))
+    @Test("Every golden matches it", arguments: (Causes.all + Samples.goldens).map(\.name))
     func goldens(name: String) throws {
         let report = try #require((Causes.all + Samples.goldens).first { $0.name == name }?.report)
         let bytes = try JSONEncoder().encode(try #require(report.body.linux))
@@ -29,7 +29,7 @@ struct SchemaTests {
         #expect(SchemaValidator(root: schema).faults(value, schema, "linux") == [])
     }
 
-    @Test("A report of failed probes that counts later ones is what it describes")
+    @Test("A report of failed probes that counts later ones matches it")
     func missed() throws {
         var facts = Samples.facts()
         var missed = MissedDetails(.probe, of: "tcp:localhost:1", failure: "connection refused", count: 3)
@@ -46,7 +46,7 @@ struct SchemaTests {
         #expect(SchemaValidator(root: schema).faults(value, schema, "linux") == [])
     }
 
-    @Test("It tells a key that it does not know, a missing one, a wrong type and a wrong word")
+    @Test("It reports an unknown key, a missing one, a wrong type and a wrong word")
     func wrong() throws {
         let schema = try schema()
         let validator = SchemaValidator(root: schema)
@@ -55,7 +55,7 @@ struct SchemaTests {
         #expect(faults.count == 4, "\(faults)")
     }
 
-    @Test("It leaves no object open but those whose keys are names")
+    @Test("It leaves only objects open whose keys are names")
     func closed() throws {
         var open: [String] = []
         func visit(_ value: JSONTree, _ path: String) {
@@ -66,7 +66,7 @@ struct SchemaTests {
         #expect(open == [])
     }
 
-    @Test("The words that it lists are those that the code knows")
+    @Test("Its words are those of the code")
     func words() throws {
         let schema = try schema()
         #expect(
@@ -105,7 +105,7 @@ struct LaunchSchemaTests {
         return SchemaValidator(root: try schema(), isStrict: true).faults(value)
     }
 
-    /// A recording in which nothing is missing.
+    /// A complete recording.
     private static var complete: LaunchRecording {
         var recording = Launches.starSearcher
         recording.end = LaunchEnd(kind: .killed, time: recording.end.time, code: 9)
@@ -118,7 +118,7 @@ struct LaunchSchemaTests {
         return recording
     }
 
-    @Test("Every recording is what it describes, and has no key that it does not know")
+    @Test("Every recording matches it, without unknown keys")
     func recordings() throws {
         let recordings = [
             Launches.starSearcher, Launches.python, Launches.killed, Launches.rungC, Launches.rungD, Self.complete,
@@ -127,7 +127,7 @@ struct LaunchSchemaTests {
         for recording in recordings { #expect(try faults(recording) == []) }
     }
 
-    @Test("It tells a wrong word, a wrong type and a missing key")
+    @Test("It reports a wrong word, a wrong type and a missing key")
     func wrong() throws {
         let schema = try schema()
         let phase: JSONTree = .object(["kind": .text("lunch"), "begin": .fraction(0.5), "end": .integer(1)])
@@ -135,7 +135,7 @@ struct LaunchSchemaTests {
         #expect(faults.count == 3, "\(faults)")
     }
 
-    @Test("The words that it lists are those that the code knows")
+    @Test("Its words are those of the code")
     func words() throws {
         let schema = try schema()
         func words(_ definition: String, _ key: String) -> [String]? {

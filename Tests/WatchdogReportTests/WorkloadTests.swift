@@ -4,7 +4,7 @@ import Testing
 
 @testable import WatchdogReport
 
-@Suite("Where an orchestrator runs the app")
+@Suite("The app's place in an orchestrator")
 struct WorkloadTests {
     private func workload(_ variables: [String: String]) -> WorkloadDetails? { WorkloadDetails { variables[$0] } }
 
@@ -17,7 +17,7 @@ struct WorkloadTests {
         #expect(found.pairs.map(\.name) == ["POD_NAME", "POD_NAMESPACE", "NODE_NAME", "CONTAINER_NAME"])
     }
 
-    @Test("contains only names, and none that is too long", arguments: ["", "a b", "a\n", "\u{e4}", "$(x)", "a\"b"])
+    @Test("contains only names of valid length", arguments: ["", "a b", "a\n", "\u{e4}", "$(x)", "a\"b"])
     func strange(name: String) {
         #expect(workload(["POD_NAME": name]) == nil)
         #expect(workload(["POD_NAME": String(repeating: "a", count: 253)])?.podName?.count == 253)
