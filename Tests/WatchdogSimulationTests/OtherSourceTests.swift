@@ -5,7 +5,7 @@ import WatchdogBase
 import WatchdogPolicy
 import WatchdogSimulation
 
-@Suite("Histories of other kinds")
+@Suite("Other kinds of histories")
 struct OtherSourceTests {
     private static func read(_ lines: [String]) throws -> Trace {
         try TraceReader.read(Array(lines.map { $0 + "\n" }.joined().utf8), file: "history", app: "redis")
@@ -16,7 +16,7 @@ struct OtherSourceTests {
             + "\"WATCHDOGD_KIND\":\"\(kind)\"\(fields.isEmpty ? "" : "," + fields)}"
     }
 
-    @Test("The journal's entries tell of launches, hangs and kills")
+    @Test("The journal's entries contain launches, hangs and kills")
     func journal() throws {
         let trace = try Self.read([
             Self.entry(0, "launched"), Self.entry(0, "launched", app: "web"),
@@ -46,7 +46,7 @@ struct OtherSourceTests {
     }
 
     @Test(
-        "Times that no clock shows are left out, whatever they are added to",
+        "Times that no clock shows are omitted, whatever they are added to",
         arguments: ["-9223372036854775808", "9223372036854775807", "0", "-1"])
     func impossibleTimes(time: String) throws {
         func entry(_ kind: String, _ fields: String) -> String {
@@ -66,7 +66,7 @@ struct OtherSourceTests {
             + "\"timeUSec\":\(1_700_000_000 + seconds)000000}}"
     }
 
-    @Test("The daemon's events tell the same in their sentences")
+    @Test("The daemon's events yield the same from their sentences")
     func events() throws {
         let trace = try Self.read([
             Self.event(0, "launched", "launched, pid 12"), Self.event(1, "ready", "ready after 312 ms (channel)"),
@@ -88,20 +88,20 @@ struct OtherSourceTests {
         #expect(trace.notes == ["history: 3 events were lost before line 7"])
     }
 
-    @Test("A file that tells of many losses has a limited number of notes")
+    @Test("A file with many losses has a limited number of notes")
     func losses() throws {
         let lines = (1...1_000).map { "{\"missed\":\($0)}" } + [Self.event(0, "launched", "launched, pid 12")]
         #expect(try Self.read(lines).notes.count == 100)
     }
 
-    @Test("What says nothing of the app says of whom it tells")
+    @Test("A file without the app names the apps that it contains")
     func others() {
         #expect(throws: TraceError("has nothing about redis; it is about web", in: "history")) {
             try Self.read([Self.entry(0, "launched", app: "web")])
         }
     }
 
-    @Test("Slow answers alone suggest nothing")
+    @Test("Slow answers alone yield no suggestion")
     func slowAnswers() throws {
         let hangs = (1...200).map { Self.entry($0 * 10, "hung", "\"WATCHDOGD_DURATION_USEC\":\"300000\"") }
         let trace = try Self.read([Self.entry(0, "launched"), Self.entry(1, "ready")] + hangs)

@@ -7,7 +7,7 @@ import WatchdogSimulation
 
 @Suite("Simulating allowances")
 struct ReplayTests {
-    /// A healthy app that is asked every second, and these events.
+    /// A healthy app that is pinged every second, and these events.
     static func trace(_ events: [TraceEvent], until end: Duration = .seconds(60)) -> Trace {
         var all = [
             TraceEvent(at: .zero, .launched), TraceEvent(at: .milliseconds(10), .hello),
@@ -36,7 +36,7 @@ struct ReplayTests {
 
     // MARK: - Each allowance, just under and just over
 
-    @Test("An answer within its allowance is no incident, and a later one is", arguments: [(4_999, 0), (5_001, 1)])
+    @Test("An answer within its allowance is not an incident; a later one is", arguments: [(4_999, 0), (5_001, 1)])
     func ping(milliseconds: Int, count: Int) throws {
         let incidents = try Self.incidents([Self.hang(.milliseconds(milliseconds))])
         #expect(incidents.count == count)
@@ -48,7 +48,7 @@ struct ReplayTests {
         #expect(incident.timeUSec == 1_700_000_000_000_000 + incident.at.wholeMicroseconds)
     }
 
-    @Test("A launch within its allowance is no incident, and a longer one is", arguments: [(19_999, 0), (20_001, 1)])
+    @Test("A launch within its allowance is not an incident; a longer one is", arguments: [(19_999, 0), (20_001, 1)])
     func launch(milliseconds: Int64, count: Int) throws {
         let ready = Duration.milliseconds(milliseconds)
         let trace = Trace(
@@ -63,14 +63,14 @@ struct ReplayTests {
         #expect(incidents.allSatisfy { $0.at == .seconds(20) && $0.duration == ready })
     }
 
-    @Test("An end within its allowance is no incident, and a later one is", arguments: [(1_999, 0), (2_001, 1)])
+    @Test("An exit within its allowance is not an incident; a later one is", arguments: [(1_999, 0), (2_001, 1)])
     func termination(milliseconds: Int64, count: Int) throws {
         let asked = Duration.seconds(60) - .milliseconds(milliseconds)
         let incidents = try Self.incidents([TraceEvent(at: asked, .terminating(isRequested: true))])
         #expect(incidents.map(\.event) == Array(repeating: .processExit, count: count))
     }
 
-    @Test("WATCHDOG=1 within the allowance is no incident, and a later one is", arguments: [(4_999, 0), (5_001, 1)])
+    @Test("WATCHDOG=1 within the allowance is not an incident; a later one is", arguments: [(4_999, 0), (5_001, 1)])
     func push(milliseconds: Int64, count: Int) throws {
         let pushes = [Duration.seconds(10), .seconds(10) + .milliseconds(milliseconds)]
         let trace = Trace(
@@ -84,7 +84,7 @@ struct ReplayTests {
         #expect(simulation.rows.first { $0.allowance == .update }?.times.count == 1)
     }
 
-    @Test("Probes that fail as often as the threshold says are an incident", arguments: [(2, 0), (3, 1)])
+    @Test("As many failed probes as the threshold are an incident", arguments: [(2, 0), (3, 1)])
     func probes(failures: Int, count: Int) throws {
         var events: [TraceEvent] = []
         for number in 0..<10 {
@@ -99,7 +99,7 @@ struct ReplayTests {
     }
 
     @Test(
-        "Background tasks within their time are no incident, and open ones are", arguments: [(29_900, 0), (30_100, 1)])
+        "Background tasks within their time are not an incident; open ones are", arguments: [(29_900, 0), (30_100, 1)])
     func tasks(milliseconds: Int64, count: Int) throws {
         let background = Duration.seconds(10)
         let incidents = try Self.incidents([
@@ -128,28 +128,29 @@ struct ReplayTests {
         #expect(simulation.incidents.count == count)
     }
 
-    @Test("A recorded examination counts as it was", arguments: [(3_001, 0), (2_999, 1)])
+    @Test("A recorded examination is reused", arguments: [(3_001, 0), (2_999, 1)])
     func examined(milliseconds: Int64, count: Int) throws {
         let hang = Self.hang(.seconds(8))
         let examination = TraceEvent(at: .seconds(17), .examined(waiting: .milliseconds(milliseconds)))
         #expect(try Self.incidents([examination, hang]).count == count)
     }
 
-    @Test("A kill whose replay is late by a moment is the same kill", arguments: [(5_049, "both"), (5_051, "past")])
+    @Test(
+        "A kill that the replay produces a moment late is the same kill", arguments: [(5_049, "both"), (5_051, "past")])
     func lateReplay(milliseconds: Int64, kind: String) throws {
         let spec = Self.spec { $0.allowances.update = .milliseconds(milliseconds) }
         let incidents = try Simulation([Self.killed(after: .seconds(5))], under: spec, margin: 2).incidents
         #expect(incidents.map(\.kind.rawValue) == [kind])
     }
 
-    @Test("The clock of a stopped app stands still")
+    @Test("The clock of a stopped app is paused")
     func stopped() throws {
         let stop = [TraceEvent(at: .seconds(12), .stopped), TraceEvent(at: .seconds(19), .continued)]
         #expect(try Self.incidents(stop + [Self.hang(.seconds(9))]) == [])
         #expect(try Self.incidents([Self.hang(.seconds(9))]).count == 1)
     }
 
-    @Test("A silence that watchdogd overslept is judged anew")
+    @Test("A silence that watchdogd overslept is judged again")
     func overslept() throws {
         let answer = TraceEvent(at: .seconds(20), .answered(.ping, after: .seconds(6)))
         #expect(try Self.incidents([answer]).count == 1)
@@ -157,7 +158,7 @@ struct ReplayTests {
             try Self.incidents([TraceEvent(at: .milliseconds(19_200), .overslept(.milliseconds(200))), answer]) == [])
     }
 
-    @Test("An app that asked for more time has it")
+    @Test("An app that requested more time gets it")
     func extended() throws {
         let hang = Self.hang(.seconds(8))
         let request = TraceEvent(at: .seconds(13), .extensionRequested(by: .seconds(10), progress: "half"))
@@ -180,7 +181,7 @@ struct ReplayTests {
             ])
     }
 
-    @Test("A kill that happened comes earlier, at the same time, or not as far as is known")
+    @Test("A recorded kill comes earlier, at the same time, or not as far as is known")
     func kills() throws {
         for (allowance, kind) in [(8, Simulation.ComparedIncident.Kind.both), (5, .both), (4, .past)] {
             let incidents = try Simulation(
@@ -196,7 +197,7 @@ struct ReplayTests {
         #expect(row.times.percentile(tenths: 999) == nil, "it would have taken longer")
     }
 
-    @Test("A trace without pings judges none, and says so")
+    @Test("A trace without pings judges none, and reports that")
     func withoutPings() throws {
         let trace = Trace(
             file: "trace", .trace, app: "app",
@@ -210,7 +211,7 @@ struct ReplayTests {
         #expect(simulation.notes.contains("the history has no pings and no WATCHDOG=1: Update= is not judged"))
     }
 
-    @Test("A longer time between pings misses a hang that ends before the next one")
+    @Test("A longer ping interval misses a hang that ends before the next ping")
     func interval() throws {
         let pings = (1..<10).map {
             TraceEvent(at: .seconds($0) + .milliseconds(301), .answered(.ping, after: .milliseconds(1)))
@@ -229,7 +230,7 @@ struct ReplayTests {
         #expect(times.suggestion(margin: 2) == expected)
     }
 
-    @Test("A suggestion is never shorter than a second, and not made of times that were cut short")
+    @Test("A suggestion is never shorter than a second, and ignores truncated times")
     func limits() {
         var times = TakenTimes()
         for _ in 0..<1_000 { times.add(.milliseconds(2)) }

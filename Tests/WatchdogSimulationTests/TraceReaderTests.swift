@@ -35,14 +35,14 @@ struct TraceReaderTests {
         .machineResumed(.seconds(3_600)), .used(cpu: .seconds(1), waiting: .milliseconds(7)),
         .examined(waiting: .milliseconds(4)), .requested(.event(kind: "open", payload: "")), .requested(.suspend),
         .taskBegan(id: 7, name: "s\u{e4}ve \u{1F4BE}"),
-        // Marks combine with what is before them, also with the end of an escape, and some with what follows.
+        // Marks combine with preceding characters, even with the end of an escape, and some with following ones.
         .taskBegan(id: 8, name: "\u{301}\n\u{301}\u{0}\u{302}\"\u{303}\\\u{304}\u{600}\\\u{600}\n"),
         .taskEnded(id: 7), .terminating(isRequested: false),
         .incident(.processExit, allowance: .seconds(5), elapsed: .seconds(6), isKill: false),
         .exited(.signaled(signal: 9, coreDumped: false)), .exited(.exited(code: 3)), .exited(.unknown), .adopted,
     ]
 
-    @Test("Every event is read as it was written")
+    @Test("Every event survives writing and reading")
     func roundTrip() throws {
         let events = Self.everyKind.enumerated().map { TraceEvent(at: .milliseconds($0), $1) }
         let text = ([Self.header] + events.map(\.line)).joined(separator: "\n") + "\n"
@@ -51,7 +51,7 @@ struct TraceReaderTests {
         #expect(trace.startUSec == 1_700_000_000_000_000)
     }
 
-    @Test("Members that are not known are ignored, and so are the events of a later version")
+    @Test("Unknown members are ignored, and so are the events of a later version")
     func later() throws {
         let trace = try Self.read(
             Self.header, "{\"event\":\"launched\",\"why\":[1,{\"a\":2}],\"atUSec\":0,\"more\":{\"b\":null}}",
@@ -60,7 +60,7 @@ struct TraceReaderTests {
         #expect(trace.notes == ["t.jsonl: 1 lines have events that this version does not know"])
     }
 
-    @Test("A last line that was not written to its end is left out")
+    @Test("An incomplete last line is omitted")
     func cut() throws {
         let trace = try Self.read(Self.header, Self.launched, "{\"atUSec\":12,\"ev", ending: "")
         #expect(trace.events.count == 1)
@@ -69,7 +69,7 @@ struct TraceReaderTests {
     }
 
     @Test(
-        "A damaged line is named, with what is wrong with it",
+        "A damaged line is named, with the problem",
         arguments: [
             ("{\"atUSec\":1}", "has no \"event\""),
             ("{\"atUSec\":1,\"event\":\"lanched\"}", "has the unknown event \"lanched\"; did you mean \"launched\"?"),
@@ -111,7 +111,7 @@ struct TraceReaderTests {
         #expect(Self.message(Self.header, late).hasPrefix("t.jsonl:2: does not begin with \"launched\""))
     }
 
-    @Test("What is no trace is refused, as is one of a later format")
+    @Test("A file that is not a trace is rejected, and so is a later format")
     func foreign() {
         #expect(Self.message("").hasPrefix("t.jsonl: is empty"))
         #expect(Self.message("{\"a\":1}").hasPrefix("t.jsonl:1: is not a trace: use a file of 'watchdogd run --trace'"))
@@ -119,7 +119,7 @@ struct TraceReaderTests {
         #expect(Self.message("{\"watchdogdTrace\":2}").contains("was written by a later watchdogd (format 2"))
     }
 
-    @Test("A line of 64 KiB is read, a longer one is not")
+    @Test("A line of 64 KiB is read; a longer one is rejected")
     func lineLimit() {
         let frame = "{\"atUSec\":0,\"event\":\"launched\",\"x\":\"\"}"
         for (extra, isValid) in [(0, true), (1, false)] {
@@ -129,7 +129,7 @@ struct TraceReaderTests {
         }
     }
 
-    @Test("Any bytes are read or refused, and what is read can be simulated")
+    @Test("Any bytes are read or rejected, and a read trace can be simulated")
     func noise() {
         var generator = SeededGenerator(seed: 7)
         let text = Array(
@@ -146,7 +146,7 @@ struct TraceReaderTests {
         }
     }
 
-    @Test("A few events over 400 days are played at once")
+    @Test("A few events over 400 days are replayed immediately")
     func sparse() throws {
         let trace = Trace(
             file: "t", .trace, app: "app",
