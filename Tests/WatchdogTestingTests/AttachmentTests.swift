@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import WatchdogTesting
 
-/// Tests that another test runs in a process of their own: they fail there.
+/// Tests that another test runs in a separate process, where they fail.
 @Suite(
     "A red test",
     .enabled(if: ProcessInfo.processInfo.environment["WATCHDOGD_RED_TESTS"] != nil, "run by AttachmentTests"),
@@ -16,18 +16,18 @@ struct RedTests {
             .product("HangMain", "--how", "semaphore", "--after", "0.1"), LaunchSettings(update: .seconds(2)))
     }
 
-    @Test("A plain expectation about a crash log")
+    @Test("A plain expectation about a crash log fails")
     func plain() async throws {
         let kill = try await hung().expectKill()
         #expect(try kill.report.mainThread.contains("noSuchFunction()"))
     }
 
-    @Test("An expectation of the kit, which fails on another thread")
+    @Test("An expectation of the kit fails on another thread")
     func survival() async throws {
         try await hung().expectSurvival(for: .seconds(30))
     }
 
-    @Test("A crash log that is awaited, and named by a failure after that")
+    @Test("An expectation after an awaited kill fails")
     func again() async throws {
         let app = try await hung()
         _ = try await app.termination
@@ -38,7 +38,7 @@ struct RedTests {
 @Suite("Attachments", .reapsChildren)
 struct AttachmentTests {
     @Test(
-        "A test that fails has the crash log attached, once, whatever fails in it",
+        "A failing test has the crash log attached, once, whichever expectation fails",
         arguments: ["plain", "survival", "again"])
     func attached(name: String) async throws {
         let runner = try TestRunner()

@@ -7,9 +7,9 @@ import Testing
 
 @testable import WatchdogTesting
 
-/// What tests of real processes cost, for `Benchmarks/run testkit`: the kit works only in a test runner.
+/// The cost of tests of real processes, for `Benchmarks/run testkit`: the kit works only in a test runner.
 ///
-/// Each figure is a line in the file that the variable names: what was measured, a space, and nanoseconds.
+/// Each figure is a line in the file that the variable names: its name, a space, and nanoseconds.
 @Suite(
     "Figures", .serialized, .reapsChildren,
     .enabled(
@@ -19,7 +19,7 @@ struct FigureTests {
     private static let repeats = 40
     private static let tests = 200
 
-    @Test("A program that ends by itself, without the kit and with it, in turn")
+    @Test("A program that exits by itself, alternately without the kit and with it")
     func termination() async throws {
         for _ in 0..<Self.repeats {
             try await record("sleep") { try end(of: "/bin/sleep", ["0.1"]) }
@@ -30,7 +30,7 @@ struct FigureTests {
         }
     }
 
-    @Test("An app with the library that ends by itself, without the kit and with it, in turn")
+    @Test("An app with the library that exits by itself, alternately without the kit and with it")
     func ready() async throws {
         let program = Program.product("HealthyApp", "--run-for", "0.1")
         for _ in 0..<Self.repeats {
@@ -43,7 +43,7 @@ struct FigureTests {
         }
     }
 
-    @Test("Many tests at once")
+    @Test("Many tests in parallel")
     func parallel() async throws {
         try await record("all") {
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -93,7 +93,7 @@ struct FigureTests {
         #expect(status == 0)
     }
 
-    /// Adds how long a function takes.
+    /// Records the duration of a function.
     private nonisolated(nonsending) func record(
         _ name: String, _ body: nonisolated(nonsending) () async throws -> Void
     ) async throws {

@@ -8,7 +8,7 @@ import WatchdogLinux
 
 @testable import WatchdogTesting
 
-@Suite("The end of a runner of tests of real processes")
+@Suite("The exit of a runner of tests of real processes")
 struct ProcessExitTests {
     @Test("An app is killed when the runner of its test is killed")
     func killedRunner() async throws {
@@ -20,13 +20,13 @@ struct ProcessExitTests {
             _ = kill(getpid(), SIGKILL)
         }
         let pid = try #require(Int32(try String(contentsOfFile: path, encoding: .utf8)))
-        // It may be gone already.
+        // It may already be gone.
         guard let process = try? Pidfd(opening: pid) else { return }
         var entry = pollfd(fd: process.descriptor.number, events: Int16(POLLIN), revents: 0)
         #expect(poll(&entry, 1, patienceInMilliseconds) == 1)
     }
 
-    @Test("A test that forgets to await fails its runner, with an exit code of its own")
+    @Test("A test that forgets to await fails its runner, with a separate exit code")
     func forgottenAwait() async throws {
         await #expect(processExitsWith: .exitCode(70)) {
             let app = try await SupervisedApp.launch(.command("/bin/sleep", "600"))

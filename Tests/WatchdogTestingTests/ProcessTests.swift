@@ -25,7 +25,7 @@ struct ProcessTests {
         #expect(app.output == "SlowLaunch: launching")
     }
 
-    @Test("An app is ready, survives, and ends when it is asked to")
+    @Test("An app is ready, survives, and exits on request")
     func healthy() async throws {
         let app = try await SupervisedApp.launch("HealthyApp")
         let launch = try await app.ready()
@@ -39,7 +39,7 @@ struct ProcessTests {
         #expect(throws: TestSetupError.self) { try end.report }
     }
 
-    @Test("A crash log outlives the app that it is about")
+    @Test("A crash log outlives its app")
     func reportOutlivesApp() async throws {
         let kill = try await SupervisedApp.launch(
             .product("HangMain", "--how", "semaphore", "--after", "0.1"), LaunchSettings(update: .seconds(2))
@@ -47,14 +47,14 @@ struct ProcessTests {
         #expect(try kill.report.mainThread.contains("semaphore"))
     }
 
-    @Test("Hangs are limited: an app that answers passes; one that hangs, or is killed for it, does not")
+    @Test("Hangs are limited: an app that answers passes; one that hangs, or is killed for it, fails")
     func hangs() async throws {
         let healthy = try await SupervisedApp.launch("HealthyApp")
         try await healthy.ready()
         try await healthy.expectSurvival(for: .milliseconds(200))
         try await healthy.expectHangs(atMost: .seconds(30))
 
-        // Its first answers are quick. Then it never answers, and no allowance ends before the test does.
+        // Its first answers are fast. Then it never answers, and no allowance ends before the test does.
         let hung = try await SupervisedApp.launch(
             .product("HangMain", "--how", "sleep", "--after", "0.2"),
             LaunchSettings(update: .seconds(600), terminate: .seconds(1)))
@@ -69,7 +69,7 @@ struct ProcessTests {
         #expect(failure?.description.hasPrefix(words) == true, "\(String(describing: failure))")
     }
 
-    @Test("A hang is killed under its own event; a failed expectation names the crash log")
+    @Test("A hang is killed with its own event; a failed expectation names the crash log")
     func hang() async throws {
         let app = try await SupervisedApp.launch(
             .product("HangMain", "--how", "semaphore", "--after", "0.1"), LaunchSettings(update: .seconds(2)))
@@ -89,7 +89,7 @@ struct ProcessTests {
             at: URL(fileURLWithPath: String(path)).deletingLastPathComponent().deletingLastPathComponent())
     }
 
-    @Test("An app goes to the background, is suspended and resumed; its task is done before")
+    @Test("An app moves to the background, is suspended and resumed; its task ends before")
     func lifecycle() async throws {
         let app = try await SupervisedApp.launch(.product("BackgroundSaver", "--finish", "--seconds", "0.1"))
         try await app.background()
@@ -102,10 +102,10 @@ struct ProcessTests {
         #expect(try await app.terminate().cause == .terminated)
     }
 
-    @Test("A task that outlives its time is a kill of its own kind; one that ends in time is none")
+    @Test("A task that outlives its time is a kill with its own code; one that ends in time is not")
     func backgroundTask() async throws {
         let settings = LaunchSettings(backgroundTime: .seconds(1))
-        // One that is killed removes no file of its own.
+        // A killed app does not remove its own file.
         let library = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
         defer { try? FileManager.default.removeItem(atPath: library) }
         let leaking = try await SupervisedApp.launch(
@@ -118,14 +118,14 @@ struct ProcessTests {
         #expect(try await saving.terminate().cause == .terminated)
     }
 
-    @Test("An app that refuses to end is killed for that")
+    @Test("An app that refuses to exit is killed for that")
     func exit() async throws {
         let app = try await SupervisedApp.launch("IgnoresTerm", LaunchSettings(terminate: .milliseconds(300)))
         try await app.ready()
         #expect(try await app.terminate().kill?.event == .processExit)
     }
 
-    @Test("A request that makes no sense is refused with the reason")
+    @Test("An invalid request is rejected with the reason")
     func refusal() async throws {
         var settings = LaunchSettings()
         settings.readiness = "none"
@@ -135,7 +135,7 @@ struct ProcessTests {
         #expect(try await app.kill().cause == .killedOnRequest)
     }
 
-    @Test("A crash is no kill, and its report is at hand")
+    @Test("A crash is not a kill, and its report is available")
     func crash() async throws {
         let app = try await SupervisedApp.launch(.command("/bin/sh", "-c", "kill -SEGV $$"))
         let end = try await app.termination
@@ -144,7 +144,7 @@ struct ProcessTests {
         #expect(try end.report.cause == .crashed)
     }
 
-    @Test("What an app prints can be read, and its exit code")
+    @Test("An app's output and exit code are available")
     func output() async throws {
         let app = try await SupervisedApp.launch(
             .command("/bin/sh", "-c", "echo out $WORD; echo err >&2; exit 3"),
@@ -169,11 +169,11 @@ struct ProcessTests {
         #expect(poll(&entry, 1, patienceInMilliseconds) == 1)
     }
 
-    @Test("Tests in parallel do not disturb each other")
+    @Test("Parallel tests do not disturb each other")
     func parallel() async throws {
         var settings = LaunchSettings(update: .seconds(2))
         settings.pingInterval = .milliseconds(50)
-        // Tests of this suite follow each other.
+        // Tests of this suite run one after the other.
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<Self.repeats {
                 group.addTask { [settings] in
@@ -188,10 +188,10 @@ struct ProcessTests {
         }
     }
 
-    /// How many: `WATCHDOGD_TEST_REPEATS`, to look for a test that fails sometimes.
+    /// How many times to repeat: `WATCHDOGD_TEST_REPEATS`, to search for a flaky test.
     private static let repeats = getenv("WATCHDOGD_TEST_REPEATS").flatMap { Int(String(cString: $0)) } ?? 6
 
-    @Test("A mistake in a test is a sentence that says what to do")
+    @Test("A mistake in a test is reported in a sentence with a remedy")
     func mistakes() async throws {
         for (program, words) in [
             (Program.product("HealtyApp"), "did you mean 'HealthyApp'?"),
@@ -211,7 +211,7 @@ struct ProcessTests {
         #expect(text.contains("\nIt never said that it is ready: call Watchdog.ready()"), "\(text)")
     }
 
-    @Test("A test injects a hang into an app that takes part, and expects the kill")
+    @Test("A test injects a hang into an app that participates, and expects the kill")
     func mainHang() async throws {
         let app = try await SupervisedApp.launch("HealthyApp", LaunchSettings(update: .seconds(2)))
         try await app.ready()
@@ -220,11 +220,11 @@ struct ProcessTests {
         #expect(try kill.report.mainThread.contains("HangOnDemand.block(for:)"))
     }
 
-    @Test("A hang that is shorter than the allowance is none")
+    @Test("A hang shorter than the allowance is not a kill")
     func shortHang() async throws {
         let app = try await SupervisedApp.launch("HealthyApp", LaunchSettings(update: .seconds(30)))
         try await app.ready()
-        // Much longer than watchdogd may come late to notice it.
+        // Much longer than watchdogd may take to notice it.
         try await app.inject("main-hang 2s")
         try await app.expectSurvival(for: .milliseconds(2_100))
         let end = try await app.terminate()
@@ -232,7 +232,7 @@ struct ProcessTests {
         #expect(try #require(end.longestHang) >= .milliseconds(100))
     }
 
-    @Test("A failure for a hang that ended by itself has its crash log; without one, it says how to get it")
+    @Test("A failure for a hang that ended by itself has its crash log; without one, it explains how to get it")
     func hangReport() async throws {
         var settings = LaunchSettings(update: .seconds(30))
         settings.hangReports = .milliseconds(250)
@@ -251,7 +251,7 @@ struct ProcessTests {
         #expect(hint.hasSuffix(words), "\(hint)")
     }
 
-    /// Why an app that has hung for three seconds fails a limit of a quarter.
+    /// The failure of an app that has hung for three seconds, under a limit of a quarter.
     private func failureForHang(_ settings: LaunchSettings) async throws -> String {
         let app = try await SupervisedApp.launch("HealthyApp", settings)
         try await app.ready()
@@ -266,7 +266,7 @@ struct ProcessTests {
         return text
     }
 
-    @Test("A fault that must be prepared, or is none, is refused with what to do")
+    @Test("A fault that needs preparation, or does not exist, is rejected with a remedy")
     func refusedFault() async throws {
         let app = try await SupervisedApp.launch("HealthyApp")
         try await app.ready()
@@ -277,7 +277,7 @@ struct ProcessTests {
         try await app.terminate()
     }
 
-    @Test("What a killed runner leaves behind is removed by the next; what is in use or kept is not")
+    @Test("The next runner removes the leftovers of a killed one; files in use or kept files stay")
     func scratch() throws {
         let base = FileManager.default.temporaryDirectory.appendingPathComponent("sweep-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: base, withIntermediateDirectories: true)
@@ -300,7 +300,7 @@ struct ProcessTests {
 
 @Suite("Traits", .reapsChildren)
 struct TraitTests {
-    @Test("A launch allowance of the trait kills", .launch(within: .seconds(2)))
+    @Test("A launch allowance in the trait kills", .launch(within: .seconds(2)))
     func launch() async throws {
         let app = try await SupervisedApp.launch(.product("SlowLaunch", "--seconds", "600"))
         try await app.expectKill(.ateBadFood, during: .sceneCreate)

@@ -9,13 +9,13 @@ import Testing
 
 @Suite("The settings of a launch", .reapsChildren)
 struct SettingsTests {
-    @Test("With reportsOnly, an app outlives an exhausted allowance, which has a crash log")
+    @Test("With reportsOnly, an app survives an exhausted allowance, which has a crash log")
     func reportsOnly() async throws {
         var settings = LaunchSettings(update: .seconds(2))
         settings.reportsOnly = true
         let app = try await SupervisedApp.launch("HealthyApp", settings)
         try await app.ready()
-        // It hangs for as long as it takes: on a busy machine, the allowance is extended.
+        // It hangs for as long as necessary: on a busy machine, the allowance is extended.
         try await app.inject("main-hang 60s")
         try await app.wait(for: "reported") { $0.incidents.isEmpty ? nil : () }
         let end = try await app.kill()
@@ -25,7 +25,7 @@ struct SettingsTests {
         #expect(try end.report.mainThread.contains("HangOnDemand.block(for:)"))
     }
 
-    @Test("An app runs in workingDirectory; without it, where the test does")
+    @Test("An app runs in workingDirectory; without it, in the test's directory")
     func workingDirectory() async throws {
         let own = FileManager.default.currentDirectoryPath
         let elsewhere = own == "/usr" ? "/etc" : "/usr"
@@ -38,26 +38,26 @@ struct SettingsTests {
         }
     }
 
-    @Test("timeScale shortens allowances, the default of 20 s for the launch included")
+    @Test("timeScale shortens allowances, including the launch's default of 20 s")
     func timeScale() async throws {
         let app = try await SupervisedApp.launch(
             .product("SlowLaunch", "--seconds", "600"), LaunchSettings(timeScale: 0.1))
         let kill = try await app.expectKill(.ateBadFood, during: .sceneCreate)
         let path = try kill.report.path
         let report = try String(contentsOfFile: path, encoding: .utf8)
-        // The scene has what executing the program has left of it.
+        // scene-create has the time that the execution of the program has left.
         let allowance = report.firstMatch(of: /time allowance of ([0-9.]+) seconds/).flatMap { Double($0.1) }
         #expect(try #require(allowance) <= 2)
     }
 
-    @Test("timeScale leaves the precision alone: the ping interval that watchdogd multiplies is the given one")
+    @Test("timeScale keeps the precision: watchdogd multiplies the given ping interval")
     func unscaledPings() {
         var settings = LaunchSettings(timeScale: 0.5)
         settings.pingInterval = .milliseconds(100)
         #expect(settings.options == ["--ping", "200000000ns", "--time-scale", "0.5"])
     }
 
-    @Test("limits says why an app has no cgroup of its own, and nothing if it has one")
+    @Test("limits explains why an app has no cgroup of its own, and is empty if it has one")
     func limits() async throws {
         let app = try await SupervisedApp.launch(.command("/bin/sleep", "600"))
         func cgroups(of process: Int32) throws -> String {
@@ -69,7 +69,7 @@ struct SettingsTests {
         try await app.kill()
     }
 
-    @Test("What watchdogd says that it cannot do is listed, in order")
+    @Test("Limits that watchdogd reports are listed in order")
     func toldLimits() {
         let journal = AppJournal()
         for reason in ["no cgroup: a", "b"] { journal.take(Array(#"{"limited":{"reason":"\#(reason)"}}"#.utf8)) }

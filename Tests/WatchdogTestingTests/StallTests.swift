@@ -7,29 +7,29 @@ import Testing
 
 @testable import WatchdogTesting
 
-/// Tests that another test runs in a process of their own: one fails there.
+/// Tests that another test runs in a separate process, where one fails.
 @Suite(
     "A red stall",
     .enabled(if: ProcessInfo.processInfo.environment["WATCHDOGD_RED_TESTS"] != nil, "run by StallTests"),
     .reapsChildren)
 struct RedStallTests {
-    @Test("A body that blocks the main actor for longer than the limit", .mainLoopStall(limit: .seconds(1)))
+    @Test("A body blocks the main actor for longer than the limit", .mainLoopStall(limit: .seconds(1)))
     @MainActor func longer() {
-        // Until the process that takes the stack has begun and ended, however late that is.
+        // Until the process that takes the stack has started and exited, however late that is.
         let end = ContinuousClock.now + patience
         while !ChildProcess.anyRuns, ContinuousClock.now < end { blockingForTheTest(0.1) }
         while ChildProcess.anyRuns, ContinuousClock.now < end { blockingForTheTest(0.1) }
         blockingForTheTest(2)
     }
 
-    @Test("A body that blocks the main actor for less than the limit", .mainLoopStall(limit: .seconds(60)))
+    @Test("A body blocks the main actor for less than the limit", .mainLoopStall(limit: .seconds(60)))
     @MainActor func shorter() { blockingForTheTest(1) }
 }
 
-/// The main thread of the runner is shared by all tests: only what these do to it is expected of it.
+/// All tests share the runner's main thread, so expectations cover only these tests' own stalls.
 @Suite("Stalls of the main loop", .serialized, .reapsChildren)
 struct StallTests {
-    @Test("A test that blocks the main actor is reported with the stack that blocks it")
+    @Test("A test that blocks the main actor is reported with the blocking stack")
     func stall() async throws {
         let monitor = try MainLoopMonitor(limit: .seconds(1))
         // On a busy machine, it takes seconds to take the stack.
@@ -66,7 +66,7 @@ struct StallTests {
         }
     }
 
-    @Test("A stall below the limit is none", .mainLoopStall(limit: .seconds(600)))
+    @Test("A stall below the limit is not reported", .mainLoopStall(limit: .seconds(600)))
     func noStall() async {
         await block(for: 0)
     }
@@ -98,7 +98,7 @@ struct StallTests {
         #expect(files == ["stall.txt"])
     }
 
-    /// Blocks the main actor for at least so long, until the condition holds.
+    /// Blocks the main actor for at least this long, until the condition holds.
     @MainActor private func block(for seconds: Double, until condition: () -> Bool = { true }) {
         let end = ContinuousClock.now + patience
         blockingForTheTest(seconds)

@@ -6,9 +6,9 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Runs tests of this bundle in a process of their own: they fail there.
+/// Runs tests of this bundle in a separate process, where they fail.
 struct TestRunner {
-    /// Where the process keeps its files; removed by ``remove()``.
+    /// The folder for the process's files; removed by ``remove()``.
     let folder: URL
 
     init() throws {
@@ -18,9 +18,9 @@ struct TestRunner {
 
     func remove() { try? FileManager.default.removeItem(at: folder) }
 
-    /// Runs the bundle, and waits until it has ended.
+    /// Runs the bundle, and waits until it has exited.
     ///
-    /// - Returns: its exit code, and what it has printed.
+    /// - Returns: its exit code, and its output.
     func run(_ arguments: [String], environment: [String: String]) async throws -> (exitCode: Int32, text: String) {
         let bundle = try #require(CommandLine.arguments.first { $0.hasSuffix(".xctest") })
         let runner = Process()
@@ -32,7 +32,7 @@ struct TestRunner {
         try Data().write(to: output)
         let file = try FileHandle(forWritingTo: output)
         (runner.standardOutput, runner.standardError) = (file, file)
-        // To block a thread here would keep the tests beside this one from a CPU.
+        // Blocking a thread here would keep parallel tests from a CPU.
         let (ends, end) = AsyncStream.makeStream(of: Bool.self)
         runner.terminationHandler = { _ in end.yield(true) }
         try runner.run()

@@ -8,12 +8,12 @@ import WatchdogTesting
 @MainActor
 final class Editor: ApplicationDelegate {
     private let clock: VirtualClock
-    /// How long one chunk keeps the main actor.
+    /// How long one chunk occupies the main actor.
     var chunk: Duration = .seconds(1)
     var chunks = 0
-    /// How long the expiration handler's clean-up takes until it ends the task.
+    /// How long the expiration handler cleans up before it ends the task.
     var cleanUp: Duration?
-    /// How many functions that are bound to no actor it calls then.
+    /// The number of nonisolated functions that it then calls.
     var calls = 0
     private(set) var saved = 0
     private(set) var events: [String] = []
@@ -63,7 +63,7 @@ struct VirtualTests {
         return (supervisor, made)
     }
 
-    @Test("An expiration handler that ends its task 4.9 s after expiry is in time, 5.1 s is not")
+    @Test("An expiration handler that ends its task after 4.9 s is in time; after 5.1 s it is not")
     func expiration() async throws {
         let (inTime, editor) = editing()
         editor.cleanUp = .milliseconds(4_900)
@@ -87,7 +87,7 @@ struct VirtualTests {
         #expect(kill.time >= .seconds(30) && kill.time < .seconds(31))
     }
 
-    @Test("A ping is answered between two chunks of work; one chunk that is too long is a kill")
+    @Test("A ping is answered between two chunks of work; a chunk that is too long is a kill")
     func chunks() async throws {
         let (supervisor, editor) = editing()
         (editor.chunk, editor.chunks) = (.milliseconds(9_900), 2)
@@ -106,7 +106,7 @@ struct VirtualTests {
         #expect(hanging.kill?.event == .sceneUpdate)
     }
 
-    @Test("An event that keeps the main loop is a hang; the scale shortens its allowance")
+    @Test("An event that blocks the main loop is a hang; the scale shortens its allowance")
     func events() async throws {
         let (supervisor, editor) = editing()
         await supervisor.launch()
@@ -119,7 +119,7 @@ struct VirtualTests {
         #expect(scaled.kill?.code == .ateBadFood)
     }
 
-    @Test("An app that has ended its tasks is suspended and hears nothing until it is resumed")
+    @Test("An app that has ended its tasks is suspended and receives nothing until it is resumed")
     func suspension() async throws {
         let (supervisor, editor) = editing()
         (editor.chunk, editor.chunks) = (.seconds(1), 1)
@@ -148,9 +148,9 @@ struct VirtualTests {
         #expect(supervisor.application.backgroundTimeRemaining == .seconds(18))
     }
 
-    @Test("What the main actor awaits from functions that are bound to no actor takes no virtual time")
+    @Test("The main actor's calls of nonisolated functions take no virtual time")
     func calls() async {
-        // Each is as likely to be late as the one before, if it runs on a thread of its own.
+        // Each is as likely to be late as the one before, if it runs on its own thread.
         for _ in 0..<10 {
             let (supervisor, editor) = editing()
             (editor.cleanUp, editor.calls) = (.nanoseconds(4_999_999_999), 5)
@@ -162,7 +162,7 @@ struct VirtualTests {
         }
     }
 
-    @Test("A sleep that is cancelled ends at once")
+    @Test("A canceled sleep ends immediately")
     func cancellation() async {
         let (supervisor, _) = editing()
         let clock = supervisor.clock

@@ -6,7 +6,7 @@ import Testing
 import WatchdogTesting
 import XCTest
 
-/// A test case that another test runs in a process of its own: it fails there.
+/// A test case that another test runs in a separate process, where it fails.
 final class KitUnderXCTest: XCTestCase {
     private func skipUnlessSubject() throws {
         let isSubject = ProcessInfo.processInfo.environment["WATCHDOGD_XCTEST_SUBJECT"] != nil
