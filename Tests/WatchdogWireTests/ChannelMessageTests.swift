@@ -18,7 +18,7 @@ struct ChannelMessageTests {
         return message
     }
 
-    @Test("the supervisor's keys read as documented")
+    @Test("the supervisor's keys are parsed as documented")
     func supervisorText() {
         let message = fromSupervisor {
             ($0.ping, $0.transition) = (.max, .init(to: .background, id: 3))
@@ -44,7 +44,7 @@ struct ChannelMessageTests {
         #expect(SupervisorMessage(ping: 0).datagram == Array("PING=0\n".utf8))
     }
 
-    @Test("the app's keys read as documented")
+    @Test("the app's keys are parsed as documented")
     func clientText() {
         let message = fromApp {
             $0.hello = .init(version: 1, process: 42, library: "Watchdog/1.0", hasLifecycle: true, allowsFaults: true)
@@ -138,7 +138,7 @@ struct ChannelMessageTests {
         #expect(among.ping == (line.hasPrefix("PING") ? nil : 7))
     }
 
-    @Test("a state or an event without its number is unusable, and a number alone says nothing")
+    @Test("a state or an event without its number is unusable, and a number alone has no meaning")
     func numbers() {
         #expect(SupervisorMessage(decoding: "EVENT=tap\nPAYLOAD=x".utf8) == fromSupervisor { $0.malformed = 1 })
         #expect(SupervisorMessage(decoding: "STATE_ID=1\nEVENT_ID=1\nPAYLOAD=x".utf8) == SupervisorMessage())
@@ -146,7 +146,7 @@ struct ChannelMessageTests {
         #expect(event == .init(kind: "tap", id: 1))
     }
 
-    @Test("of two pings or two answers in one datagram the first counts")
+    @Test("the first of two pings or answers in one datagram counts")
     func duplicates() {
         #expect(SupervisorMessage(decoding: "PING=1\nPING=2\n".utf8) == SupervisorMessage(ping: 1))
         #expect(ClientMessage(decoding: "PONG=1\nPONG=2\n".utf8) == fromApp { $0.pong = 1 })
@@ -158,13 +158,13 @@ struct ChannelMessageTests {
         #expect(ClientMessage(decoding: "STATE=background\nBEGIN=x\n".utf8) == fromApp { $0.unknown = 2 })
     }
 
-    @Test("nothing comes of nothing", arguments: ["", "\n", "\r\n", "\0"])
+    @Test("an empty text yields an empty message", arguments: ["", "\n", "\r\n", "\0"])
     func nothing(text: String) {
         #expect(SupervisorMessage(decoding: text.utf8) == SupervisorMessage())
         #expect(ClientMessage(decoding: text.utf8) == ClientMessage())
     }
 
-    @Test("an overlong datagram or one with a NUL inside is refused whole")
+    @Test("an overlong datagram, or one with a NUL inside, is rejected completely")
     func refused() {
         for text in ["PING=1\nPONG=1\n\0READY=1\n", "PING=1\nPONG=1\nSTATUS=" + String(repeating: "x", count: 4096)] {
             #expect(SupervisorMessage(decoding: text.utf8) == fromSupervisor { $0.malformed = 1 })
@@ -172,7 +172,7 @@ struct ChannelMessageTests {
         }
     }
 
-    @Test("texts of an app are cut at their limits and at whole scalars, coming and going")
+    @Test("an app's texts are cut at their limits and at whole scalars, in both directions")
     func limits() {
         let text = String(repeating: "€", count: 1000)
         let decoded = ClientMessage(decoding: "SUMMARY=\(text)\n".utf8)
@@ -196,7 +196,7 @@ struct ChannelMessageTests {
         #expect(signpost?.message.utf8.count == 255)
     }
 
-    @Test("a text cannot smuggle in another key")
+    @Test("a text cannot inject another key")
     func injection() {
         let decoded = ClientMessage(decoding: fromApp { $0.status = "x\nPONG=1\rREADY=1\0" }.datagram)
         #expect(decoded == fromApp { $0.status = "x PONG=1 READY=1 " })
@@ -213,7 +213,7 @@ struct ChannelMessageTests {
         #expect(received.signposts.first?.nanoseconds == 0)
     }
 
-    @Test("what one datagram cannot hold follows in the next ones, and nothing overtakes the beginning of a task")
+    @Test("values that exceed one datagram follow in the next ones, and nothing overtakes the beginning of a task")
     func remainder() {
         let name = String(repeating: "n", count: 128)
         let everything = fromApp {
@@ -248,7 +248,7 @@ struct ChannelMessageTests {
         #expect(sum == everything)
     }
 
-    @Test("what an app encodes is decoded to the same", arguments: 0..<20 as Range<UInt64>)
+    @Test("an app's message survives encoding and decoding", arguments: 0..<20 as Range<UInt64>)
     func clientRoundTrip(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         for _ in 0..<20 {
@@ -289,7 +289,7 @@ struct ChannelMessageTests {
         }
     }
 
-    @Test("what a supervisor encodes is decoded to the same", arguments: 0..<20 as Range<UInt64>)
+    @Test("a supervisor's message survives encoding and decoding", arguments: 0..<20 as Range<UInt64>)
     func supervisorRoundTrip(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         for _ in 0..<20 {
@@ -314,7 +314,7 @@ struct ChannelMessageTests {
         }
     }
 
-    @Test("random hostile datagrams are survived and stay sendable", arguments: 0..<20 as Range<UInt64>)
+    @Test("random hostile datagrams are tolerated and stay sendable", arguments: 0..<20 as Range<UInt64>)
     func hostile(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let keys = [

@@ -16,7 +16,7 @@ struct NotifyMessageTests {
         return message
     }
 
-    @Test("every key that systemd knows is understood")
+    @Test("every key of systemd is supported")
     func everyKey() {
         let text = """
             READY=1
@@ -58,7 +58,7 @@ struct NotifyMessageTests {
         #expect(NotifyMessage(decoding: expected.datagram) == expected)
     }
 
-    @Test("a program can ask to be killed")
+    @Test("a program can request to be killed")
     func trigger() {
         #expect(decode("WATCHDOG=trigger").watchdog == .trigger)
     }
@@ -68,7 +68,7 @@ struct NotifyMessageTests {
         #expect(decode("FDSTORE=1\nFDNAME=listener\nFDPOLL=0\nFDSTOREREMOVE=1\nMAINPIDFD=1\n") == NotifyMessage())
     }
 
-    @Test("the first assignment of a value decides and any of a flag, as in systemd")
+    @Test("the first assignment of a value wins, and any of a flag, as in systemd")
     func duplicates() {
         let twice = decode("STATUS=first\nSTATUS=second\nMAINPID=7\nMAINPID=8\nREADY=1\nREADY=1\n")
         #expect(twice == message { ($0.status, $0.mainProcess, $0.isReady) = ("first", 7, true) })
@@ -77,7 +77,7 @@ struct NotifyMessageTests {
         #expect(decode("READY=0\nREADY=1\n") == message { ($0.isReady, $0.malformed) = (true, 1) })
     }
 
-    @Test("an empty status takes the one before back")
+    @Test("an empty status withdraws the previous one")
     func emptyStatus() {
         #expect(decode("STATUS=\n").status == "")
         #expect(decode("READY=1\n").status == nil)
@@ -108,7 +108,7 @@ struct NotifyMessageTests {
         #expect(decode("X_VENDOR=1\nready=1\nREADY =1\n READY=1\n") == message { $0.unknown = 4 })
     }
 
-    @Test("nothing comes of nothing", arguments: ["", "\n", "\n\n\n", "\r\n\r\n", "\0"])
+    @Test("an empty text yields an empty message", arguments: ["", "\n", "\n\n\n", "\r\n\r\n", "\0"])
     func nothing(text: String) {
         #expect(decode(text) == NotifyMessage())
     }
@@ -121,7 +121,7 @@ struct NotifyMessageTests {
         #expect(decode("READY=1\rSTATUS=up") == expected)
     }
 
-    @Test("one trailing NUL is tolerated, any other spoils the datagram")
+    @Test("one trailing NUL is tolerated; any other spoils the datagram")
     func embeddedNUL() {
         #expect(decode("READY=1\0").isReady)
         #expect(decode("READY=1\n\0") == message { $0.isReady = true })
@@ -129,7 +129,7 @@ struct NotifyMessageTests {
         #expect(decode("READY=1\n\0STATUS=x") == message { $0.malformed = 1 })
     }
 
-    @Test("a datagram of 4096 bytes is read, a longer one refused whole")
+    @Test("a datagram of 4096 bytes is read; a longer one is rejected completely")
     func length() {
         let longest = "READY=1\nSTATUS=" + String(repeating: "x", count: 4096 - 15)
         #expect(decode(longest).isReady)
@@ -184,7 +184,7 @@ struct NotifyMessageTests {
         #expect(String(decoding: datagram, as: UTF8.self) == "EXTEND_TIMEOUT_USEC=\(microseconds)\n")
     }
 
-    @Test("what is encoded is decoded to the same", arguments: 0..<20 as Range<UInt64>)
+    @Test("a message survives encoding and decoding", arguments: 0..<20 as Range<UInt64>)
     func roundTrip(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         for _ in 0..<20 {
@@ -210,7 +210,7 @@ struct NotifyMessageTests {
         }
     }
 
-    @Test("random hostile datagrams are survived and stay sendable", arguments: 0..<20 as Range<UInt64>)
+    @Test("random hostile datagrams are tolerated and stay sendable", arguments: 0..<20 as Range<UInt64>)
     func hostile(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         let keys = [

@@ -8,7 +8,7 @@ extension SeededGenerator {
         Bool.random(using: &self) ? make(&self) : nil
     }
 
-    /// Text without what the wire cannot carry, at most `limit` bytes.
+    /// Text without characters that the wire cannot carry, at most `limit` bytes.
     mutating func text(limit: Int) -> String {
         let alphabet: [Unicode.Scalar] = ["a", "Z", "0", "=", " ", "\"", "\t", "ä", "€", "🐕", "\u{301}", "\u{7f}"]
         var text = ""
@@ -45,7 +45,7 @@ extension SeededGenerator {
         (0..<Int.random(in: 0...40, using: &self)).map { _ in UInt8(next() & 0xff) }
     }
 
-    /// Bytes that look enough like the protocol to reach every branch of a parser.
+    /// Bytes that resemble the protocol enough to reach every branch of a parser.
     mutating func hostileDatagram(keys: [String]) -> [UInt8] {
         var bytes: [UInt8] = []
         for _ in 0..<Int.random(in: 0...12, using: &self) {
