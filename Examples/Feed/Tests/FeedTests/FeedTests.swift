@@ -31,7 +31,7 @@ private final class SilentServer: Sendable {
 
 @Suite(.launch(LaunchSettings(update: .seconds(4))))
 struct FeedTests {
-    /// Red before the repair: remove `--repaired`, and the message has the verdict, with the crash log attached.
+    /// Fails before the repair: remove `--repaired`, and the message has the verdict, with the crash log attached.
     @Test func reloadSurvivesASilentServer() async throws {
         let server = try SilentServer()
         let app = try await SupervisedApp.launch(.product("Feed", "--repaired"))
