@@ -6,7 +6,7 @@ import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.locks.ReentrantLock;
 
-/** Ways in which a Java program hangs: the first argument is one of them. Prints "ready" before it does. */
+/** Ways in which a Java program hangs, selected by the first argument. Prints "ready" before it hangs. */
 class Hang {
     private static final Object accounts = new Object();
     private static final Object journal = new Object();

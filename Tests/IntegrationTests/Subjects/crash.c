@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A program that ends in the way that its first argument names.
+ * A program that crashes or exits in the way that its first argument names.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -76,11 +76,11 @@ static void wait_in_handler(int signal) {
     for (;;) pause();
 }
 
-/* What a C library without call frame information for it has: musl, for example. */
+/* The restorer of a C library without call frame information for it, such as musl. */
 void leave(void);
 __asm__(".text\n.globl leave\n.type leave, @function\nleave:\n\tmov $15, %rax\n\tsyscall\n.size leave, . - leave\n");
 
-/* As the kernel has it: struct sigaction of asm/signal.h. */
+/* The kernel's layout: struct sigaction of asm/signal.h. */
 static void handle(int signal, unsigned long flags) {
     struct {
         void (*handler)(int);

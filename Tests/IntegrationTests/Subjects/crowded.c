@@ -2,13 +2,13 @@
  *
  * A crowded host: crowded COMMAND ARGUMENT…
  *
- * Makes 100,000 TCP sockets and 10,000 Unix sockets, 5,000 processes, 50,000 maps of one process and 10,000 file locks, says
- * on standard error what there is, runs the command, and takes everything away again. Where a limit stands in the way, root
- * gets no crowd (69), and an ordinary user a smaller one. Exit: otherwise the command's, or 128 and its signal.
+ * Creates 100,000 TCP sockets, 10,000 Unix sockets, 5,000 processes, 50,000 maps of one process and 10,000 file locks,
+ * lists them on standard error, runs the command, and removes everything again. If a limit is too low, root gets no
+ * crowd (exit code 69), and an ordinary user a smaller one. Otherwise exits like the command, or with 128 plus its signal.
  *
  * Everything belongs to children, which the kernel kills with this process, however that ends. No TCP socket stays in
- * TIME_WAIT, no file is made, and the TCP sockets have addresses and ports that nobody else uses: 127.0.1.1 and higher, 20000
- * and higher, below those that the kernel gives to connections by default.
+ * TIME_WAIT, no file is created, and the TCP sockets have otherwise unused addresses and ports: 127.0.1.1 and higher,
+ * 20000 and higher, below those that the kernel assigns to connections by default.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -32,7 +32,7 @@ enum { TCP, UNIX, PROCESSES, MAPS, LOCKS, KINDS };
 enum {
     CONNECTIONS = 50000,
     UNIX_SHARE = 10,         /* one Unix pair for this many TCP connections */
-    MOST_CONNECTIONS = 6250, /* of one process, whose addresses are its own */
+    MOST_CONNECTIONS = 6250, /* of one process, which shares no addresses */
     MOST_WORKERS = 250,
     SLEEPERS = 5000,
     FLOCKS = 2000,
@@ -73,7 +73,7 @@ static const char *limit(int kind, int error) {
     return kind == LOCKS ? "RLIMIT_LOCKS" : "net.ipv4.tcp_mem, or memory";
 }
 
-/* MARK: What belongs to the crowd */
+/* MARK: Members of the crowd */
 
 /* 0 in the child, which lives as long as this process. */
 static pid_t start_member(const char *name) {
@@ -179,7 +179,7 @@ _Noreturn static void hold_locks(int output, int descriptors) {
     sleep_for_ever();
 }
 
-/* MARK: Making it */
+/* MARK: Creating it */
 
 /* The signal that asks this process to end; 0 if there is none. */
 static int awaited_end(void) {
@@ -203,7 +203,7 @@ static void fork_sleepers(void) {
     crowd[PROCESSES].made = (int)member_count;
 }
 
-/* How many descriptors each process may have, from now on. */
+/* Sets how many descriptors each process may have. */
 static int raise_descriptors(struct rlimit before) {
     struct rlimit most = {.rlim_cur = 4 * MOST_CONNECTIONS, .rlim_max = 4 * MOST_CONNECTIONS};
     if (before.rlim_max >= most.rlim_max) most.rlim_max = before.rlim_max;
@@ -247,7 +247,7 @@ static void make(void) {
     start_workers(ends[1], raise_descriptors(before));
     setrlimit(RLIMIT_NOFILE, &before);
     close(ends[1]);
-    /* Ends when all have told, or died. */
+    /* Ends when all have reported, or died. */
     struct result result;
     while (read(ends[0], &result, sizeof result) == sizeof result) {
         crowd[result.kind].made += result.count;
@@ -262,7 +262,7 @@ static double seconds(void) {
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-/* Returns whether everything is there. */
+/* Returns whether everything exists. */
 static bool describe(double time) {
     bool complete = true;
     char text[1024];
@@ -305,7 +305,7 @@ static int run(char **arguments, const sigset_t *watched, const sigset_t *before
     for (;;) {
         siginfo_t information;
         int signal = sigwaitinfo(watched, &information), status;
-        /* What the terminal sends, the command gets, too. */
+        /* The command also receives the terminal's signals. */
         if (signal > 0 && signal != SIGCHLD && information.si_code <= 0) kill(command, signal);
         if (waitpid(command, &status, WNOHANG) == command)
             return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

@@ -2,8 +2,8 @@
  *
  * usage: database serve | database query PORT
  *
- * A server that answers each byte with one, until SIGUSR1 makes it do something else for ever; and a client that asks it
- * again and again, each time with a sign of life before.
+ * A server that answers each byte with one, until SIGUSR1 makes it do something else forever; and a client that queries
+ * it repeatedly, each time after a sign of life.
  */
 #include <arpa/inet.h>
 #include <errno.h>

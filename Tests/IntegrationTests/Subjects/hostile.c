@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Programs that are hard to take a picture of: becomes what its first argument says, shows one sign of life, and hangs.
+// Programs that resist a capture: becomes the one that its first argument names, sends one sign of life, and hangs.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -80,7 +80,7 @@ static void start_threads(long count, long bytes) {
     pthread_barrier_wait(&started);
 }
 
-// Everything above this function's own frame, return addresses and all, becomes rubbish.
+// Everything above this function's own frame, return addresses and all, becomes garbage.
 __attribute__((noinline)) static void smash(void) {
     notify("READY=1\nWATCHDOG=1");
     uint64_t *slot = __builtin_frame_address(0);
@@ -98,7 +98,7 @@ __attribute__((noinline)) static void run_generated(void) {
     puts("never");
 }
 
-// From here on any system call but these ends the process.
+// From here on, any other system call kills the process.
 static void forbid_calls(void) {
 #define ALLOW(number) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
     struct sock_filter program[] = {
@@ -111,7 +111,7 @@ static void forbid_calls(void) {
     if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0) fail("seccomp");
 }
 
-// Neighbours with different rights are not merged into one mapping.
+// Neighbors with different permissions are not merged into one mapping.
 static void map_much(long count) {
     void *large = mmap(NULL, (size_t)2 << 30, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (large == MAP_FAILED) fail("mmap");
@@ -134,7 +134,7 @@ static void map_code(const char *path) {
     if (file < 0 || mmap(NULL, 8192, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, 0) == MAP_FAILED) fail(path);
 }
 
-// Copies of this program in which every part is broken once, mapped as if they were libraries.
+// Copies of this program in which every part is corrupted once, mapped as if they were libraries.
 static void map_broken(void) {
     srand(7);
     for (int i = 0; i < 40; i++) {
@@ -145,7 +145,7 @@ static void map_broken(void) {
         off_t size = lseek(file, 0, SEEK_END);
         for (int change = 0; change < 64; change++) {
             unsigned char byte = (unsigned char)rand();
-            // The headers, which decide what is read where, are hit as often as all the rest.
+            // The headers, which determine what is read where, are corrupted as often as all the rest.
             if (pwrite(file, &byte, 1, change % 2 ? rand() % size : 16 + rand() % 1000) != 1) fail(name);
         }
         close(file);
@@ -172,7 +172,7 @@ static void *wait_for_vfork(void *unused) {
     return unused;
 }
 
-// A copy that lies where only this program's mount namespace has it, as process 1 of a PID namespace.
+// A copy that exists only in this program's mount namespace, as process 1 of a PID namespace.
 static void hide(void) {
     if (unshare(CLONE_NEWNS | CLONE_NEWPID) != 0) fail("unshare");
     if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0) fail("mount");

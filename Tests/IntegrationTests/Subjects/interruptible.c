@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Waits in each call that signal(7) calls interruptible, one thread a call, and takes EINTR for an error, as programs do
- * that have no signal handler. Says "ready", and at a byte on its input, or after ARGUMENT seconds, how many calls failed.
+ * Waits in each call that signal(7) lists as interruptible, one thread per call, and treats EINTR as an error, like programs
+ * without a signal handler. Prints "ready", and after a byte of input, or after ARGUMENT seconds, how many calls failed.
  *
  *   interruptible sleep SECONDS   each thread waits in one call all the time
- *   interruptible enter SECONDS   each thread computes and waits for a moment by turns
+ *   interruptible enter SECONDS   each thread alternately computes and waits for a moment
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -60,7 +60,7 @@ static int make_pipe(int end) {
     return ends[end];
 }
 
-/* A socket of a pair, with a timeout for both directions: then the kernel does not repeat its calls. */
+/* A socket of a pair, with a timeout for both directions, so that the kernel does not restart its calls. */
 static int make_socket(int type, long milliseconds) {
     int ends[2];
     if (socketpair(AF_UNIX, type, 0, ends) != 0) exit(2);
@@ -99,7 +99,7 @@ static int lock_file(void) {
     return open(path, O_RDWR | O_CREAT, 0600);
 }
 
-/* What one thread waits for. */
+/* The wait of one thread. */
 struct objects {
     int epoll, pipe, full_pipe, stream, full_stream, datagram, listener, semaphore, queue, inotify, event, timer, signals;
     aio_context_t aio;
@@ -123,7 +123,7 @@ static struct objects make_objects(long ms) {
     return made;
 }
 
-/* What would outlive the process. */
+/* Objects that would outlive the process. */
 static void remove_objects(struct objects *made) {
     semctl(made->semaphore, 0, IPC_RMID);
     msgctl(made->queue, IPC_RMID, NULL);
@@ -133,7 +133,7 @@ static void remove_objects(struct objects *made) {
     CALL(epoll_wait) CALL(epoll_pwait) CALL(poll) CALL(ppoll) CALL(select) CALL(pselect) CALL(nanosleep)               \
     CALL(clock_nanosleep) CALL(semtimedop) CALL(sigtimedwait) CALL(io_getevents) CALL(io_pgetevents) CALL(futex)       \
     CALL(recv) CALL(recvmsg) CALL(send) CALL(accept)
-/* Those wait until something happens, which never does. */
+/* These wait for events that never happen. */
 #define UNLIMITED(CALL)                                                                                                \
     CALL(semop) CALL(sigwaitinfo) CALL(read_inotify) CALL(msgrcv) CALL(read_eventfd) CALL(read_timerfd)                \
     CALL(read_signalfd) CALL(read_pipe) CALL(write_pipe) CALL(open_fifo) CALL(flock) CALL(setlkw) CALL(ofd_setlkw)     \
@@ -212,7 +212,7 @@ static void *run(void *argument) {
     return NULL;
 }
 
-/* A process that holds the locks: those of one process do not exclude each other. */
+/* A separate process holds the locks, because those of one process do not conflict. */
 static void hold_locks(void) {
     int ready[2];
     if (pipe(ready) != 0) exit(2);

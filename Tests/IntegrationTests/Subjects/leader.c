@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The main thread ends, another one keeps the process alive.
+ * The main thread exits, and another one keeps the process alive.
  */
 #include <pthread.h>
 #include <unistd.h>

@@ -2,12 +2,12 @@
  *
  * An app on watchdogd's channel: peer MODE [ARGUMENT]
  *
- *   steady      answers every ping at once
+ *   steady      answers every ping immediately
  *   late MS     answers every ping after MS milliseconds
- *   hang        answers until SIGUSR1 comes
- *   futex FILE  hangs like that, on a futex word that lies in FILE: whoever reads the word reads the file
- *   stack FILE  hangs like that, with a stack pointer into FILE: whoever copies the stack reads the file, but the thread
- *               itself does not
+ *   hang        answers until SIGUSR1
+ *   futex FILE  hangs like that, on a futex word in FILE, so that a reader of the word reads the file
+ *   stack FILE  hangs like that, with a stack pointer into FILE, so that a copier of the stack reads the file, but the
+ *               thread itself does not
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +27,7 @@
 enum { PAGE = 4096 };
 
 static volatile sig_atomic_t must_hang;
-/* Of FILE, opened at the start: open(2) waits for a page that somebody else is reading. */
+/* FILE, opened at the start, because open(2) waits for a page that another process is reading. */
 static int descriptor = -1;
 
 static void note(int signal) {
@@ -46,7 +46,7 @@ struct pages {
     size_t length;
 };
 
-/* Maps the file over pages that nothing uses. */
+/* Maps the file over unused pages. */
 static void *replace(void *argument) {
     struct pages *pages = argument;
     pause_for(20);

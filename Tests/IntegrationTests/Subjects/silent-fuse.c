@@ -10,17 +10,17 @@
  *   getattr  stat(2) of the file blocks
  *   open     open(2) and execve(2) of the file block
  *   read     read(2) blocks, and so does touching memory that is mapped from the file
- *   flush    close(2) of the file blocks, and so does the end of every process that has it
+ *   flush    close(2) of the file blocks, and so does the exit of every process that has it
  *   all      everything blocks
- *   none     nothing does
+ *   none     nothing blocks
  *
- * CONTENTS is what the file holds; the default is "#!/bin/sh\nexit 0\n". The file's size is one page. USER is whose server
- * the kernel takes this for; the default is the own user.
+ * CONTENTS is the content of the file; the default is "#!/bin/sh\nexit 0\n". The file's size is one page. USER is the owner
+ * of the server for the kernel; the default is the current user.
  *
- * The kernel lets nobody out of a request that the server has read: a blocked process is in state D and survives SIGKILL
+ * The kernel never aborts a request that the server has read: a blocked process is in state D and survives SIGKILL
  * until the server ends, which closes /dev/fuse and fails all requests with ENOTCONN. The server prints "ready" once it is
- * mounted, and "silent" when it has read the first request that it ignores: before that, whoever sleeps in
- * request_wait_answer may be waiting for one that is answered in a moment. It unmounts on SIGTERM and SIGINT, and ends with
+ * mounted, and "silent" when it has read the first request that it ignores: before that, a process in
+ * request_wait_answer may be waiting for one that is answered in a moment. It unmounts on SIGTERM and SIGINT, and exits with
  * its parent. Needs root.
  */
 #include <errno.h>

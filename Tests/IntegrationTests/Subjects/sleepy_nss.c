@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A user database that does not answer for half a minute: nss(5), "sleepy". Built as libnss_sleepy.so.2. Makes the file that
- * SLEEPY_NSS_ASKED names when it is asked.
+ * A user database that does not answer for half a minute: nss(5), "sleepy". Built as libnss_sleepy.so.2. Creates the file
+ * that SLEEPY_NSS_ASKED names when it is queried.
  */
 #include <fcntl.h>
 #include <grp.h>

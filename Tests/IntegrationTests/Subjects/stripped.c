@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A main thread that waits for a mutex, below an inlined call and a recursion; another thread keeps the mutex.
+ * A main thread that waits for a mutex, below an inlined call and a recursion; another thread holds the mutex.
  */
 #include <pthread.h>
 #include <unistd.h>

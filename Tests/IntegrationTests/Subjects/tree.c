@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A process with children of its own: tree MODE [ARGUMENT...]
+ * A process with children: tree MODE [ARGUMENT...]
  *
- *   server SOCKET     a master that waits for signals, and two workers that take turns to accept, as those of nginx and
- *                     Apache do: one has the lock and reads a request, the other one waits for the lock
- *   init COMMAND...   starts the command and waits for signals, as the first process of a container does
+ *   server SOCKET     a master that waits for signals, and two workers that take turns to accept, like those of nginx
+ *                     and Apache: one has the lock and reads a request, the other one waits for the lock
+ *   init COMMAND...   starts the command and waits for signals, like the first process of a container
  *   reaper COMMAND... the same with wait(2) for any child
- *   zombies COMMAND.. leaves twenty children unreaped, then starts the command and waits for it alone
+ *   zombies COMMAND.. leaves twenty children unreaped, then starts the command and waits only for it
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

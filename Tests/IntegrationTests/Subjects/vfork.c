@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Waits forever for a child that never executes anything: vfork(2) suspends the parent where no signal reaches it.
+ * Waits forever for a child that never executes anything: vfork(2) suspends the parent uninterruptibly.
  */
 #define _DEFAULT_SOURCE
 #include <unistd.h>

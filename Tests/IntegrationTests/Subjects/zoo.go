@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Ways in which a Go program hangs: the first argument is one of them. Prints "ready" before it does.
+// Ways in which a Go program hangs, selected by the first argument. Prints "ready" before it hangs.
 package main
 
 import (

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A program whose main thread blocks in the way that its first argument says.
+ * A program whose main thread blocks in the way that its first argument names.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -59,7 +59,7 @@ static void *taker(void *mutex) {
     return 0;
 }
 
-/* A mutex of two processes, of which the other one holds it. */
+/* A mutex shared by two processes and held by the other one. */
 static void two_processes(void) {
     int ready[2];
     char byte;
@@ -89,7 +89,7 @@ static void child(void) {
 
 static int bound(int type) {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
-    /* A kernel without Multipath TCP has TCP. */
+    /* A kernel without Multipath TCP still has TCP. */
     int s = socket(AF_INET, type, strncmp(how, "mptcp", 5) == 0 ? IPPROTO_MPTCP : 0);
     if (s < 0) s = socket(AF_INET, type, 0);
     bind(s, (void *)&address, sizeof address);
@@ -107,7 +107,7 @@ static int connected(int type, int peer) {
 
 static void handle(int signal) { (void)signal; }
 
-/* A connection that a child has accepted; the child writes to it if it is to. */
+/* A connection that a child has accepted; the child writes to it if requested. */
 static int accepted(int writes) {
     int server = bound(SOCK_STREAM);
     listen(server, 1);
@@ -123,7 +123,7 @@ static int accepted(int writes) {
     return s;
 }
 
-/* Files of every kind, of which the ninth is not described. */
+/* Files of every kind; the ninth is not described. */
 static void several(void) {
     static char block[1 << 22];
     int files[9], pair[2];
@@ -149,7 +149,7 @@ static void several(void) {
     files[7] = accepted(0);
     send(files[7], block, sizeof block, MSG_DONTWAIT);
     files[8] = eventfd(0, 0);
-    /* One connection is readable, so only its errors are awaited; data goes out of the last. */
+    /* One connection is readable, so only its errors are awaited; the last one sends data. */
     short events[9] = {POLLIN, POLLIN, POLLIN, POLLIN, POLLIN, POLLOUT, 0, POLLOUT, POLLIN};
     if (is("poll-several")) {
         struct pollfd set[9];
@@ -176,7 +176,7 @@ static void several(void) {
     }
 }
 
-/* Waits for the end of a child by its signal, or not, where the name begins with "deaf". */
+/* Waits for a child's exit by its signal, or ignores it if the name begins with "deaf". */
 static void signals(void) {
     sigset_t set, none;
     siginfo_t info;
@@ -203,7 +203,7 @@ static void signals(void) {
     }
 }
 
-/* Two requests that nobody ends. */
+/* Two requests that never complete. */
 static void ring(void) {
     struct io_uring_params parameters = {0};
     int pair[2], file = (int)syscall(SYS_io_uring_setup, 8, &parameters);
@@ -281,14 +281,14 @@ static void threads(void) {
     else pthread_mutex_lock(&first);
 }
 
-/* Calls that take paths: for a file system that does not answer. */
+/* Calls that take paths, for a file system that does not answer. */
 static int calls(const char *path, const char *folder) {
     struct stat status;
     struct statx more;
     char buffer[64];
     int directory = open(folder, O_PATH | O_DIRECTORY);
     if (is("signalled")) {
-        /* Repeated: the first signal may come before the call. */
+        /* Repeated, because the first signal may precede the call. */
         struct itimerval tick = {{0, 100000}, {0, 100000}};
         signal(SIGALRM, handle);
         setitimer(ITIMER_REAL, &tick, 0);
@@ -357,7 +357,7 @@ int main(int argc, char **argv) {
         socklen_t length = sizeof address;
         getsockname(server, (void *)&address, &length);
         struct pollfd one = {.events = POLLOUT};
-        // Where the queue has room for a second one, the third waits.
+        // If the queue has room for a second one, the third waits.
         for (int i = 0; i < 2; i++) {
             one.fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
             connect(one.fd, (void *)&address, length);
@@ -390,7 +390,7 @@ int main(int argc, char **argv) {
         struct sembuf take = {0, -1, 0};
         int set = semget(IPC_PRIVATE, 1, 0600);
         if (fork() == 0) {
-            /* The set goes with its user. */
+            /* The set is removed with its user. */
             sigset_t signals;
             int number;
             sigemptyset(&signals);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A main thread in pause() and a named thread in poll(), both below chains of calls; and, when told so by an argument,
+ * A main thread in pause() and a named thread in poll(), both below chains of calls; and, if an argument requests it,
  * a main thread that waits inside a signal handler or in a call that was inlined.
  */
 #define _GNU_SOURCE
@@ -86,7 +86,7 @@ __attribute__((noinline)) static int waits_for_nothing(int timeout)
     return poll(NULL, 0, timeout) + (int)sink;
 }
 
-/* The child stays in its parent's memory until the test's end. */
+/* The child stays in its parent's memory until the end of the test. */
 __attribute__((noinline)) static long vforks(long value)
 {
     if (vfork() == 0) {
@@ -98,7 +98,7 @@ __attribute__((noinline)) static long vforks(long value)
     return value + sink;
 }
 
-/* As above, but the child waits for somebody to write to the FIFO that is its standard input. */
+/* As above, but the child waits for a writer to the FIFO that is its standard input. */
 __attribute__((noinline)) static long spawns(const char *fifo)
 {
     char *const command[] = { "true", NULL };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A main thread in pause(), called by a function that was written into memory at run time.
+ * A main thread in pause(), called by a function that was generated in memory at run time.
  */
 #define _GNU_SOURCE
 #include <string.h>

@@ -91,7 +91,7 @@ KIND(starved_by_children) {
     for (;;) sink++;
 }
 KIND(throttled) {
-    // Version 1 and 2 of cgroups; the parent of the group is where this process is.
+    // Versions 1 and 2 of cgroups; this process's cgroup is the parent of the group.
     char path[4096], text[64];
     static const char *const roots[] = {"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"};
     for (size_t i = 0; i < 2; i++) {
@@ -125,7 +125,7 @@ KIND(priority_inversion) {
     pthread_mutex_lock(&first);
 }
 
-// Work of many kinds that does not come to an end.
+// Endless work of many kinds.
 KIND(spin_copying) {
     static char from[1 << 22], to[1 << 22];
     for (;;) {
@@ -190,7 +190,7 @@ KIND(spin_atomic) {
     static _Atomic int flag;
     while (!flag) sink++;
 }
-// Asks again and again for data that does not come.
+// Polls for data that never arrives.
 KIND(spin_polling) {
     int ends[2];
     char byte;
@@ -202,7 +202,7 @@ static void *compute_too(void *unused) {
     for (;;) sink++;
     return NULL;
 }
-// Its own threads take the CPU that its main thread needs.
+// The program's own threads take the CPU that its main thread needs.
 KIND(starved_by_itself) {
     pin();
     setpriority(PRIO_PROCESS, 0, 19);

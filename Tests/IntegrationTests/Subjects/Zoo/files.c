@@ -54,7 +54,7 @@ KIND(fifo_open) {
     open("zoo.fifo", O_RDONLY);
 }
 
-// Whoever is at the other end of a pipe.
+// The process at the other end of a pipe.
 static int pipe_to_child[2];
 static void keep_writing_end(void) {
     close(pipe_to_child[0]);

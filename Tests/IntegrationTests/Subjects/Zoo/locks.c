@@ -206,7 +206,7 @@ KIND(mutex_chain) {
     pthread_mutex_lock(&first);
 }
 
-// The thread that held it is gone, and the lock is not robust.
+// The thread that held it has exited, and the lock is not robust.
 static void *hold_and_end(void *mutex) {
     pthread_mutex_lock(mutex);
     return NULL;

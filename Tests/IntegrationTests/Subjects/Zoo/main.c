@@ -85,7 +85,7 @@ static void answer_ping(int channel) {
     }
 }
 
-// A program that is busy and still answers, for this many milliseconds.
+// A busy program that still answers, for this many milliseconds.
 static void answer_for(int channel, long milliseconds) {
     struct timespec begin, now;
     clock_gettime(CLOCK_MONOTONIC, &begin);

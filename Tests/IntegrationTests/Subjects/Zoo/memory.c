@@ -20,7 +20,7 @@ KIND(page_fault) {
     sink = (unsigned long)*(volatile char *)page;
 }
 
-// Another thread holds the lock of the process's memory map nearly all the time.
+// Another thread holds the lock of the process's memory map almost constantly.
 static void *populate(void *unused) {
     const size_t size = 256 << 20;
     (void)unused;

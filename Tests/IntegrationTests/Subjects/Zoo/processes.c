@@ -52,7 +52,7 @@ KIND(condition_of_computing) {
     pthread_mutex_lock(&mutex);
     pthread_cond_wait(&condition, &mutex);
 }
-// Asks a name server on the loopback that never answers.
+// Queries a name server on the loopback interface that never answers.
 static void *look_up(void *unused) {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
     struct addrinfo *found;
@@ -97,10 +97,10 @@ KIND(spawning) {
         waitpid(child, NULL, 0);
     }
 }
-// The parent of vfork sleeps where no signal reaches it until its child executes something.
+// The parent of vfork sleeps uninterruptibly until its child executes a program.
 KIND(vfork_parent) {
     if (vfork() == 0) {
-        // Only system calls: the memory is the parent's.
+        // Only system calls, because the memory is the parent's.
         for (;;) {
             struct timespec time = {1000, 0};
             syscall(SYS_nanosleep, &time, NULL);

@@ -114,7 +114,7 @@ KIND(tcp_accept) {
     listening(&listener, 1);
     if (accept(listener, NULL, NULL) < 0) fail("accept");
 }
-// The queue of the listener is full, so that the handshake of one more does not end.
+// The listener's queue is full, so that the next handshake never ends.
 KIND(tcp_connect) {
     int listener;
     struct sockaddr_in address = listening(&listener, 0);

@@ -67,7 +67,7 @@ KIND(inotify_read) {
     char bytes[256];
     if (read(inotify_init(), bytes, sizeof bytes) < 0) fail("read");
 }
-// A child outlives its parent for as long as it takes to remove what the two have shared.
+// A child outlives its parent until it has removed their shared objects.
 static void wait_for_usr1(void) {
     sigset_t set;
     int signal;
@@ -178,7 +178,7 @@ KIND(signal_wait_timed) {
     sigtimedwait(&set, NULL, &hour);
 }
 
-// System V and POSIX: nothing of them stays on the machine.
+// System V and POSIX objects, none of which remain on the machine.
 KIND(system_v_semaphore) {
     int set = semget(IPC_PRIVATE, 1, 0600);
     struct sembuf take = {.sem_num = 0, .sem_op = -1};

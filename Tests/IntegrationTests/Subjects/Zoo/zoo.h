@@ -12,7 +12,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-// Defines a hang and makes it known to main.
+// Defines a hang and registers it with main.
 #define KIND(name)                                                                         \
     static void hang_##name(void);                                                         \
     __attribute__((constructor)) static void add_##name(void) { zoo_add(#name, hang_##name); } \
@@ -20,10 +20,10 @@
 
 void zoo_add(const char *name, void (*hang)(void));
 
-// Whatever a computation comes to.
+// The result of any computation.
 extern volatile unsigned long sink;
 
-// Ends the program with code 3: this kind cannot be had here.
+// Exits with code 3: this kind is impossible on this machine.
 _Noreturn void fail(const char *what);
 
 pthread_t start(void *(*body)(void *), void *argument, const char *name);
@@ -31,14 +31,14 @@ void *sleep_for_ever(void *unused);
 // Returns when both the main thread and its worker have called it.
 void wait_until_started(void);
 
-// A child that runs the body, and that dies with its parent. Returns once the child has said that it is ready.
+// A child that runs the body, and that dies with its parent. Returns once the child has reported that it is ready.
 pid_t child(void (*body)(void));
 void child_is_ready(void);
 
-// A TCP connection on the loopback to this process itself.
+// A TCP connection on the loopback interface to this process itself.
 void connected(int ends[2]);
 
-// Only on CPU 0.
+// Runs on CPU 0 only.
 void pin(void);
 // A child with this nice value that computes.
 void compete(int nice_value);
