@@ -207,7 +207,7 @@ extension EndToEnd {
 
         private static func python(_ source: String) -> [String] { IntegrationTests.python(source) }
 
-        // MARK: - Without
+        // MARK: - Without stacks
 
         @Test(
             "Without the option, the report states that there are no stacks, and how to get them",

@@ -123,7 +123,7 @@ extension EndToEnd {
             #expect(report.body.threads.first?.frames.isEmpty == false)
         }
 
-        // MARK: - Files of our own
+        // MARK: - watchdogd's own files
 
         @Test("An impossible reports folder exits with 73, before the program runs")
         func reportsFolder() throws {
@@ -196,7 +196,7 @@ extension EndToEnd {
             #expect(ending.errors.last?.contains("No space left on device (ENOSPC)") == true, "\(ending.errors)")
         }
 
-        // MARK: - Odd beginnings
+        // MARK: - Odd starts
 
         @Test("If the standard streams are closed, watchdogd does not reuse their numbers")
         func closedStreams() throws {

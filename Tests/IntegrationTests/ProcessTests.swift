@@ -123,7 +123,7 @@ extension EndToEnd {
             #expect(ending.summary?.termination == "terminated")
         }
 
-        // MARK: - What the program inherits
+        // MARK: - Inheritance
 
         @Test("The program leads its own session and has default limits and priority")
         func inheritance() throws {

@@ -106,7 +106,7 @@ extension EndToEnd {
                 #expect(lines.count == 1 && lines.first?.contains("refuses \(call.name)(2): ") == true, "\(lines)")
             }
 
-            // MARK: - Which calls
+            // MARK: - The set of calls
 
             /// The newest call of Linux 3.13: every kernel has those up to it, and every profile knows them.
             private static let lastOfAll = 313

@@ -436,7 +436,7 @@ extension EndToEnd {
             #expect(ending.summary?.lifecycle?.mistakes == 0)
         }
 
-        // MARK: - Other allowances for what happened
+        // MARK: - Replays with other allowances
 
         private struct Simulation: Decodable {
             struct ComparedIncident: Decodable {

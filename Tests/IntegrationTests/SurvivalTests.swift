@@ -288,7 +288,7 @@ extension EndToEnd {
             try succession.end()
         }
 
-        // MARK: - Executed anew
+        // MARK: - Re-execution
 
         @Test("SIGUSR2 executes the program now at that path; children stay children")
         func reexecution() throws {
@@ -351,7 +351,7 @@ extension EndToEnd {
             try succession.end()
         }
 
-        // MARK: - With less than everything
+        // MARK: - Missing state
 
         @Test("an unreadable or newer state costs the history, not the app", arguments: [false, true])
         func unreadable(isNewer: Bool) throws {
@@ -385,7 +385,7 @@ extension EndToEnd {
             try succession.end()
         }
 
-        // MARK: - In the middle of everything
+        // MARK: - Kills during other work
 
         @Test("kills in the middle of incidents: each death has one report, each launch is counted once")
         func incidents() throws {

@@ -119,7 +119,7 @@ struct ComposeComparisonTests {
         return (text, lines.joined())
     }
 
-    // MARK: - What is read
+    // MARK: - Random files
 
     @Test("Random files are read like docker-compose reads them, and like its output for them")
     func randomFiles() throws {
@@ -223,7 +223,7 @@ struct ComposeComparisonTests {
         return TimeSpan.format(.nanoseconds(Int64((seconds * 1e9).rounded())))
     }
 
-    // MARK: - What it merges
+    // MARK: - Merged files
 
     @Test("A file rejected with the advice to import docker compose config's output is imported from that")
     func merged() throws {

@@ -130,7 +130,7 @@ struct AppMachineTests {
         #expect(life.crash().deeds == [.cancelPreparation(first), .release(first)])
     }
 
-    // MARK: - Ends
+    // MARK: - Exits
 
     @Test("A crash causes one restart, which counts once")
     func restart() {

@@ -254,7 +254,7 @@ struct Ledger {
         clock = .standing(left: left, isFound: isFound, nextLook: now + spec.fairness.pauseInterval)
     }
 
-    // MARK: - What the machine announces
+    // MARK: - Notices
 
     private mutating func book(
         _ notice: Notice, _ happened: ProcessEvent, _ gain: Gain?, at now: Instant

@@ -392,7 +392,7 @@ struct LivenessProbeTests {
         #expect(life.transgressions.isEmpty)
     }
 
-    // MARK: - Another process that should answer
+    // MARK: - Workers
 
     @Test("A stopped worker excuses the app for one probe timeout from when it was found")
     func stoppedServer() {

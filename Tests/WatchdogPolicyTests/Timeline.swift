@@ -201,7 +201,7 @@ struct Timeline {
         }
     }
 
-    // MARK: - What came of it
+    // MARK: - Results
 
     /// The id of the latest examination; zero before the first one.
     var examination: Int {

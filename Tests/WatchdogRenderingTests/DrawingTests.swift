@@ -13,7 +13,7 @@ struct DrawingTests {
         try #require((Causes.all + Samples.goldens).first { $0.name == name }?.report.body)
     }
 
-    // MARK: - Who waits for whom
+    // MARK: - Wait graph
 
     @Test("A deadlock is a circle of threads and locks, each labeled")
     func deadlock() throws {
@@ -104,7 +104,7 @@ struct DrawingTests {
         #expect(WaitGraphDrawing.wrapped("", columns: columns) == [])
     }
 
-    // MARK: - What lasted
+    // MARK: - Timeline
 
     @Test("The allowance's lane shows each added part, and the time beyond the deadline")
     func allowance() throws {

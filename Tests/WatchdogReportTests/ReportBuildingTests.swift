@@ -260,7 +260,7 @@ struct ReportBuildingTests {
         #expect(IncidentID("356753AC-2172-45DC-977A-11F23289+0D0") == nil)
     }
 
-    // MARK: - What the samples add to the verdict
+    // MARK: - Samples in the verdict
 
     @Test("A main thread in the same sleep in every sample is blocked there, despite short runs before")
     func sameSleep() {

@@ -188,7 +188,7 @@ struct DescendantsTests {
         }
     }
 
-    // MARK: - The child's deed
+    // MARK: - What the child does
 
     @Test(
         "An idle child is not named",

@@ -176,7 +176,7 @@ struct VerdictTests {
         #expect(high.line.hasSuffix("0.5 % running, 0.0 % waiting for CPU"))
     }
 
-    // MARK: Held from outside
+    // MARK: Stopped, traced or frozen
 
     @Test("A party that holds the process from outside is named before any share")
     func heldFromOutside() {
@@ -305,7 +305,7 @@ struct VerdictTests {
         #expect(verdict.waitingTenths == 0)
     }
 
-    // MARK: Where it waits
+    // MARK: The place of the wait
 
     @Test(
         "The verdict states where the thread waits, as far as known",

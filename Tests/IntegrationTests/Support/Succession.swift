@@ -165,7 +165,7 @@ final class Succession: ServedDaemon {
     /// Drops the stored descriptors, as on a machine without a service manager.
     func loseDescriptors() { store = [] }
 
-    // MARK: - What there is to see
+    // MARK: - Observations
 
     @discardableResult
     func wait(

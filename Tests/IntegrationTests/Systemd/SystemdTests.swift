@@ -277,7 +277,7 @@ extension EndToEnd {
             }
         }
 
-        // MARK: What apps live through
+        // MARK: Apps across restarts
 
         /// The process IDs of some apps, all of which run.
         private func processes(of names: [String]) throws -> [Int32?] {
