@@ -112,7 +112,7 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
-        @Test("who fills the disk loses reports, with one line each, and the next report is complete")
+        @Test("costs reports by filling the disk, with one line each, and the next report is complete")
         func disk() throws {
             let scratch = try Scratch()
             let disk = try scratch.makeDirectory("reports")

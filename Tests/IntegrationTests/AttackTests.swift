@@ -234,7 +234,7 @@ extension EndToEnd {
             }
         }
 
-        @Test("who is an app cannot have another process killed instead")
+        @Test("cannot have another process killed in place of its own app")
         func mainProcess() throws {
             let scratch = try Scratch()
             let victim = try Program(["sleep", "1000"])

@@ -32,7 +32,7 @@ extension EndToEnd {
             Hang(how: "dns", functions: ["resolveHost", "downloadAvatar", "refreshAvatars"]),
         ]
 
-        @Test("at half of its allowance is reported, and again when it is killed")
+        @Test("A hang is reported at half of its allowance, and again when it is killed")
         func half() throws {
             let ending = try supervise(
                 ["--update", "2s", "--ping", "100ms"], [product("HangMain"), "--how", "sleep", "--after", "0.2"])
@@ -43,7 +43,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "that lasts until the exit counts as a hang for --expect too",
+            "A hang that lasts until the exit counts for --expect too",
             arguments: [("no hang", 1), ("no hang over 250ms", 1), ("no hang over 1min", 0)])
         func endless(condition: String, code: Int32) throws {
             let ending = try supervise(
@@ -53,7 +53,7 @@ extension EndToEnd {
             #expect(ending.errors.contains { $0.contains("it had not answered for") } == (code == 1))
         }
 
-        @Test("is killed, and the report shows how its main thread got there", arguments: hangs)
+        @Test("A hang is killed, and the report shows how its main thread got there", arguments: hangs)
         func killed(hang: Hang) throws {
             let ending = try supervise(
                 ["--update", "700ms", "--ping", "100ms"],

@@ -70,7 +70,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "Of crash logs of two versions in hosts' folders, only the later version's are new; lines give the same result"
+            "Only the later of two versions has new crash logs in hosts' folders; lines give the same result"
         )
         func versions() throws {
             let fleet = try fleet()

@@ -39,7 +39,7 @@ extension EndToEnd {
             #expect(try faults(measured, schema: "measurement") == [])
         }
 
-        @Test("of a complete measurement matches the schema")
+        @Test("The JSON of a complete measurement matches the schema")
         func measurement() throws {
             var runs: [MeasuredRun] = []
             for number in 0...7 {

@@ -174,7 +174,7 @@ struct CopiedSnapshotTests {
         #expect(contents.process.truncation?.contains("did not answer") == true)
     }
 
-    @Test("of a process that nobody may read any more is rejected, and one of another user's app is not")
+    @Test("A snapshot of a process that nobody may read any more is rejected; one of another user's app is not")
     func refusal() throws {
         let subject = try Subject("threads", "2")
         let isSilent = Mutex(true)

@@ -142,7 +142,7 @@ struct CoreImageTests {
         #expect(!text.contains("secret-7c1e") && !text.contains("argument-7c1e"))
     }
 
-    @Test("of a process that keeps running has what its sleeping threads show")
+    @Test("The core of a process that keeps running has the state of its sleeping threads")
     func undisturbed() throws {
         let subject = try Subject("threads", "1")
         try subject.waitForState("S")

@@ -47,7 +47,7 @@ struct SnapshotKillTests {
         }
     }
 
-    @Test("of a foreign child leaves the status to its own parent")
+    @Test("A snapshot of a foreign child leaves the status to its own parent")
     func grandchild() throws {
         let program = try Compiler.shared.executable(subjectSource)
         let shell = try Subject(

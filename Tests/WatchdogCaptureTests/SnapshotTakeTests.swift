@@ -106,7 +106,7 @@ struct SnapshotTakeTests {
         #expect(isShort)
     }
 
-    @Test("of a process with too many mappings contains those that a stack leads through")
+    @Test("A process with too many mappings keeps those that a stack leads through")
     func manyMappings() throws {
         // Each of 5,000 lines contains the whole path.
         var folders = [try temporaryDirectory()]
@@ -190,7 +190,7 @@ struct SnapshotTakeTests {
         #expect(try subject.echo(3) == [3])
     }
 
-    @Test("of a process that another one traces is taken without stopping it")
+    @Test("A process that another one traces is not stopped")
     func traced() throws {
         let subject = try Subject("threads", "4")
         try subject.waitForState("S")
@@ -207,7 +207,7 @@ struct SnapshotTakeTests {
         #expect(try tracer.echo(4) == [4])
     }
 
-    @Test("of a single-threaded traced process reports that")
+    @Test("A single-threaded traced process is reported as traced")
     func tracedEntirely() throws {
         let subject = try Subject("read")
         try subject.waitForState("S")
@@ -229,7 +229,7 @@ struct SnapshotTakeTests {
         }
     }
 
-    @Test("of a vfork parent takes less time than the wait for other threads")
+    @Test("A snapshot of a vfork parent takes less time than the wait for other threads")
     func vforkParentInTime() throws {
         let subject = try Subject("vfork")
         try subject.waitForVfork()
@@ -238,7 +238,7 @@ struct SnapshotTakeTests {
         #expect(try subject.line() == "returned")
     }
 
-    @Test("of a vfork parent, which cannot be stopped, does not wait for it and releases it")
+    @Test("A vfork parent, which cannot be stopped, is not awaited and is released")
     func vforkParent() throws {
         let subject = try Subject("vfork")
         try subject.waitForVfork()
@@ -257,7 +257,7 @@ struct SnapshotTakeTests {
     }
 
     @Test(
-        "of a thread without a CPU stops it anyway, and keeps its policy",
+        "A thread without a CPU is stopped anyway, and keeps its policy",
         .enabled(if: geteuid() == 0, "real-time priority requires root"))
     func withoutCPU() throws {
         let subject = try Subject("spin")
@@ -414,7 +414,7 @@ struct SnapshotTakeTests {
         expectMarkers(subject, in: contents)
     }
 
-    @Test("without stacks contains the facts from /proc")
+    @Test("A snapshot without stacks contains the facts from /proc")
     func factsOnly() throws {
         let subject = try Subject("read")
         try subject.waitForState("S")
@@ -427,7 +427,7 @@ struct SnapshotTakeTests {
         #expect(thread.voluntarySwitches > 0)
     }
 
-    @Test("of a non-dumpable process is complete for root, and gives others the reason")
+    @Test("A non-dumpable process is captured completely for root, and others get the reason")
     func nonDumpable() throws {
         let subject = try Subject("non-dumpable")
         try subject.waitForState("S")
@@ -481,7 +481,7 @@ struct SnapshotTakeTests {
         #expect(fcntl(snapshot.memory, F_GETFD) == FD_CLOEXEC)
     }
 
-    @Test("of a process that is gone, or has been replaced, is rejected")
+    @Test("A process that is gone or has been replaced is rejected")
     func gone() throws {
         let subject = try Subject("read")
         let wrong = SnapshotOptions.patient(startTime: 1, ending: .kill())
@@ -502,7 +502,7 @@ struct SnapshotTakeTests {
         }
     }
 
-    @Test("of this process is rejected, and nothing is killed")
+    @Test("A snapshot of this process is rejected, and nothing is killed")
     func ourselves() {
         let options = SnapshotOptions.patient(ending: .kill())
         #expect { try Snapshot.take(of: getpid(), options) } throws: {

@@ -24,7 +24,7 @@ struct SilenceTextTests {
     }
 
     @Test(
-        "names the missing sign of life, and its age",
+        "the text names the missing sign of life, and its age",
         arguments: [
             (.probes(failed: 1, needed: 1), "not answering for 4 s (1 probe failed)"),
             (.probes(failed: 2, needed: 3), "not answering for 4 s (2 of 3 probes failed)"),
@@ -40,7 +40,7 @@ struct SilenceTextTests {
         #expect(silence.shortText(at: Samples.now).count <= 20)
     }
 
-    @Test("in a list is as long as there is room, and counted")
+    @Test("a list shows it in as many words as there is room for, and counts it")
     func list() {
         let reply = ListReply(apps: [app(.probes(failed: 2, needed: 3)), app(.held(.stopped), "worker"), Samples.bare])
         let narrow = ControlText.list(reply, style: style(79)).split(separator: "\n")
@@ -56,7 +56,7 @@ struct SilenceTextTests {
         }
     }
 
-    @Test("is red; a push that may still arrive in time is yellow")
+    @Test("the text is red; a push that may still arrive in time is yellow")
     func colors() {
         func line(_ reason: Silence.Reason) -> Substring {
             ControlText.list(ListReply(apps: [app(reason)]), style: style(nil, isColored: true))
@@ -68,7 +68,7 @@ struct SilenceTextTests {
         #expect(line(.push(isOverdue: false)).contains("\u{1b}[33m"))
     }
 
-    @Test("in the status precedes the state, with the last answer and the failed probes")
+    @Test("the status shows it before the state, with the last answer and the failed probes")
     func status() {
         var details = AppDetails(allowances: AllowanceSummary(Allowances()))
         details.probes = LatencySummary(count: 3, median: .milliseconds(2))
@@ -83,7 +83,7 @@ struct SilenceTextTests {
         #expect(colored.contains("\u{1b}[1;31mnot answering\u{1b}[0m for 4 s"))
     }
 
-    @Test("names unwatched apps below the list, and their status has a remedy")
+    @Test("unwatched apps are named below the list, and their status has a remedy")
     func unwatched() {
         func app(_ name: String, isWatched: Bool?) -> AppSummary {
             AppSummary(name: name, state: .running, isWatched: isWatched, since: Samples.now)
@@ -111,7 +111,7 @@ struct SilenceTextTests {
         #expect(!ControlText.jsonLine(app("a", isWatched: false).outline).contains("isWatched"))
     }
 
-    @Test("has a reason for programs, even those that may see only states")
+    @Test("programs get it with its reason, even if they may see only states")
     func coding() throws {
         let app = app(.probes(failed: 2, needed: 3))
         for app in [app, app.outline] {

@@ -118,7 +118,7 @@ struct CopiersTests {
 
     // MARK: - No answers
 
-    @Test("that do not answer count against their tenant until they exit, and are replaced")
+    @Test("copiers that do not answer count against their tenant until they exit, and are replaced")
     func stuck() throws {
         let copiers = copiers(patience: .milliseconds(10))
         var stuck = source.sockets()
@@ -140,7 +140,7 @@ struct CopiersTests {
         #expect(copiers.lostCount == 0 && copiers.refusal(of: Self.tenant) == nil, "they have ended")
     }
 
-    @Test("that die give no answer and do not count; the next read gets a new one")
+    @Test("copiers that die give no answer and do not count; the next read gets a new one")
     func dead() throws {
         let copiers = copiers()
         let copying = copiers.copying(for: Self.tenant)
@@ -159,7 +159,7 @@ struct CopiersTests {
         #expect(read(copying, [1]).bytes == [1])
     }
 
-    @Test("that died while idle are not used")
+    @Test("copiers that died while idle are not used")
     func deadSpare() throws {
         let copiers = copiers(patience: .milliseconds(10))
         #expect(source.sockets().count == 1)

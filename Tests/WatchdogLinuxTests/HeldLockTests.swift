@@ -79,7 +79,7 @@ struct HeldLockTests {
     }
 
     @Test(
-        "in SQLite are named with their database, during a transaction but not because a log is open",
+        "SQLite's locks are named with their database, during a transaction but not because a log is open",
         arguments: [
             ("delete", "BEGIN IMMEDIATE", true), ("wal", "BEGIN IMMEDIATE", true), ("wal", "SELECT 1", false),
             ("delete", "SELECT 1", false),

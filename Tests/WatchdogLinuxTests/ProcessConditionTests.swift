@@ -76,7 +76,7 @@ struct ProcessConditionTests {
         #expect(kill(pid, 0) == 0, "it is still there")
     }
 
-    @Test("of this process names a thread that ignores signals")
+    @Test("the condition of this process names a thread that ignores signals")
     func ownThread() throws {
         guard let fileSystem = try SilentFileSystem(withoutAnswerTo: "getattr") else { return }
         defer { fileSystem.end() }

@@ -13,7 +13,7 @@ struct SpawnErrorTests {
         try #require(throws: SpawnError.self) { _ = try spawn(request) }
     }
 
-    @Test("in a directory that does not exist")
+    @Test("a spawn fails in a directory that does not exist")
     func directory() throws {
         var request = shell("true")
         request.workingDirectory = "/nowhere/at all"
@@ -23,7 +23,7 @@ struct SpawnErrorTests {
         #expect(error.shellCode == 126)
     }
 
-    @Test("for a program that does not exist, and leaves no child behind")
+    @Test("a spawn fails for a program that does not exist, and leaves no child behind")
     func missing() throws {
         let error = try failure(SpawnRequest(executable: "/nowhere/program", arguments: ["program"]))
         #expect(error.stage == .execute)
@@ -31,7 +31,7 @@ struct SpawnErrorTests {
         #expect(error.shellCode == 127)
     }
 
-    @Test("for a program whose interpreter does not exist")
+    @Test("a spawn fails for a program whose interpreter does not exist")
     func interpreter() throws {
         try withTemporaryDirectory { directory in
             try writeProgram("#!/nowhere/interpreter -x\n", to: "\(directory)/script")
@@ -41,7 +41,7 @@ struct SpawnErrorTests {
         }
     }
 
-    @Test("for a program of another architecture, but not for a script without an interpreter line")
+    @Test("a spawn fails for a program of another architecture, but not for a script without an interpreter line")
     func notAProgram() throws {
         try withTemporaryDirectory { directory in
             try writeProgram("\u{7f}ELF\0\0\0\0", to: "\(directory)/program")
@@ -55,14 +55,14 @@ struct SpawnErrorTests {
         }
     }
 
-    @Test("for a file that may not be executed")
+    @Test("a spawn fails for a file that may not be executed")
     func permission() throws {
         let error = try failure(SpawnRequest(executable: "/etc/passwd", arguments: ["passwd"]))
         #expect("\(error)" == "cannot execute /etc/passwd: Permission denied (EACCES)")
         #expect(error.shellCode == 126)
     }
 
-    @Test("with arguments that are too long, and reports their length")
+    @Test("a spawn fails with arguments that are too long, and reports their length")
     func argumentsTooLong() throws {
         let one = try failure(shell("true", String(repeating: "x", count: 200_000)))
         #expect(one.errno == .argumentsTooLong)
@@ -72,7 +72,7 @@ struct SpawnErrorTests {
         #expect(try failure(many).description.contains("arguments and environment have 100"))
     }
 
-    @Test("with descriptors that are not open, and names them")
+    @Test("a spawn fails with descriptors that are not open, and names them")
     func descriptors() throws {
         var request = shell("true")
         request.descriptors.append(.init(1_000_000, as: 7))
@@ -84,7 +84,7 @@ struct SpawnErrorTests {
         #expect(try failure(request).errno == .invalidArgument)
     }
 
-    @Test("with limits above the permitted ones")
+    @Test("a spawn fails with limits above the permitted ones")
     func limits() throws {
         var request = shell("true")
         request.limits = [
@@ -95,7 +95,7 @@ struct SpawnErrorTests {
         #expect(error.description.hasPrefix("cannot set the limit on NOFILE: "))
     }
 
-    @Test("with an impossible OOM score or terminal")
+    @Test("a spawn fails with an impossible OOM score or terminal")
     func impossible() throws {
         var request = shell("true")
         request.oomScoreAdjustment = 5000
@@ -106,14 +106,16 @@ struct SpawnErrorTests {
         #expect(try failure(request).stage == .foreground)
     }
 
-    @Test("if another user's credentials are not permitted", .enabled(if: getuid() != 0, "needs an ordinary user"))
+    @Test(
+        "a spawn fails if another user's credentials are not permitted",
+        .enabled(if: getuid() != 0, "needs an ordinary user"))
     func credentials() throws {
         var request = shell("true")
         request.credentials = Credentials(user: 0, group: 0)
         #expect(try failure(request).stage == .groups)
     }
 
-    @Test("if a file server delays the launch, after the limit and not indefinitely")
+    @Test("a spawn fails after the limit if a file server delays the launch")
     func hungLaunch() throws {
         try withTemporaryDirectory { directory in
             // Executing a file opens it for reading, which a lease holder delays until it releases the lease.

@@ -45,7 +45,7 @@ struct StateFileTests {
         }
     }
 
-    @Test("that do not stay open are open from the first use to close()")
+    @Test("a file that does not stay open is open from the first use to close()")
     func closing() throws {
         try withFile { path in
             let file = try StateFile(creating: path, format: 1, capacity: 100, staysOpen: false)
@@ -99,7 +99,7 @@ struct StateFileTests {
         }
     }
 
-    @Test("of a newer watchdogd, of an earlier boot and of unknown origin are distinguished")
+    @Test("files of a newer watchdogd, of an earlier boot and of unknown origin are distinguished")
     func foreign() throws {
         try withFile { path in
             #expect({ if case .unreadable? = reason(path) { true } else { false } }())
@@ -116,7 +116,9 @@ struct StateFileTests {
         }
     }
 
-    @Test("with absurd lengths are rejected without allocating memory for them", arguments: [16, 8192 + 16, 4096 + 16])
+    @Test(
+        "files with absurd lengths are rejected without allocating memory for them",
+        arguments: [16, 8192 + 16, 4096 + 16])
     func absurd(offset: Int) throws {
         try withFile { path in
             let file = try StateFile(creating: path, format: 1, capacity: 100)

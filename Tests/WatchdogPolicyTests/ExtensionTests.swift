@@ -126,7 +126,7 @@ struct ExtensionTests {
         #expect(life.decisionTimes == [.seconds(109)])
     }
 
-    @Test("of the launch end with it")
+    @Test("extensions of the launch end with it")
     func launchGrace() {
         var life = Timeline()
         life.tell(.hello, .extensionRequested(by: .seconds(300), progress: "1"), .ready(.channel))
@@ -161,7 +161,7 @@ struct ExtensionTests {
         #expect(life.incidents.map(\.rebases) == [0])
     }
 
-    @Test("that arrive while the clock is paused count from when it resumes")
+    @Test("an extension that arrives while the clock is paused counts from when it resumes")
     func whilePaused() {
         var life = Timeline(.app { $0.readiness = .notify })
         life.evidence = Evidence(state: "T")
@@ -201,7 +201,7 @@ struct ExtensionTests {
     }
 
     @Test(
-        "of an exiting app reach to the cap, and need progress",
+        "extensions of an exiting app reach to the cap, and need progress",
         arguments: [ProcessEvent.stopping, .terminateRequested])
     func endingForEver(_ event: ProcessEvent) {
         var life = Timeline.pinging()
@@ -220,7 +220,7 @@ struct ExtensionTests {
         #expect(stuck.decisionTimes == [.seconds(11)])
     }
 
-    @Test("received while the app ran do not extend its termination allowance")
+    @Test("extensions received while the app ran do not extend its termination allowance")
     func endingAfterwards() {
         var life = Timeline.pinging()
         life.tell(.extensionRequested(by: .seconds(300), progress: "compacting"))

@@ -123,7 +123,7 @@ struct ReadinessTests {
         .command: [.probe],
     ]
 
-    @Test("counts only from the configured source", arguments: accepted)
+    @Test("readiness counts only from the configured source", arguments: accepted)
     func sources(_ row: (readiness: Readiness, accepted: [ReadinessSource])) {
         for source in Self.sources {
             var life = Timeline(.app { $0.readiness = row.readiness })
@@ -133,14 +133,14 @@ struct ReadinessTests {
         }
     }
 
-    @Test("of kind none comes with execve")
+    @Test("readiness of kind none comes with execve")
     func exec() {
         let life = Timeline(.app { $0.readiness = .none })
         #expect(life.notices == [.launched(pid: 100), .ready(.exec, after: .zero)])
         #expect(life.nextDeadline == nil)
     }
 
-    @Test("of kind automatic is assumed for a silent app at its limit, to the nanosecond")
+    @Test("automatic readiness is assumed for a silent app at its limit, to the nanosecond")
     func assumed() {
         var life = Timeline()
         life.run(to: .seconds(20) - .nanosecond)
@@ -152,7 +152,7 @@ struct ReadinessTests {
     }
 
     @Test(
-        "of kind automatic requires READY=1 from an app that has sent a message",
+        "automatic readiness requires READY=1 from an app that has sent a message",
         arguments: [
             ProcessEvent.hello, .notified, .watchdogPinged, .watchdogIntervalChanged(.seconds(1)),
             .watchdogIntervalChanged(.zero), .extensionRequested(by: .seconds(1), progress: nil),
@@ -164,14 +164,15 @@ struct ReadinessTests {
         #expect(life.decisionTimes == [.seconds(20)])
     }
 
-    @Test("is never assumed for any other kind", arguments: [Readiness.channel, .notify, .listening, .command])
+    @Test(
+        "readiness of any other kind is never assumed", arguments: [Readiness.channel, .notify, .listening, .command])
     func silent(_ readiness: Readiness) {
         var life = Timeline(.app { $0.readiness = readiness })
         life.run(to: .seconds(20))
         #expect(life.decisionTimes == [.seconds(20)])
     }
 
-    @Test("is assumed for an app that has lost the channel it would report on", arguments: [true, false])
+    @Test("an app that loses the channel it would report on is assumed ready", arguments: [true, false])
     func channelLost(isAwaited: Bool) {
         var life = Timeline(.app { $0.readiness = isAwaited ? .channel : .notify })
         life.at(.seconds(1), .channelLost)
@@ -179,7 +180,7 @@ struct ReadinessTests {
         #expect(life.notices.contains(.channelLost) == isAwaited)
     }
 
-    @Test("assumed for an app does not prevent pings after its hello")
+    @Test("an app that was assumed ready is pinged after its hello")
     func helloAfterAssumed() {
         var life = Timeline()
         life.at(.seconds(30), .hello, .ready(.channel))
@@ -212,7 +213,7 @@ struct ReadinessTests {
             Self.probeTimes(life) == [0, 5, 10, 20, 40, 80, 160, 320, 570, 820].map { .milliseconds($0) })
     }
 
-    @Test("is immediate if the first probe succeeds")
+    @Test("a first probe that succeeds makes the app ready immediately")
     func readyAtOnce() {
         var life = Timeline(.app { $0.readiness = .command })
         life.probeResult = true
@@ -221,7 +222,7 @@ struct ReadinessTests {
         #expect(Self.probeTimes(life) == [.zero])
     }
 
-    @Test("counts from a probe just before the launch deadline, but not after it")
+    @Test("a probe counts just before the launch deadline, but not after it")
     func probeAtDeadline() {
         func life() -> Timeline {
             var life = Timeline(.app { ($0.readiness, $0.allowances.launch) = (.command, .milliseconds(35)) })

@@ -75,7 +75,8 @@ struct ObservationTests {
         #expect(!Self.looks(life)[1].contains("hang"))
     }
 
-    @Test("of a launch begins after a second, and readiness ends it without a hang", arguments: [20, 1])
+    @Test(
+        "the observation of a launch begins after a second, and readiness ends it without a hang", arguments: [20, 1])
     func launch(seconds: Int) {
         var spec = Self.spec()
         (spec.readiness, spec.allowances.launch) = (.notify, .seconds(seconds))
@@ -99,7 +100,7 @@ struct ObservationTests {
         #expect(Self.looks(life).count == 1)
     }
 
-    @Test("of an app that pushes ends without a hang: the app chose its own interval")
+    @Test("the observation of an app that pushes ends without a hang: the app chose its own interval")
     func latePush() {
         var life = Timeline.pushing(Self.spec(), every: .seconds(10))
         life.at(.seconds(8), .watchdogPinged)
@@ -116,7 +117,7 @@ struct ObservationTests {
         #expect(Self.looks(life).suffix(1) == ["observe at \(Duration.seconds(6))"])
     }
 
-    @Test("that the previous supervisor began ends with the answer")
+    @Test("an observation that the previous supervisor began ends with the answer")
     func resumed() throws {
         var life = Timeline.pinging(Self.spec())
         life.run(to: .seconds(1))

@@ -103,7 +103,7 @@ struct PingTests {
         #expect(life.machine.pings.count == 1)
     }
 
-    @Test("unanswered at a termination request count as silence until they are answered")
+    @Test("a ping unanswered at a termination request counts as silence until it is answered")
     func silence() {
         var life = Timeline.pinging()
         life.at(.seconds(3), .terminateRequested)
@@ -149,7 +149,7 @@ struct PushTests {
         #expect(life.decisionTimes == [.seconds(100)])
     }
 
-    @Test("set up before ready count from ready")
+    @Test("an interval set before ready counts from ready")
     func early() {
         var life = Timeline()
         life.at(.seconds(1), .watchdogIntervalChanged(.seconds(3)))
@@ -158,7 +158,7 @@ struct PushTests {
         #expect(life.decisionTimes == [.seconds(5)])
     }
 
-    @Test("that the app turns off are not watched, whatever was pending")
+    @Test("pushes that the app turns off are not watched, whatever was pending")
     func off() {
         var life = Timeline.pushing(every: .seconds(2))
         life.at(.seconds(1), .watchdogIntervalChanged(.zero), .watchdogPinged)

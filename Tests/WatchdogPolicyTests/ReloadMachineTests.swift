@@ -121,7 +121,7 @@ struct ReloadMachineTests {
         #expect(speaking.effects.last == .finish(.done(isConfirmed: true)))
     }
 
-    @Test("that end just before the deadline do not fail because no time is left to announce a reload")
+    @Test("commands that end just before the deadline do not fail because no time is left to announce a reload")
     func shortMoment() {
         var life = Life(mayAnnounce: true)
         life.at(.seconds(20) - .milliseconds(1), .commandEnded(isSuccess: true))

@@ -60,7 +60,7 @@ struct AppSpecTests {
         #expect(huge.allowances.launch == .nanoseconds(Int64.max))
     }
 
-    @Test("with the smallest allowances are still enforced")
+    @Test("the smallest allowances are still enforced")
     func tiny() {
         var life = Timeline.pinging(AppSpec(name: "App").scaled(by: 1e-12))
         life.pongTime = .microseconds(100)

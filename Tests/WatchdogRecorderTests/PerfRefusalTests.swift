@@ -22,7 +22,7 @@ struct PerfRefusalTests {
         #expect(unfiltered.remedy == (number == EPERM ? "run as root" : "use a kernel with perf events and tracefs"))
     }
 
-    @Test("with ENOSYS from a kernel without perf events is not attributed to the filter")
+    @Test("ENOSYS from a kernel without perf events is not attributed to the filter")
     func noEvents() {
         let error = LinuxError(PerfRefusal.opening, Errno(rawValue: ENOSYS))
         let refusal = PerfRefusal(error, isWide: false, circumstances(paranoid: nil, isFiltered: true))
@@ -47,7 +47,7 @@ struct PerfRefusalTests {
         #expect(wide.remedy == "run as root", "2 would not suffice")
     }
 
-    @Test("for a tracepoint has EPERM because of the level")
+    @Test("a tracepoint fails with EPERM because of the level")
     func tracepoint() {
         let error = LinuxError(PerfRefusal.opening, .notPermitted)
         let refusal = PerfRefusal(error, isWide: true, circumstances(paranoid: 2, isRoot: true))
@@ -55,7 +55,7 @@ struct PerfRefusalTests {
         #expect(refusal.remedy == "run as root with CAP_SYS_ADMIN")
     }
 
-    @Test("of another call is attributed to neither, and a ring that is too large has its own remedy")
+    @Test("other calls are attributed to neither, and a ring that is too large has its own remedy")
     func otherCalls() {
         let mounting = LinuxError("mount tracefs", .notPermitted)
         let refusal = PerfRefusal(mounting, isWide: true, circumstances(paranoid: 2, isFiltered: true))
@@ -72,7 +72,7 @@ struct PerfRefusalTests {
     }
 
     @Test(
-        "depends on the filter in the status of a process",
+        "the status of a process shows whether it has a filter",
         arguments: [
             ("Name:\tx\nSeccomp:\t2\nSeccomp_filters:\t1\n", true),
             ("Name:\tx\nSeccomp:\t0\nSeccomp_filters:\t0\n", false),

@@ -100,7 +100,7 @@ struct SampleNamingTests {
         #expect(naming.named([1: ["a\u{1b}b"]]).first?.function?.contains("\u{1b}") == false)
     }
 
-    @Test("of constructors are missing without the symbolication program, with one line")
+    @Test("names of constructors are missing without the symbolication program, with one line")
     func constructorsWithoutSymbolicator() {
         var launch = launch(nil)
         launch.recording.constructors = [

@@ -94,18 +94,18 @@ struct ConstructorDecoderTests {
         #expect(try spans(exited) == ["library 1100 100.0-700.0 open"])
     }
 
-    @Test("of an earlier program, of an unknown probe, or after the end of the launch do not count")
+    @Test("hits of an earlier program, of an unknown probe, or after the end of the launch do not count")
     func others() throws {
         #expect(try spans(log([(90, 23), (95, 24), (100, 20), (400, 11), (1500, 21)])) == ["library 1100 100.0-400.0"])
     }
 
-    @Test("of musl run after the program's first instruction")
+    @Test("musl's constructors run after the program's first instruction")
     func musl() throws {
         let hits: [(Int, UInt64)] = [(90, 11), (100, 20), (150, 22), (500, 12)]
         #expect(try spans(log(hits, runtime: "musl")) == ["library 1100 100.0-150.0", "own 1300 150.0-500.0"])
     }
 
-    @Test("whose end is unknown from later events are omitted")
+    @Test("constructors whose end is unknown from later events are omitted")
     func withoutMain() throws {
         #expect(try spans(log([(100, 20), (400, 11), (420, 22)], main: nil)) == ["library 1100 100.0-400.0"])
     }

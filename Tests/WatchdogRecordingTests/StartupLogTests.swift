@@ -107,7 +107,7 @@ struct StartupLogTests {
         #expect(after.ended.map(\.phase).contains(.libraryConstructors))
     }
 
-    @Test("without breakpoints ends with the relocation")
+    @Test("without breakpoints, the log ends with the relocation")
     func unwatched() {
         let log = log(until: 3_000, watch: nil)
         #expect(log.ended.map(\.phase) == [.mapping, .relocation])

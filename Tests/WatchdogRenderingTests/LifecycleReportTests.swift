@@ -58,7 +58,7 @@ struct LifecycleReportTests {
         #expect(report.body.linux?.verdict.brief == "1 background task left open")
     }
 
-    @Test("of a lock held at suspension state that the process was suspended")
+    @Test("a report of a lock held at suspension states that the process was suspended")
     func lock() throws {
         let report = try report(.deadLock, .lockedFiles)
         #expect(report.body.termination?.code == 0xdead_10cc)
@@ -67,7 +67,7 @@ struct LifecycleReportTests {
         #expect(Blame(for: report).reason == "suspended with a locked file")
     }
 
-    @Test("of a machine without CPU for the app name the party at fault")
+    @Test("a report of a machine without CPU for the app names the party at fault")
     func machine() throws {
         #expect(Blame(for: try report(.machineBusy, .backgroundTask)).party == .machine)
     }

@@ -97,7 +97,7 @@ struct StoredCoreTests {
         }
     }
 
-    @Test("Those of a missing report are removed when the next one is written, and nothing else")
+    @Test("Stacks of a missing report are removed when the next one is written, and nothing else")
     func orphans() throws {
         try TestFiles.withFolder { folder in
             let store = ReportStore(directory: folder)
@@ -149,7 +149,7 @@ struct StoredCoreTests {
         }
     }
 
-    @Test("Those without a report leave nothing behind")
+    @Test("Stacks without a report leave nothing behind")
     func unwritten() throws {
         try TestFiles.withFolder { folder in
             let store = ReportStore(directory: folder)

@@ -123,7 +123,7 @@ struct KeptAppTests {
         #expect(name("/other", isRootsOwn: false) != name("/another", isRootsOwn: false))
     }
 
-    @Test("from a newer version is not guessed, and is reported")
+    @Test("state from a newer version is not guessed, and is reported")
     func newerVersion() throws {
         let survival = try Survival(controlPath: "/nowhere/\(UUID())", standardPath: "", notifier: nil)
         defer { survival.directory.remove() }

@@ -45,7 +45,7 @@ struct LaunchDetailsTests {
         #expect(details.tasks.map(\.isOpen) == [true])
     }
 
-    @Test("of a ready app is reported only with marks", arguments: [true, false])
+    @Test("the launch of a ready app is reported only with marks", arguments: [true, false])
     func ready(isMarked: Bool) {
         let details = launch(trace(isMarked ? ["USEFUL=1\n"] : []), ready: .seconds(1))
         #expect((details != nil) == isMarked)

@@ -67,14 +67,14 @@ struct LaunchPictureTests {
         #expect(picture.text.contains("77 marks are missing"))
     }
 
-    @Test("of an app without marks states that")
+    @Test("the picture of an app without marks states that")
     func nothing() {
         let text = picture([], ready: .zero).text
         #expect(text.contains("the app has marked nothing"))
         #expect(text.contains("goal   400 ms  ready took 0 % of it, met"))
     }
 
-    @Test("of a killed launch ends with the kill, and open phases have an arrow")
+    @Test("the picture of a killed launch ends with the kill, and open phases have an arrow")
     func killed() {
         let picture = LaunchPicture(
             name: "QuickPick", launchedAt: Self.launchedAt, .killed, after: .seconds(20), limit: .seconds(20),

@@ -9,7 +9,9 @@ import WatchdogVerdict
 
 @Suite("Swift's asynchronous callers", .reapsChildren)
 struct AsynchronousTests {
-    @Test("of a task that blocks its thread are shown", arguments: [Subject.tasksDebug, .tasks, .tasksStatic])
+    @Test(
+        "asynchronous callers of a task that blocks its thread are shown",
+        arguments: [Subject.tasksDebug, .tasks, .tasksStatic])
     func chain(subject: Subject) throws {
         // The blocking thread, the main thread, and libdispatch's own.
         let captured = try symbolicate(try subject.start(threads: 2))

@@ -10,7 +10,7 @@ import WatchdogBase
 struct AttemptPlanTests {
     private let start = Instant(nanoseconds: 0)
 
-    @Test("after a crash in an image omits its lines, then the image")
+    @Test("a crash in an image omits its lines, then the image")
     func crash() {
         var plan = AttemptPlan(start: start, budget: .seconds(4))
         #expect(plan.current == Attempt(depth: .lines, deadline: start + .seconds(2)))
@@ -24,7 +24,7 @@ struct AttemptPlanTests {
         #expect(another?.excluded == [3])
     }
 
-    @Test("without a confined process is addresses, once")
+    @Test("without a confined process, addresses are tried once")
     func noWorker() {
         var plan = AttemptPlan(start: start, budget: .seconds(4))
         let last = plan.next(after: .noWorker("fork(2) failed"))
@@ -33,7 +33,7 @@ struct AttemptPlanTests {
         #expect(plan.next(after: .exit(1)) == nil)
     }
 
-    @Test("after a timeout is names, then names without the image, then addresses")
+    @Test("a timeout reduces to names, then names without the image, then addresses")
     func timeout() {
         var plan = AttemptPlan(start: start, budget: .seconds(10))
         let names = plan.next(after: .timeout(image: 1))
@@ -50,7 +50,7 @@ struct AttemptPlanTests {
         #expect(plan.next(after: .timeout(image: nil)) == nil)
     }
 
-    @Test("comes to an end even if every attempt crashes in a new image")
+    @Test("attempts end even if each crashes in a new image")
     func manyCrashes() {
         var plan = AttemptPlan(start: start, budget: .seconds(4))
         var attempts = 1
@@ -62,7 +62,7 @@ struct AttemptPlanTests {
         #expect(plan.current.depth == .addresses)
     }
 
-    @Test("is noted in the report with the omissions")
+    @Test("the report names the omissions")
     func notes() {
         let image = Image(range: 0..<1, path: "/usr/lib/libx.so", inode: 1, offset: 0)
         var attempt = Attempt(depth: .lines, deadline: start)
@@ -75,7 +75,7 @@ struct AttemptPlanTests {
             ])
     }
 
-    @Test("has a time budget that shrinks")
+    @Test("a shrinking time budget yields less and less")
     func budget() {
         let budget = TimeBudget(depth: .lines, now: start, deadline: start + .seconds(10))
         #expect(budget.depth(at: start) == .lines)

@@ -8,7 +8,7 @@ import Testing
 @Suite("Readable names", .reapsChildren)
 struct DemanglerTests {
     @Test(
-        "of Swift, C++, Rust and C symbols",
+        "symbols of Swift, C++, Rust and C have readable names",
         arguments: [
             ("$s5sem307ServiceC3run5depthySi_tFyyXEfU_yyXEfU_", "closure #1 in closure #1 in Service.run(depth:)"),
             ("$s13async_rel_dyn5StoreC4deepyS2iYaFTY0_", "Store.deep(_:)"),

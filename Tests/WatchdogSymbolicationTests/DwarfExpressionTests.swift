@@ -53,7 +53,7 @@ struct DwarfExpressionTests {
         #expect(evaluate([(DW_OP_constu, .max), (DW_OP_lit1, 0), (DW_OP_plus, 0)]) == .address(0))
     }
 
-    @Test("that are unknown, missing or malformed yield nothing")
+    @Test("unknown, missing and malformed expressions yield nothing")
     func failures() {
         #expect(evaluate([]) == nil)
         #expect(evaluate([(DW_OP_breg0, 0)]) == nil)
@@ -77,7 +77,7 @@ struct DwarfExpressionTests {
         #expect(evaluate(doubling) == nil)
     }
 
-    @Test("with random operations neither trap nor hang")
+    @Test("random operations neither trap nor hang")
     func random() {
         var generator = SeededGenerator(seed: 7)
         for _ in 0..<5000 {

@@ -98,7 +98,7 @@ struct ElfFileTests {
         }
     }
 
-    @Test("of other kinds are rejected")
+    @Test("files of other kinds are rejected")
     func refused() {
         let code = Segment(offset: 0, address: 0, size: 0x2000)
         let good = file([code])

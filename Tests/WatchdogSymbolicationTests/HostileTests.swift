@@ -14,7 +14,7 @@ import WatchdogVerdict
 
 @Suite("Hostile bytes", .reapsChildren)
 struct HostileTests {
-    @Test("in the snapshot yield a report or exit code 65, never a crash or a hang")
+    @Test("a hostile snapshot yields a report or exit code 65, never a crash or a hang")
     func snapshot() throws {
         let process = try Subject.tasks.start(threads: 2)
         let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(method: .ptrace, stopTimeout: patience))
@@ -41,7 +41,7 @@ struct HostileTests {
         #expect((codes[0] ?? 0) > 5 && (codes[65] ?? 0) > 5, "exit codes and how often: \(codes)")
     }
 
-    @Test("in the registers and stacks yield frames inside the process, or none")
+    @Test("hostile registers and stacks yield frames inside the process, or none")
     func stacks() throws {
         let process = try Subject.chain.start(threads: 2)
         let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(method: .ptrace, stopTimeout: patience))
@@ -72,7 +72,7 @@ struct HostileTests {
         }
     }
 
-    @Test("in a module leave the other modules' frames unchanged", arguments: [Subject.chainWithLines, .inlined])
+    @Test("a hostile module leaves the other modules' frames unchanged", arguments: [Subject.chainWithLines, .inlined])
     func module(subject: Subject) throws {
         let process = try subject.start("inlined", threads: subject.source == "chain.c" ? 2 : 1)
         let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(method: .ptrace, stopTimeout: patience))
@@ -99,7 +99,7 @@ struct HostileTests {
         }
     }
 
-    @Test("instead of modules, such as empty files, text, directories, pipes and devices, do no harm")
+    @Test("empty files, text, directories, pipes and devices instead of modules do no harm")
     func notModules() throws {
         let process = try Subject.chain.start(threads: 2)
         let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(method: .ptrace, stopTimeout: patience))

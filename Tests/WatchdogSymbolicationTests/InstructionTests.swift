@@ -10,7 +10,7 @@ struct InstructionTests {
     private typealias Register = X86_64.Register
 
     @Test(
-        "that move the stack or frame pointer, or the flow of control, are decoded",
+        "instructions that move the stack or frame pointer, or the flow of control, are decoded",
         arguments: [
             ([0x55], .push(6)),  // push rbp
             ([0x41, 0x57], .push(15)),  // push r15

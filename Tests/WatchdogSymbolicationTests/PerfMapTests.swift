@@ -114,7 +114,7 @@ struct PerfMapTests {
         #expect(function?.file == file && function?.line == line, "\(function as Any)", sourceLocation: location)
     }
 
-    @Test("of V8 has JavaScript's functions, files and lines")
+    @Test("V8's perf map has JavaScript's functions, files and lines")
     func javascript() {
         expect("JS:~parseFeed /srv/app.js:2:19", "parseFeed", .javascript, "/srv/app.js", 2)
         expect("JS:*parseFeed /srv/my app/feed.js:2:19", "parseFeed", .javascript, "/srv/my app/feed.js", 2)
@@ -128,7 +128,7 @@ struct PerfMapTests {
         expect("RegExp:(a+)+b", "RegExp:(a+)+b", nil)
     }
 
-    @Test("of other runtimes has their names")
+    @Test("other runtimes' perf maps have their names")
     func others() {
         expect("py::Feed.load:/srv/app.py", "Feed.load", .python, "/srv/app.py")
         expect("Lcom/example/Cart;::add", "com.example.Cart.add", .java)

@@ -176,7 +176,7 @@ struct PythonTests {
         #expect(frame.sourceLine == nil)
     }
 
-    @Test("of a version with an unknown layout cause a note")
+    @Test("a Python version with an unknown layout causes a note")
     func unknownVersion() {
         var interpreter = Self.interpreter([])
         #expect(PythonStacks(interpreter)?.note == nil)

@@ -49,7 +49,7 @@ struct RecoveryTests {
         #expect(all > 200)
     }
 
-    @Test("of code generated at run time follow its frame pointers")
+    @Test("stacks of code generated at run time follow its frame pointers")
     func runTimeCode() throws {
         let frames = try symbolicate(try Subject.runtimeCode.start()).main.frames
         let position = try #require(frames.firstIndex { $0.symbol == "called_back" })

@@ -56,7 +56,7 @@ struct SourceTests {
         #expect(found.allSatisfy { $0.trust == .cfi })
     }
 
-    @Test("in Swift are found, in dynamic and static programs", arguments: [Subject.serviceDebug, .serviceStatic])
+    @Test("Swift's lines are found, in dynamic and static programs", arguments: [Subject.serviceDebug, .serviceStatic])
     func serviceLines(subject: Subject) throws {
         let frames = try symbolicate(try subject.start("1", threads: 2)).thread("worker-0").frames
         let run = try #require(frames.last { $0.symbol == "Service.run(depth:)" })
@@ -65,14 +65,14 @@ struct SourceTests {
         try #expect(work.sourceLine == (line(containing: "never.wait()", in: "service.swift")))
     }
 
-    @Test("are missing without line tables, but names are there")
+    @Test("without line tables, frames have only names")
     func namesOnly() throws {
         let frames = try symbolicate(try Subject.serviceWithLines.start("1", threads: 2), depth: .names).main.frames
         #expect(frames.allSatisfy { $0.sourceFile == nil && $0.sourceLine == nil && !$0.isInlined })
         #expect(frames.contain(chain: ["Service.run(depth:)", "main"]))
     }
 
-    @Test("are missing without libdw, but addresses, images and build-ids are there")
+    @Test("without libdw, frames have addresses, images and build-ids")
     func addressesOnly() throws {
         let process = try Subject.serviceWithLines.start("1", threads: 2)
         let captured = try symbolicate(process, depth: .addresses)
@@ -84,7 +84,7 @@ struct SourceTests {
         }
     }
 
-    @Test("are missing only in an image that libdw may not read")
+    @Test("an image that libdw may not read leaves the rest unchanged")
     func excluded() throws {
         let process = try Subject.templates.start()
         let whole = try symbolicate(process)
