@@ -11,7 +11,6 @@ import WatchdogVerdict
 ///
 /// Isolation: the loop's thread.
 final class LaunchIncidents {
-
     private let host: Host
     private let key: Int
     private let scene: IncidentScene
