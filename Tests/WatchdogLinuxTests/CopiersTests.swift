@@ -33,9 +33,11 @@ private final class ScriptedCopiers: Sendable {
         return sockets
     }
 
-    /// Serves the requested copiers on threads of this process.
-    func serve() throws {
-        for socket in sockets() {
+    /// Has threads of this process serve the copiers that were asked for; returns their number.
+    @discardableResult
+    func serve() throws -> Int {
+        let sockets = sockets()
+        for socket in sockets {
             try WorkerThread.start {
                 var request = wd_copy_request()
                 var file: Int32 = -1
@@ -45,6 +47,7 @@ private final class ScriptedCopiers: Sendable {
             }
             .detach()
         }
+        return sockets.count
     }
 }
 
@@ -184,7 +187,28 @@ struct CopiersTests {
         #expect(source.sockets().isEmpty, "one of those before serves it")
     }
 
-    @Test("require a living source; the thread itself reads only if there never was one")
+    @Test("are kept while others are in use, so that many apps launched at once need few forks; then two remain")
+    func burst() throws {
+        let copiers = copiers()
+        try source.serve()
+        /// Has them read, each with a copier of its own; returns how many were forked meanwhile.
+        func read(_ all: [Copying]) throws -> Int {
+            try all.map { copying in
+                #expect(!copying.arguments(of: getpid()).isEmpty)
+                return try source.serve()
+            }
+            .reduce(0, +)
+        }
+        func six() -> [Copying] { (0..<6).map { _ in copiers.copying(for: Self.tenant) } }
+        let lasting = copiers.copying(for: Self.tenant)
+        #expect(try read([lasting]) == 1, "a spare one")
+        #expect(try read(six()) == 6)
+        #expect(try read(six()) == 0)
+        lasting.release()
+        #expect(try read(six()) >= 4)
+    }
+
+    @Test("cannot be had without a source that lives; the thread itself reads only where there never was one")
     func withoutSource() throws {
         var scripted: ScriptedCopiers? = try ScriptedCopiers()
         let copiers = Copiers(try #require(scripted).end)

@@ -21,9 +21,13 @@ public final class Copiers: Sendable {
     private static let grace = Duration.milliseconds(50)
     /// How many copiers wait for the next capture: one of an app, and one of its other processes or a sampler.
     private static let spares = 2
+    /// How many are kept while others are in use, as when many apps are launched at once: a fork takes longer than a read.
+    private static let burst = 16
 
     private struct State {
         var idle: [OwnedDescriptor] = []
+        /// How many are in use.
+        var taken = 0
         var stuck = StuckWaits()
         /// The sockets of the copiers that do not end, which the kernel closes when they do.
         var lost: [(socket: OwnedDescriptor, number: Int)] = []
@@ -86,18 +90,35 @@ public final class Copiers: Sendable {
             return (state.idle.popLast(), false)
         }
         guard !isRefused, let copier = idle ?? makeCopier() else { return nil }
+        let isLast = state.withLock { state in
+            state.taken += 1
+            return state.idle.isEmpty
+        }
         // While this one is used: the next capture does not wait for a fork either.
-        if state.withLock({ $0.idle.isEmpty }) { makeCopier().map { give($0) } }
+        if isLast, let spare = makeCopier() { state.withLock { $0.idle.append(spare) } }
         return copier
     }
 
+    /// Takes back a copier that is no longer used.
     fileprivate func give(_ copier: OwnedDescriptor) {
-        state.withLock { if $0.idle.count < Self.spares { $0.idle.append(copier) } }
+        let surplus = state.withLock { state in
+            state.taken -= 1
+            state.idle.append(copier)
+            let surplus = state.idle.count - (state.taken == 0 ? Self.spares : Self.burst)
+            defer { state.idle.removeFirst(max(0, surplus)) }
+            return state.idle.prefix(max(0, surplus))
+        }
+        // They end when their sockets are closed, outside of the lock.
+        withExtendedLifetime(surplus) {}
     }
 
-    fileprivate func lose(_ copier: OwnedDescriptor, to tenant: Tenant) {
+    /// Notes that a copier has died, or does not answer.
+    ///
+    /// - Parameter tenant: whose memory it does not get; nil if it has died.
+    fileprivate func lose(_ copier: OwnedDescriptor, to tenant: Tenant?) {
         state.withLock { state in
-            state.lost.append((copier, state.stuck.begin(for: tenant, at: .now())))
+            state.taken -= 1
+            if let tenant { state.lost.append((copier, state.stuck.begin(for: tenant, at: .now()))) }
         }
     }
 
@@ -195,9 +216,9 @@ public final class Copying: Sendable {
         let length = wd_copy(current.number, source, process, file, ranges, count, buffer, copiers.limit)
         let error = length < 0 ? errno : 0
         guard error == ETIMEDOUT || error == EPIPE else { return (length, error) }
-        // One that has died does not wait for anything anymore.
         copier.withLock { $0 = nil }
-        if error == ETIMEDOUT { copiers.lose(current, to: tenant) }
+        // One that has died does not wait for anything anymore.
+        copiers.lose(current, to: error == ETIMEDOUT ? tenant : nil)
         return (-1, ETIMEDOUT)
     }
 
