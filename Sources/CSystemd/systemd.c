@@ -59,8 +59,6 @@
     F(int, sd_event_source_set_enabled, (sd_event_source *s, int enabled), (s, enabled)) \
     F(int, sd_event_source_set_io_events, (sd_event_source *s, uint32_t events), (s, events)) \
     F(int, sd_event_source_set_priority, (sd_event_source *s, int64_t priority), (s, priority)) \
-    F(int, sd_event_source_set_ratelimit, (sd_event_source *s, uint64_t interval_usec, unsigned burst), (s, \
-      interval_usec, burst)) \
     F(int, sd_event_source_set_time, (sd_event_source *s, uint64_t usec), (s, usec)) \
     F(sd_event *, sd_event_unref, (sd_event *e), (e)) \
     F(int, sd_id128_get_boot, (sd_id128_t *ret), (ret)) \

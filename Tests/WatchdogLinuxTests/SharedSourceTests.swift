@@ -49,9 +49,62 @@ struct SharedSourceTests {
         withExtendedLifetime(member) {}
     }
 
-    @Test(
-        "descriptors that become readable in quick succession wait for the end of the interval",
-        arguments: [true, false])
+    @Test("a member that is always readable is held back by its pace, and others get their turn")
+    func pace() throws {
+        let loop = try EventLoop()
+        let source = try SharedSource(loop, interval: .zero)
+        let (flooded, quiet) = (try Pipe(), try Pipe())
+        flooded.write()
+        var served = 0
+        // Never read.
+        let members = [
+            try source.add(flooded.ends.read, pace: SharedSource.Pace(calls: 10, per: .seconds(3_600))) { served += 1 },
+            try source.add(quiet.ends.read) { quiet.read() },
+        ]
+        try turn(loop) { served == 10 }
+        quiet.write()
+        try turn(loop) { quiet.received == 1 }
+        #expect(try loop.runOnce(limit: .zero) == false)
+        #expect(served == 10)
+        withExtendedLifetime(members) {}
+    }
+
+    @Test("a member that was held back is served again when its interval ends, unless it is paused")
+    func paceEnds() throws {
+        let loop = try EventLoop()
+        let source = try SharedSource(loop, interval: .zero)
+        let pipe = try Pipe()
+        pipe.write()
+        var served = 0
+        let interval = Duration.milliseconds(2)
+        let member = try source.add(pipe.ends.read, pace: SharedSource.Pace(calls: 3, per: interval)) { served += 1 }
+        let begun = Instant.now()
+        try turn(loop) { served == 3 }
+        member.pause(true)
+        member.pause(false)
+        try turn(loop) { served > 9 }
+        // Two intervals have passed since the first call at least: the third began with the seventh.
+        #expect(Instant.now() - begun >= interval * 2)
+        member.pause(true)
+        let before = served
+        let end = Instant.now() + interval * 3
+        while Instant.now() < end { _ = try loop.runOnce(limit: .milliseconds(1)) }
+        #expect(served == before)
+    }
+
+    @Test("many that are readable are served in a few turns of the loop")
+    func crowd() throws {
+        let loop = try EventLoop()
+        let source = try SharedSource(loop, interval: .zero, turn: 32)
+        let pipes = try (0..<100).map { _ in try Pipe() }
+        let members = try pipes.map { pipe in try source.add(pipe.ends.read) { pipe.read() } }
+        for pipe in pipes { pipe.write() }
+        for _ in 0..<4 { #expect(try loop.runOnce(limit: .zero)) }
+        #expect(pipes.allSatisfy { $0.received == 1 })
+        withExtendedLifetime(members) {}
+    }
+
+    @Test("those that follow each other closely wait for the end of the interval", arguments: [true, false])
     func dense(isLong: Bool) throws {
         let loop = try EventLoop()
         let source = try SharedSource(loop, interval: isLong ? .seconds(3_600) : .milliseconds(20))

@@ -159,15 +159,10 @@ final class FailingSystem: LaunchSystem {
     }
 
     func watch(
-        _ descriptor: OwnedDescriptor, in source: SharedSource, handler: @escaping () -> Void
+        _ descriptor: OwnedDescriptor, in source: SharedSource, pace: SharedSource.Pace?, handler: @escaping () -> Void
     ) throws(LinuxError) -> SharedSource.Member {
         try check("watch a descriptor with others")
-        return remember(try linux.watch(descriptor, in: source, handler: handler))
-    }
-
-    func limitRate(of source: IOSource, interval: Duration, burst: UInt32) throws(LinuxError) {
-        try check("limit a rate")
-        try linux.limitRate(of: source, interval: interval, burst: burst)
+        return remember(try linux.watch(descriptor, in: source, pace: pace, handler: handler))
     }
 
     func signalGroup(ledBy process: Pidfd, _ signal: Int32) {

@@ -37,12 +37,6 @@ public class EventSource {
         self.priority = priority
     }
 
-    /// Limits events to at most `burst` per interval; the rest waits, so that no source starves the others.
-    public func limitRate(interval: Duration, burst: UInt32) throws(LinuxError) {
-        let microseconds = UInt64(max(interval.nanoseconds, 0)) / 1000
-        try checkEvent("limit the rate of an event source", sd_event_source_set_ratelimit(source, microseconds, burst))
-    }
-
     /// Takes ownership of the source that `add` creates; the source's user data is this object.
     func adopt(
         priority: EventLoop.Priority,

@@ -6,7 +6,11 @@ import WatchdogBase
 /// Many descriptors that a loop serves together, so that one wake-up serves all that are readable by then.
 ///
 /// If they become readable less often than once per interval, each is served immediately. Otherwise all are served when
-/// the interval ends: a thousand programs that report every second wake the loop fifty times, not a thousand.
+/// the interval ends: a thousand programs that report every second wake the loop fifty times, not a thousand. Without an
+/// interval, nothing waits.
+///
+/// A loop asks the kernel before each event which descriptors are readable, and the kernel looks at each of them: a
+/// thousand readable ones with sources of their own are looked at half a million times.
 ///
 /// Isolation: belongs to its loop's thread.
 public final class SharedSource {
@@ -14,14 +18,23 @@ public final class SharedSource {
     public final class Member {
         fileprivate let descriptor: OwnedDescriptor
         fileprivate let handler: () -> Void
+        fileprivate let pace: Pace?
         private weak var source: SharedSource?
         private let token: UInt64
+        private var isPaused = false
+        /// The calls since the interval of its pace began.
+        private var calls = 0
+        private var intervalEnd: Instant?
+        /// Whether it has had its calls of this interval.
+        private var isHeld = false
 
         fileprivate init(
-            _ descriptor: OwnedDescriptor, of source: SharedSource, token: UInt64, handler: @escaping () -> Void
+            _ descriptor: OwnedDescriptor, of source: SharedSource, token: UInt64, pace: Pace?,
+            handler: @escaping () -> Void
         ) {
             self.descriptor = descriptor
             self.handler = handler
+            self.pace = pace
             self.source = source
             self.token = token
         }
@@ -29,12 +42,53 @@ public final class SharedSource {
         deinit { cancel() }
 
         /// Stops calling the handler until told otherwise.
-        public func pause(_ isPaused: Bool) { source?.watch(descriptor, token, !isPaused) }
+        public func pause(_ isPaused: Bool) {
+            self.isPaused = isPaused
+            watch()
+        }
 
         /// Leaves the loop; the handler will not be called again.
         public func cancel() {
             source?.remove(descriptor, token)
             source = nil
+        }
+
+        /// Counts a call.
+        ///
+        /// - Returns: when it may be called again; nil if it may be now.
+        fileprivate func count(at now: Instant) -> Instant? {
+            guard let pace else { return nil }
+            let end = intervalEnd.flatMap { now < $0 ? $0 : nil } ?? now + pace.interval
+            if end != intervalEnd { (intervalEnd, calls) = (end, 0) }
+            calls += 1
+            guard calls >= pace.calls else { return nil }
+            isHeld = true
+            watch()
+            return end
+        }
+
+        /// - Returns: when it may be called again; nil if it may be now.
+        fileprivate func release(at now: Instant) -> Instant? {
+            guard let intervalEnd, now < intervalEnd else {
+                isHeld = false
+                watch()
+                return nil
+            }
+            return intervalEnd
+        }
+
+        private func watch() { source?.watch(descriptor, token, !isPaused && !isHeld) }
+    }
+
+    /// How often the handler of a member is called at most.
+    public struct Pace: Sendable {
+        let calls: Int
+        let interval: Duration
+
+        /// So many calls within an interval, which begins with a call; then none until it ends.
+        public init(calls: Int, per interval: Duration) {
+            self.calls = calls
+            self.interval = interval
         }
     }
 
@@ -44,10 +98,10 @@ public final class SharedSource {
 
     /// The maximum number of calls to one handler per turn; the rest of a flood waits for the next turn.
     private static let rounds = 32
-    /// After serving this many members, the turn ends, so that other sources get theirs.
-    private static let turn = 256
 
     private let loop: EventLoop
+    /// After serving this many members, the turn ends, so that other sources get theirs.
+    private let turn: Int
     private let interval: Duration
     private let set: OwnedDescriptor
     private var members: [UInt64: Reference] = [:]
@@ -56,26 +110,38 @@ public final class SharedSource {
     /// Armed while readable descriptors wait for the interval to end.
     private var timer: Timer?
     private var servedAt: Instant?
+    /// Members that have had their calls of an interval.
+    private var held: [UInt64] = []
+    /// Armed while there are some.
+    private var heldTimer: Timer?
 
     /// Creates a source without descriptors.
     ///
-    /// - Parameter interval: The longest time that a readable descriptor waits for others.
-    public init(_ loop: EventLoop, interval: Duration) throws(LinuxError) {
+    /// - Parameters:
+    ///   - interval: the longest time that a readable descriptor waits for others.
+    ///   - turn: how many handlers are called before other sources of the loop get their turn.
+    public init(_ loop: EventLoop, interval: Duration, turn: Int = 256) throws(LinuxError) {
         self.loop = loop
         self.interval = interval
+        self.turn = turn
         set = OwnedDescriptor(taking: try check("create a set of descriptors") { wd_readiness_create() })
         source = try loop.onReadable(set) { [unowned self] in becameReadable() }
         timer = try loop.timer { [unowned self] _ in intervalEnded() }
+        heldTimer = try loop.timer { [unowned self] _ in releaseHeld() }
     }
 
     /// Calls the handler while the descriptor is readable, until it has read everything.
-    public func add(_ descriptor: OwnedDescriptor, handler: @escaping () -> Void) throws(LinuxError) -> Member {
+    ///
+    /// - Parameter pace: how often at most; nil for no limit.
+    public func add(
+        _ descriptor: OwnedDescriptor, pace: Pace? = nil, handler: @escaping () -> Void
+    ) throws(LinuxError) -> Member {
         lastToken += 1
         let token = lastToken
         _ = try check("watch descriptor \(descriptor.number)") {
             wd_readiness_add(set.number, descriptor.number, token)
         }
-        let member = Member(descriptor, of: self, token: token, handler: handler)
+        let member = Member(descriptor, of: self, token: token, pace: pace, handler: handler)
         members[token] = Reference(member: member)
         return member
     }
@@ -115,20 +181,41 @@ public final class SharedSource {
     @discardableResult
     private func serve() -> Bool {
         var served = 0
-        for _ in 0..<Self.rounds where served < Self.turn {
-            let ready = poll()
+        for _ in 0..<Self.rounds where served < turn {
+            let ready = poll(atMost: turn - served)
             if ready.isEmpty { break }
             served += ready.count
             for token in ready {
                 // A handler may cancel and release any member.
-                if let member = members[token]?.member { withExtendedLifetime(member) { member.handler() } }
+                guard let member = members[token]?.member else { continue }
+                withExtendedLifetime(member) {
+                    member.handler()
+                    hold(member, token)
+                }
             }
         }
         return served > 0
     }
 
-    private func poll() -> [UInt64] {
-        [UInt64](unsafeUninitializedCapacity: 64) { buffer, count in
+    private func hold(_ member: Member, _ token: UInt64) {
+        guard let end = member.count(at: loop.now) else { return }
+        held.append(token)
+        if held.count == 1 { heldTimer?.arm(at: end) }
+    }
+
+    private func releaseHeld() {
+        let now = loop.now
+        var next: Instant?
+        held.removeAll { token in
+            guard let end = members[token]?.member.release(at: now) else { return true }
+            next = min(next ?? end, end)
+            return false
+        }
+        if let next { heldTimer?.arm(at: next) }
+    }
+
+    private func poll(atMost limit: Int) -> [UInt64] {
+        [UInt64](unsafeUninitializedCapacity: min(64, limit)) { buffer, count in
             count = wd_readiness_poll(set.number, buffer.baseAddress, buffer.count)
         }
     }

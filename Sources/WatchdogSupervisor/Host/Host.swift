@@ -46,7 +46,11 @@ final class Host {
     private let examinerSource: ExaminerSource?
     /// Removes messages with descriptors; nil only in tests of launches.
     let closer: Closer?
-    /// The notify sockets of all apps.
+    /// The channels of all apps, and the notify sockets of those that are expected to say more than signs of life.
+    ///
+    /// Nothing waits, and a turn of the loop serves some tens.
+    let prompt: SharedSource
+    /// The notify sockets of the other apps.
     ///
     /// A message is batched with others for at most 20 ms, and counts from the time it was sent.
     let messages: SharedSource
@@ -130,6 +134,7 @@ final class Host {
         examinerSource = sources.examiner
         examiner = try sources.examiner.map { try Examiner($0, on: loop) }
         closer = try sources.closer.map { try Closer($0, on: loop) }
+        prompt = try SharedSource(loop, interval: .zero, turn: 32)
         messages = try SharedSource(loop, interval: .milliseconds(20))
         pacer = try Pacer(loop)
         // Enough for the stacks of a hundred threads without a page fault; beyond that, copying takes 0.2 ms more per

@@ -31,9 +31,8 @@ protocol LaunchSystem {
         _ descriptor: OwnedDescriptor, on loop: EventLoop, priority: EventLoop.Priority, handler: @escaping () -> Void
     ) throws(LinuxError) -> IOSource
     func watch(
-        _ descriptor: OwnedDescriptor, in source: SharedSource, handler: @escaping () -> Void
+        _ descriptor: OwnedDescriptor, in source: SharedSource, pace: SharedSource.Pace?, handler: @escaping () -> Void
     ) throws(LinuxError) -> SharedSource.Member
-    func limitRate(of source: IOSource, interval: Duration, burst: UInt32) throws(LinuxError)
     /// Signals the process group of an unreaped child, whose id can only mean that group.
     func signalGroup(ledBy process: Pidfd, _ signal: Int32)
     /// A child with an exit, stop or continuation that nobody has handled.
@@ -87,13 +86,9 @@ struct LinuxSystem: LaunchSystem {
     }
 
     func watch(
-        _ descriptor: OwnedDescriptor, in source: SharedSource, handler: @escaping () -> Void
+        _ descriptor: OwnedDescriptor, in source: SharedSource, pace: SharedSource.Pace?, handler: @escaping () -> Void
     ) throws(LinuxError) -> SharedSource.Member {
-        try source.add(descriptor, handler: handler)
-    }
-
-    func limitRate(of source: IOSource, interval: Duration, burst: UInt32) throws(LinuxError) {
-        try source.limitRate(interval: interval, burst: burst)
+        try source.add(descriptor, pace: pace, handler: handler)
     }
 
     func signalGroup(ledBy process: Pidfd, _ signal: Int32) { try? process.sendToGroup(signal) }

@@ -13,10 +13,10 @@ final class LaunchSockets {
     private static let burst = 32
     /// Messages of the channel read per turn of the loop.
     private static let channelBurst = 6
-    /// Turns of the loop per channel in a tenth of a second: 6,000 messages a second.
+    /// How often a channel is read: 6,000 messages a second.
     ///
     /// The steps of a launch follow each other closely, and the moment when each is read counts.
-    private static let channelTurns: UInt32 = 100
+    private static let channelPace = SharedSource.Pace(calls: 100, per: .milliseconds(100))
     /// Messages read after the main process has ended; another process of the app may fill the sockets faster than they
     /// are read.
     private static let lastWords = 512
@@ -45,8 +45,8 @@ final class LaunchSockets {
     private var keeping: (notify: Closer.Ticket?, channel: Closer.Ticket?)
     /// The first message of the socket is handled and being removed: it has descriptors.
     private var isTaking = (notify: false, channel: false)
-    /// The notify socket is watched by one of both: at once, or together with those of other apps.
-    private var notifySources: (prompt: IOSource, patient: SharedSource.Member)?
+    /// The notify socket is watched by one of both: at once, or later, together with those of other apps.
+    private var notifySources: (prompt: SharedSource.Member, patient: SharedSource.Member)?
     private var patience = MessagePatience()
     /// Whether the messages wait for those of other apps.
     private(set) var isPatient = false
@@ -58,7 +58,7 @@ final class LaunchSockets {
     var isReloading = false {
         didSet { updateExpectation() }
     }
-    private var channelSource: IOSource?
+    private var channelSource: SharedSource.Member?
 
     deinit {
         for ticket in [keeping.notify, keeping.channel].compactMap(\.self) { host.closer?.release(ticket) }
@@ -135,16 +135,17 @@ final class LaunchSockets {
         // Read one message per turn: the source fires again while there are more, and a read that finds nothing costs
         // as much as one that succeeds.
         notifySources = (
-            try host.watch(notifySocket.descriptor) { [unowned self] in readNotifySocket(atMost: 1) },
-            try host.system.watch(notifySocket.descriptor, in: host.messages) { [unowned self] in
+            try host.system.watch(notifySocket.descriptor, in: host.prompt, pace: nil) { [unowned self] in
+                readNotifySocket(atMost: 1)
+            },
+            try host.system.watch(notifySocket.descriptor, in: host.messages, pace: nil) { [unowned self] in
                 readNotifySocket(atMost: 1)
             }
         )
         watchNotifySocket()
         guard let channel else { return }
-        channelSource = try host.watch(channel.descriptor) { [unowned self] in readChannel(atMost: Self.channelBurst) }
-        if let channelSource {
-            try host.system.limitRate(of: channelSource, interval: .milliseconds(100), burst: Self.channelTurns)
+        channelSource = try host.system.watch(channel.descriptor, in: host.prompt, pace: Self.channelPace) {
+            [unowned self] in readChannel(atMost: Self.channelBurst)
         }
     }
 
@@ -189,7 +190,7 @@ final class LaunchSockets {
 
     /// What is readable already is served by the one that watches from now on.
     private func watchNotifySocket() {
-        try? notifySources?.prompt.watch(for: isTaking.notify || isPatient ? [] : .readable)
+        notifySources?.prompt.pause(isTaking.notify || isPatient)
         notifySources?.patient.pause(isTaking.notify || !isPatient)
     }
 
@@ -293,12 +294,12 @@ final class LaunchSockets {
     /// The same for the channel, before Linux 6.16.
     private func takeChannelMessage() {
         isTaking.channel = true
-        try? channelSource?.watch(for: [])
+        channelSource?.pause(true)
         guard let closer = host.closer, let ticket = keeping.channel else { return }
         closer.take(ticket) { [weak self] in
             guard let self else { return }
             isTaking.channel = false
-            try? channelSource?.watch(for: .readable)
+            channelSource?.pause(false)
         }
     }
 }
