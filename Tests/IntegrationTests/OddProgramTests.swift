@@ -216,7 +216,7 @@ extension EndToEnd {
                 python(#"notify("READY=1", "WATCHDOG=1"); hang()"#))
             #expect(ending.exitCode == 137)
             #expect(ending.reports.count == 1)
-            #expect(ending.errors.contains { $0.hasPrefix("watchdogd: ../../x y[") }, "\(ending.errors)")
+            #expect(ending.errors.contains { $0.hasPrefix(#"watchdogd: ../../x\x0ay\x1b[2J["#) }, "\(ending.errors)")
             #expect(!ending.errors.joined().unicodeScalars.contains("\u{1b}"))
         }
 

@@ -19,22 +19,12 @@ enum Strays {
             var information = siginfo_t()
             // ECHILD: no child remains.
             guard waitid(P_ALL, 0, &information, WEXITED | WNOHANG | WNOWAIT) == 0 else { return }
-            // The id of a child cannot be reused before the child is reaped.
-            let strays = children().filter { !sources.contains($0) }
+            // Other threads have children, too: names are searched for in the background. The id of a child cannot be
+            // reused before the child is reaped.
+            let strays = Procfs.children(of: getpid()).filter { !sources.contains($0) }
             guard !strays.isEmpty else { return }
             for child in strays { kill(child, SIGKILL) }
             poll(nil, 0, 1)
-        }
-    }
-
-    private static func children() -> [Int32] {
-        guard let file = try? OwnedDescriptor(opening: "/proc/self/task/\(getpid())/children", flags: O_RDONLY) else {
-            return []
-        }
-        var buffer = [UInt8](repeating: 0, count: 64 << 10)
-        let count = max(0, read(file.number, &buffer, buffer.count))
-        return buffer.prefix(count).split(separator: UInt8(ascii: " ")).compactMap {
-            Int32(String(decoding: $0, as: UTF8.self))
         }
     }
 }
