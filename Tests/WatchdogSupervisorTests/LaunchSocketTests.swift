@@ -120,6 +120,25 @@ struct LaunchSocketTests {
         #expect(heard == 1)
     }
 
+    @Test("Messages on the channel that precede the process wait until it is known")
+    func earlyChannelMessages() throws {
+        var heard = 0
+        let sockets = try LaunchSockets(
+            bench.host, configuration(), senders: { nil }, mainUser: { nil },
+            emit: { event in if case .channelMessage = event { heard += 1 } })
+        try sockets.start()
+        defer { sockets.stop() }
+        let appEnd = try #require(sockets.appEnd)
+        #expect(Glibc.send(appEnd.number, "READY=1", 7, 0) == 7)
+        for _ in 0..<10 { _ = try bench.loop.runOnce(limit: .zero) }
+        sockets.readMessages()
+        #expect(heard == 0)
+        sockets.closeAppEnd()
+        for _ in 0..<10 { _ = try bench.loop.runOnce(limit: .zero) }
+        #expect(heard == 1)
+        withExtendedLifetime(appEnd) {}
+    }
+
     @Test("An app that closes its end of the channel costs one descriptor; one that keeps it costs two")
     func closedChannel() throws {
         let sockets = try sockets()

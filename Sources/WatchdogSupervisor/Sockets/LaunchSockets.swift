@@ -147,6 +147,7 @@ final class LaunchSockets {
         channelSource = try host.system.watch(channel.descriptor, in: host.prompt, pace: Self.channelPace) {
             [unowned self] in readChannel(atMost: Self.channelBurst)
         }
+        channelSource?.pause(appEnd != nil)
     }
 
     /// Stops reading, and removes the notify socket's path.
@@ -158,7 +159,10 @@ final class LaunchSockets {
     }
 
     /// Closes watchdogd's copy of the app's end, which the app now has.
-    func closeAppEnd() { appEnd = nil }
+    func closeAppEnd() {
+        appEnd = nil
+        channelSource?.pause(isTaking.channel)
+    }
 
     /// Returns false if the app does not read or has closed its end: it loses messages, and its pings go unanswered.
     @discardableResult
@@ -270,6 +274,8 @@ final class LaunchSockets {
     }
 
     private func readChannel(atMost count: Int) {
+        // A program may speak before the loop knows of its process, and the machine drops what comes before a launch.
+        guard appEnd == nil else { return }
         for _ in 0..<count where !isTaking.channel {
             let reception = try? channel?.heed { message in
                 current = message
