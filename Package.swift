@@ -22,37 +22,37 @@ let cSettings: [CSetting] = [
 
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 
-func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
-    .target(name: name, dependencies: dependencies, swiftSettings: swiftSettings)
+func library(_ name: String, in folder: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, path: "Sources/\(folder)/\(name)", swiftSettings: swiftSettings)
 }
 
-func cLibrary(_ name: String) -> Target {
-    .target(name: name, cSettings: cSettings)
+func cLibrary(_ name: String, in folder: String) -> Target {
+    .target(name: name, path: "Sources/\(folder)/\(name)", cSettings: cSettings)
+}
+
+func systemLibrary(_ name: String, in folder: String, _ pkgConfig: String, _ package: String) -> Target {
+    .systemLibrary(
+        name: name, path: "Sources/\(folder)/\(name)", pkgConfig: pkgConfig, providers: [.apt([package])])
+}
+
+func executable(_ name: String, in folder: String = "Sources", _ dependencies: [Target.Dependency]) -> Target {
+    .executableTarget(
+        name: name, dependencies: dependencies, path: "\(folder)/\(name)", swiftSettings: swiftSettings)
 }
 
 func sampleApp(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
-    .executableTarget(
-        name: name,
-        dependencies: ["Watchdog"] + dependencies,
-        path: "Sources/SampleApps/\(name)",
-        swiftSettings: swiftSettings
-    )
+    executable(name, in: "Sources/SampleApps", ["Watchdog"] + dependencies)
 }
 
-/// An app that tells a story, with a screen, a server and real work.
-func storyApp(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
-    .executableTarget(
-        name: name,
-        dependencies: ["Watchdog", "SampleSupport"] + dependencies,
-        path: "Sources/SampleApps/\(name)",
-        swiftSettings: swiftSettings
-    )
-}
-
-func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
+func tests(_ name: String, exclude: [String] = [], _ dependencies: [Target.Dependency]) -> Target {
     .testTarget(
         name: name, dependencies: ["TestSupport"] + dependencies, exclude: exclude, swiftSettings: swiftSettings)
 }
+
+/// Those that the tests launch.
+let testedApps: [Target.Dependency] = [
+    "HealthyApp", "SlowLaunch", "HangMain", "IgnoresTerm", "ForkingApp", "SlowExit", "BackgroundSaver",
+]
 
 let package = Package(
     name: "watchdogd",
@@ -67,121 +67,92 @@ let package = Package(
     ],
     targets: [
         // MARK: What an app links
-        library("Watchdog", ["WatchdogBase", "WatchdogWire"]),
-        library("WatchdogWire"),
-        library("WatchdogBase"),
+        .target(name: "Watchdog", dependencies: ["WatchdogBase", "WatchdogWire"], swiftSettings: swiftSettings),
 
-        // MARK: Pure core
-        library("WatchdogPolicy", ["WatchdogBase"]),
-        library("WatchdogVerdict", ["WatchdogBase"]),
-        library("WatchdogReport", ["WatchdogBase", "WatchdogPolicy", "WatchdogVerdict"]),
-        library(
-            "WatchdogRendering",
-            ["WatchdogBase", "WatchdogPolicy", "WatchdogVerdict", "WatchdogReport", "WatchdogRecording"]
-        ),
-        library("WatchdogReportStore", ["WatchdogBase", "WatchdogReport"]),
-        library("WatchdogConfiguration", ["WatchdogBase", "WatchdogPolicy"]),
-        library("WatchdogImport", ["WatchdogBase", "WatchdogConfiguration", "WatchdogMeasurement"]),
-        library("WatchdogMetrics", ["WatchdogBase", "WatchdogPolicy", "WatchdogVerdict"]),
-        library("WatchdogRecording", ["WatchdogBase"]),
-        library("WatchdogMeasurement", ["WatchdogBase"]),
-        library("WatchdogSimulation", ["WatchdogBase", "WatchdogPolicy", "WatchdogReport"]),
-
-        // MARK: The fleet
-        library("WatchdogOrganizer", ["WatchdogBase", "WatchdogReport", "WatchdogRendering"]),
+        // MARK: What decides: pure
+        library("WatchdogBase", in: "1-Decide"),
+        library("WatchdogWire", in: "1-Decide"),
+        library("WatchdogPolicy", in: "1-Decide", ["WatchdogBase"]),
+        library("WatchdogConfiguration", in: "1-Decide", ["WatchdogBase", "WatchdogPolicy"]),
+        library("WatchdogVerdict", in: "1-Decide", ["WatchdogBase"]),
+        library("WatchdogConversation", in: "1-Decide", ["WatchdogWire", "WatchdogPolicy"]),
 
         // MARK: Linux
-        cLibrary("CLinux"),
-        cLibrary("CSnapshot"),
-        cLibrary("CWorker"),
-        cLibrary("CSystemd"),
-        cLibrary("CElfutils"),
-        library("WatchdogLinux", ["WatchdogBase", "CLinux", "CSystemd"]),
+        cLibrary("CLinux", in: "2-Linux"),
+        cLibrary("CSystemd", in: "2-Linux"),
+        library("WatchdogLinux", in: "2-Linux", ["WatchdogBase", "CLinux", "CSystemd"]),
+
+        // MARK: The stacks, and their names
+        cLibrary("CSnapshot", in: "3-Capture"),
         library(
-            "WatchdogCapture",
-            ["WatchdogBase", "WatchdogReport", "WatchdogVerdict", "WatchdogLinux", "CSnapshot"]
-        ),
+            "WatchdogCapture", in: "3-Capture",
+            ["WatchdogBase", "WatchdogReport", "WatchdogVerdict", "WatchdogLinux", "CSnapshot"]),
+        cLibrary("CSymbolication", in: "3-Capture"),
         library(
-            "WatchdogSymbolication",
+            "WatchdogSymbolication", in: "3-Capture",
             [
-                "WatchdogBase", "WatchdogReport", "WatchdogVerdict", "WatchdogLinux", "WatchdogCapture", "CElfutils",
-                "CWorker",
-            ]
-        ),
+                "WatchdogBase", "WatchdogReport", "WatchdogVerdict", "WatchdogLinux", "WatchdogCapture",
+                "CSymbolication",
+            ]),
+        executable("watchdogd-symbolicate", in: "Sources/3-Capture", ["WatchdogSymbolication"]),
 
-        // MARK: Recordings
-        cLibrary("CRecorder"),
+        // MARK: Launches, and who supervises them
+        cLibrary("CRecorder", in: "4-Supervise"),
         library(
-            "WatchdogRecorder",
-            ["WatchdogBase", "WatchdogLinux", "WatchdogRecording", "WatchdogVerdict", "WatchdogWire", "CRecorder"]
-                + ["WatchdogCapture", "WatchdogReport"]
-        ),
-
-        // MARK: Measuring launches
-        library(
-            "WatchdogMeasuring", ["WatchdogBase", "WatchdogWire", "WatchdogMeasurement", "WatchdogLinux", "CLinux"]),
-
-        // MARK: Clients of the channel
-        library("WatchdogConformance", ["WatchdogBase", "WatchdogWire", "WatchdogLinux"]),
-
-        // MARK: Reports of many hosts
-        library(
-            "WatchdogReportArchive",
-            ["WatchdogBase", "WatchdogReport", "WatchdogReportStore", "WatchdogRendering", "WatchdogLinux"]
-        ),
-
-        // MARK: The history
-        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
-        library("WatchdogHistory", ["WatchdogBase", "WatchdogLinux", "CSQLite"]),
-
-        // MARK: The control interface
-        library("WatchdogControl", ["WatchdogBase", "WatchdogPolicy", "WatchdogLinux", "CLinux"]),
-
-        // MARK: The shell
-        library("WatchdogRemote"),
-        library("WatchdogConversation", ["WatchdogWire", "WatchdogPolicy", "WatchdogBase"]),
-        library(
-            "WatchdogSupervisor",
+            "WatchdogRecording", in: "4-Supervise",
             [
-                "WatchdogRemote", "WatchdogConversation", "WatchdogBase", "WatchdogPolicy", "WatchdogWire",
-                "WatchdogLinux", "WatchdogCapture", "WatchdogReport",
-            ]
-                + ["WatchdogConfiguration", "WatchdogControl", "WatchdogVerdict", "WatchdogRendering"]
-                + ["WatchdogReportStore", "WatchdogHistory", "WatchdogMetrics", "WatchdogSimulation"]
-                + ["WatchdogRecording", "WatchdogRecorder"]
-                + ["NetworkConditioner"]
-        ),
-
-        // MARK: A bad network
-        library("NetworkConditioner", ["WatchdogBase"]),
-
-        // MARK: Executables
-        .executableTarget(
-            name: "watchdogd",
-            dependencies: [
-                "WatchdogSupervisor", "WatchdogConfiguration", "WatchdogControl", "WatchdogReport", "WatchdogLinux",
-                "WatchdogRendering", "WatchdogReportStore", "WatchdogBase", "WatchdogPolicy", "NetworkConditioner",
-                "WatchdogRecording", "WatchdogRecorder", "WatchdogMeasurement", "WatchdogMeasuring", "WatchdogHistory",
-                "WatchdogConformance", "WatchdogImport", "WatchdogReportArchive", "WatchdogSimulation",
-                "WatchdogOrganizer", "WatchdogSymbolication",
-                argumentParser,
-            ],
-            swiftSettings: swiftSettings
-        ),
-        .executableTarget(
-            name: "watchdogd-symbolicate",
-            dependencies: ["WatchdogSymbolication"],
-            swiftSettings: swiftSettings
-        ),
-
-        // MARK: The test kit
-        // The executables are built beside the tests that drive them.
-        cLibrary("CTesting"),
+                "WatchdogBase", "WatchdogWire", "WatchdogVerdict", "WatchdogReport", "WatchdogLinux", "WatchdogCapture",
+                "WatchdogRendering", "CRecorder",
+            ]),
+        systemLibrary("CSQLite", in: "4-Supervise", "sqlite3", "libsqlite3-dev"),
+        library("WatchdogHistory", in: "4-Supervise", ["WatchdogBase", "WatchdogLinux", "CSQLite"]),
+        library("WatchdogMetrics", in: "4-Supervise", ["WatchdogBase", "WatchdogPolicy", "WatchdogVerdict"]),
+        library("WatchdogControl", in: "4-Supervise", ["WatchdogBase", "WatchdogPolicy", "WatchdogLinux", "CLinux"]),
         library(
-            "WatchdogTesting",
-            ["Watchdog", "WatchdogWire", "WatchdogBase", "WatchdogPolicy", "WatchdogVerdict", "WatchdogReport"]
-                + ["WatchdogRemote", "WatchdogConversation", "CTesting", "watchdogd", "watchdogd-symbolicate"]
-        ),
+            "WatchdogSupervisor", in: "4-Supervise",
+            [
+                "WatchdogBase", "WatchdogWire", "WatchdogPolicy", "WatchdogConfiguration", "WatchdogVerdict",
+                "WatchdogConversation", "WatchdogLinux", "WatchdogCapture", "WatchdogRecording", "WatchdogHistory",
+                "WatchdogMetrics", "WatchdogControl", "WatchdogReport", "WatchdogReportStore", "WatchdogRendering",
+                "WatchdogSimulation", "NetworkConditioner",
+            ]),
+
+        // MARK: The report
+        library("WatchdogReport", in: "5-Report", ["WatchdogBase", "WatchdogPolicy", "WatchdogVerdict"]),
+        library("WatchdogReportStore", in: "5-Report", ["WatchdogBase", "WatchdogReport"]),
+        library(
+            "WatchdogRendering", in: "5-Report",
+            ["WatchdogBase", "WatchdogPolicy", "WatchdogVerdict", "WatchdogReport"]),
+
+        // MARK: The command line
+        library(
+            "WatchdogCommands", in: "6-CommandLine",
+            [
+                "WatchdogBase", "WatchdogPolicy", "WatchdogConfiguration", "WatchdogLinux", "WatchdogSymbolication",
+                "WatchdogRecording", "WatchdogHistory", "WatchdogControl", "WatchdogSupervisor", "WatchdogReport",
+                "WatchdogReportStore", "WatchdogRendering", "WatchdogMeasurement", "WatchdogConformance",
+                "WatchdogImport", "WatchdogSimulation", "WatchdogFleet", "NetworkConditioner", argumentParser,
+            ]),
+        executable("watchdogd", ["WatchdogCommands"]),
+
+        // MARK: Guests: commands of their own, which no part of the above needs to supervise
+        library("WatchdogMeasurement", in: "Guests", ["WatchdogBase", "WatchdogWire", "WatchdogLinux", "CLinux"]),
+        library("WatchdogImport", in: "Guests", ["WatchdogBase", "WatchdogConfiguration", "WatchdogMeasurement"]),
+        library("WatchdogSimulation", in: "Guests", ["WatchdogBase", "WatchdogPolicy", "WatchdogReport"]),
+        library("NetworkConditioner", in: "Guests", ["WatchdogBase"]),
+        library("WatchdogConformance", in: "Guests", ["WatchdogBase", "WatchdogWire", "WatchdogLinux"]),
+        library(
+            "WatchdogFleet", in: "Guests",
+            ["WatchdogBase", "WatchdogReport", "WatchdogReportStore", "WatchdogRendering", "WatchdogLinux"]),
+
+        // MARK: The test kit: the executables are built beside the tests that drive them
+        cLibrary("CTesting", in: "TestKit"),
+        library(
+            "WatchdogTesting", in: "TestKit",
+            [
+                "Watchdog", "WatchdogWire", "WatchdogBase", "WatchdogPolicy", "WatchdogVerdict", "WatchdogReport",
+                "WatchdogConversation", "CTesting", "watchdogd", "watchdogd-symbolicate",
+            ]),
 
         // MARK: Sample apps
         sampleApp("HealthyApp"),
@@ -191,163 +162,114 @@ let package = Package(
         sampleApp("ForkingApp"),
         sampleApp("SlowExit"),
         sampleApp("BackgroundSaver", ["CSQLite"]),
-        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
-        cLibrary("CSampleThread"),
+        // Those that tell a story have a screen, a server and real work.
+        systemLibrary("CZlib", in: "SampleApps", "zlib", "zlib1g-dev"),
+        cLibrary("CSampleThread", in: "SampleApps"),
+        cLibrary("CPhotoStamp", in: "SampleApps"),
+        cLibrary("CSuperfastLog", in: "SampleApps"),
         library(
-            "SampleSupport",
-            ["Watchdog", "WatchdogBase", "NetworkConditioner", "CSampleThread", "CSQLite", "CZlib"]
-        ),
-        storyApp("PhotoServer", ["NetworkConditioner", "WatchdogBase"]),
-        cLibrary("CPhotoStamp"),
-        cLibrary("CSuperfastLog"),
-        library("StarSearcherStory", ["SampleSupport", "Watchdog"]),
-        storyApp("StarSearcher", ["StarSearcherStory"]),
-        storyApp("StarSearcherWithLogger", ["StarSearcherStory", "CSuperfastLog"]),
-        storyApp("Stocks"),
-        storyApp("Glassboard"),
-        storyApp("QuickPick", ["CPhotoStamp", "NetworkConditioner"]),
+            "SampleSupport", in: "SampleApps",
+            ["Watchdog", "WatchdogBase", "NetworkConditioner", "CSampleThread", "CSQLite", "CZlib"]),
+        library("StarSearcherStory", in: "SampleApps", ["SampleSupport", "Watchdog"]),
+        sampleApp("PhotoServer", ["SampleSupport", "NetworkConditioner", "WatchdogBase"]),
+        sampleApp("StarSearcher", ["SampleSupport", "StarSearcherStory"]),
+        sampleApp("StarSearcherWithLogger", ["SampleSupport", "StarSearcherStory", "CSuperfastLog"]),
+        sampleApp("Stocks", ["SampleSupport"]),
+        sampleApp("Glassboard", ["SampleSupport"]),
+        sampleApp("QuickPick", ["SampleSupport", "CPhotoStamp", "NetworkConditioner"]),
 
         // MARK: Examples
         .executableTarget(
             name: "Feed", dependencies: ["Watchdog"], path: "Examples/Feed/Sources/Feed",
-            swiftSettings: [
-                .treatAllWarnings(as: .error)
-            ]),
+            swiftSettings: [.treatAllWarnings(as: .error)]),
         .testTarget(
             name: "FeedTests", dependencies: ["Feed", "WatchdogTesting"], path: "Examples/Feed/Tests/FeedTests",
             swiftSettings: [.treatAllWarnings(as: .error)]),
 
         // MARK: Tests
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: swiftSettings),
+        .target(
+            name: "ReportFixtures",
+            dependencies: ["WatchdogBase", "WatchdogPolicy", "WatchdogVerdict", "WatchdogReport", "WatchdogRecording"],
+            path: "Tests/ReportFixtures", swiftSettings: swiftSettings),
+        tests("ArchitectureTests", []),
+        tests("WatchdogTests", ["WatchdogWire", "Watchdog", "CLinux"] + testedApps),
         tests("WatchdogWireTests", ["WatchdogWire"]),
-        tests(
-            "WatchdogTests",
-            ["Watchdog", "WatchdogWire", "CLinux"] + [
-                "HealthyApp", "SlowLaunch", "HangMain", "IgnoresTerm", "ForkingApp",
-            ]
-                + ["SlowExit", "BackgroundSaver"]
-        ),
         tests("WatchdogBaseTests", ["WatchdogBase"]),
         tests("WatchdogPolicyTests", ["WatchdogBase", "WatchdogPolicy"]),
         tests(
-            "WatchdogMetricsTests", ["WatchdogMetrics", "WatchdogBase", "WatchdogPolicy", "WatchdogVerdict"],
-            exclude: ["Goldens"]
-        ),
+            "WatchdogConfigurationTests", exclude: ["Goldens"],
+            ["WatchdogBase", "WatchdogPolicy", "WatchdogConfiguration"]),
+        tests("WatchdogConversationTests", ["WatchdogConversation"]),
+        tests("WatchdogVerdictTests", ["WatchdogBase", "WatchdogReport", "WatchdogVerdict", "ReportFixtures"]),
+        tests("WatchdogLinuxTests", exclude: ["Subjects"], ["CLinux", "WatchdogBase", "WatchdogLinux"]),
         tests(
-            "WatchdogOrganizerTests",
-            ["WatchdogOrganizer", "WatchdogRendering", "WatchdogReport", "WatchdogBase"]
-                + ["ReportFixtures"],
-            exclude: ["Goldens"]
-        ),
-        tests("WatchdogRecordingTests", ["WatchdogRecording", "WatchdogBase"]),
+            "WatchdogCaptureTests",
+            ["CLinux", "WatchdogBase", "WatchdogLinux", "WatchdogReport", "WatchdogVerdict", "WatchdogCapture"]),
         tests(
-            "WatchdogSimulationTests", ["WatchdogSimulation", "WatchdogBase", "WatchdogPolicy"]),
-        tests("WatchdogMeasurementTests", ["WatchdogMeasurement", "WatchdogBase"]),
+            "WatchdogSymbolicationTests", exclude: ["Subjects"],
+            [
+                "CLinux", "CSymbolication", "WatchdogBase", "WatchdogCapture", "WatchdogLinux", "WatchdogReport",
+                "WatchdogVerdict", "WatchdogSymbolication", "watchdogd-symbolicate",
+            ]),
         tests(
-            "WatchdogRecorderTests",
-            ["WatchdogRecorder", "WatchdogRecording", "WatchdogLinux", "WatchdogBase", "CRecorder"]
-                + ["WatchdogCapture", "watchdogd-symbolicate"]
-        ),
+            "WatchdogRecordingTests",
+            [
+                "CRecorder", "WatchdogBase", "WatchdogCapture", "WatchdogLinux", "WatchdogReport", "WatchdogRecording",
+                "watchdogd-symbolicate",
+            ]),
         tests(
-            "WatchdogConfigurationTests",
-            ["WatchdogConfiguration", "WatchdogBase", "WatchdogPolicy"],
-            exclude: ["Goldens"]
-        ),
+            "WatchdogHistoryTests", exclude: ["Goldens", "Fixtures"],
+            ["CSQLite", "WatchdogBase", "WatchdogLinux", "WatchdogHistory"]),
         tests(
-            "WatchdogImportTests",
-            ["WatchdogImport", "WatchdogConfiguration", "WatchdogBase", "WatchdogMeasurement"],
-            exclude: ["Fixtures"]),
-        .target(
-            name: "ReportFixtures",
-            dependencies: [
-                "WatchdogBase", "WatchdogPolicy", "WatchdogVerdict", "WatchdogReport", "WatchdogRecording",
-            ],
-            path: "Tests/ReportFixtures",
-            swiftSettings: swiftSettings
-        ),
-        tests("WatchdogVerdictTests", ["WatchdogVerdict", "WatchdogReport", "WatchdogBase", "ReportFixtures"]),
+            "WatchdogMetricsTests", exclude: ["Goldens"],
+            ["WatchdogBase", "WatchdogPolicy", "WatchdogVerdict", "WatchdogMetrics"]),
+        tests(
+            "WatchdogControlTests", exclude: ["Goldens"],
+            ["WatchdogBase", "WatchdogLinux", "WatchdogPolicy", "WatchdogControl"]),
+        tests(
+            "WatchdogSupervisorTests", exclude: ["Fixtures"],
+            [
+                "WatchdogBase", "WatchdogCapture", "WatchdogConfiguration", "WatchdogControl", "WatchdogHistory",
+                "WatchdogLinux", "WatchdogMetrics", "WatchdogPolicy", "WatchdogRecording", "WatchdogRendering",
+                "WatchdogReport", "WatchdogReportStore", "WatchdogSimulation", "WatchdogVerdict", "WatchdogWire",
+                "WatchdogSupervisor", "ReportFixtures",
+            ]),
         tests(
             "WatchdogReportTests",
             [
-                "WatchdogReport", "WatchdogVerdict", "WatchdogRendering", "WatchdogBase",
-                "WatchdogPolicy",
-            ]
-                + ["ReportFixtures"]
-        ),
+                "WatchdogBase", "WatchdogPolicy", "WatchdogRecording", "WatchdogReport", "WatchdogVerdict",
+                "WatchdogRendering", "ReportFixtures",
+            ]),
+        tests("WatchdogReportStoreTests", ["WatchdogBase", "WatchdogReport", "WatchdogReportStore", "ReportFixtures"]),
         tests(
-            "WatchdogRenderingTests",
-            ["WatchdogRendering", "WatchdogReport", "WatchdogVerdict", "WatchdogBase", "WatchdogPolicy"]
-                + ["WatchdogRecording", "ReportFixtures", "CLinux"],
-            exclude: ["Goldens"]
-        ),
-        tests("WatchdogReportStoreTests", ["WatchdogReportStore", "WatchdogReport", "WatchdogBase", "ReportFixtures"]),
-        tests(
-            "WatchdogReportArchiveTests",
+            "WatchdogRenderingTests", exclude: ["Goldens"],
             [
-                "WatchdogReportArchive", "WatchdogReportStore", "WatchdogRendering", "WatchdogReport",
-                "WatchdogLinux", "WatchdogBase", "ReportFixtures",
-            ]
-        ),
-        tests("WatchdogLinuxTests", ["WatchdogLinux", "WatchdogBase", "CLinux"], exclude: ["Subjects"]),
+                "CLinux", "WatchdogBase", "WatchdogPolicy", "WatchdogRecording", "WatchdogReport", "WatchdogVerdict",
+                "WatchdogRendering", "ReportFixtures",
+            ]),
+        tests("WatchdogMeasurementTests", ["WatchdogBase", "WatchdogMeasurement"]),
         tests(
-            "WatchdogCaptureTests",
-            ["WatchdogCapture", "WatchdogBase", "WatchdogVerdict", "WatchdogReport", "WatchdogLinux"]
-                + ["CLinux"]
-        ),
+            "WatchdogImportTests", exclude: ["Fixtures"],
+            ["WatchdogBase", "WatchdogConfiguration", "WatchdogMeasurement", "WatchdogImport"]),
+        tests("WatchdogSimulationTests", ["WatchdogBase", "WatchdogPolicy", "WatchdogSimulation"]),
+        tests("NetworkConditionerTests", ["WatchdogBase", "NetworkConditioner"]),
+        tests("WatchdogConformanceTests", ["WatchdogBase", "WatchdogWire", "WatchdogConformance"]),
         tests(
-            "WatchdogSymbolicationTests",
+            "WatchdogFleetTests", exclude: ["Goldens"],
             [
-                "WatchdogSymbolication", "WatchdogCapture", "WatchdogLinux", "WatchdogVerdict",
-                "WatchdogReport",
-                "WatchdogBase", "CElfutils", "CLinux",
-            ]
-                + ["CWorker", "watchdogd-symbolicate"],
-            exclude: ["Subjects"]
-        ),
-        tests(
-            "WatchdogControlTests",
-            ["WatchdogControl", "WatchdogLinux", "WatchdogBase", "WatchdogPolicy"],
-            exclude: ["Goldens"]
-        ),
-        tests(
-            "WatchdogSupervisorTests",
-            [
-                "WatchdogSupervisor", "WatchdogConfiguration", "WatchdogControl", "WatchdogPolicy",
-                "WatchdogReport",
-            ]
-                + [
-                    "WatchdogLinux", "WatchdogBase", "WatchdogVerdict", "WatchdogRendering", "ReportFixtures",
-                    "WatchdogReportStore", "WatchdogCapture", "WatchdogHistory", "WatchdogSimulation",
-                ]
-                + ["WatchdogWire", "WatchdogMetrics"],
-            exclude: ["Fixtures"]
-        ),
-        tests(
-            "WatchdogHistoryTests", ["WatchdogHistory", "WatchdogLinux", "WatchdogBase", "CSQLite"],
-            exclude: ["Goldens", "Fixtures"]),
-        tests("WatchdogConformanceTests", ["WatchdogConformance", "WatchdogWire", "WatchdogBase", "WatchdogLinux"]),
-        tests("WatchdogRemoteTests", ["WatchdogRemote"]),
-        tests(
-            "WatchdogTestingTests",
-            [
-                "WatchdogTesting", "Watchdog", "WatchdogLinux", "HealthyApp", "SlowLaunch", "HangMain", "IgnoresTerm",
-                "BackgroundSaver",
-            ]
-        ),
-        tests("NetworkConditionerTests", ["NetworkConditioner", "WatchdogBase"]),
+                "WatchdogBase", "WatchdogLinux", "WatchdogRendering", "WatchdogReport", "WatchdogReportStore",
+                "WatchdogFleet", "ReportFixtures",
+            ]),
+        tests("WatchdogTestingTests", ["Watchdog", "WatchdogTesting", "WatchdogLinux"] + testedApps),
         tests("SampleSupportTests", ["SampleSupport"]),
-        tests("ArchitectureTests", []),
         tests(
-            "IntegrationTests",
+            "IntegrationTests", exclude: ["Subjects"],
             [
-                "WatchdogLinux", "WatchdogVerdict", "WatchdogReport", "WatchdogReportStore", "WatchdogRendering",
-                "WatchdogBase", "WatchdogPolicy", "WatchdogControl", "WatchdogRecording", "WatchdogMeasuring",
-                "WatchdogMeasurement", "ReportFixtures", "watchdogd",
-                "watchdogd-symbolicate", "SampleSupport",
-            ]
-                + ["HealthyApp", "SlowLaunch", "HangMain", "IgnoresTerm", "ForkingApp", "SlowExit", "BackgroundSaver"],
-            exclude: ["Subjects"]
-        ),
+                "WatchdogBase", "WatchdogControl", "WatchdogLinux", "WatchdogMeasurement", "WatchdogPolicy",
+                "WatchdogRecording", "WatchdogRendering", "WatchdogReport", "WatchdogReportStore", "WatchdogSupervisor",
+                "WatchdogVerdict", "watchdogd", "watchdogd-symbolicate", "ReportFixtures", "SampleSupport",
+            ] + testedApps),
     ],
     swiftLanguageModes: [.v6],
     cLanguageStandard: .gnu17

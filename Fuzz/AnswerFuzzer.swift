@@ -3,7 +3,7 @@
 import WatchdogBase
 
 @testable import WatchdogLinux
-@testable import WatchdogMeasuring
+@testable import WatchdogMeasurement
 
 /// Whatever a server answers, and whatever a client asks the metrics port: it is judged, the same in one piece or in many,
 /// with reasons that fit into a line.

@@ -3,7 +3,7 @@
  * What a capture reads of /proc in C: a folder stands in for /proc/PID/task, with the input's parts, which the byte 0x1e
  * divides, as the files of one thread.
  */
-#include "../Sources/CSnapshot/internal.h"
+#include "../Sources/3-Capture/CSnapshot/internal.h"
 
 #include <fcntl.h>
 #include <signal.h>

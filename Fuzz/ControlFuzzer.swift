@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
-import WatchdogBase
-import WatchdogRemote
+import WatchdogConversation
 
 @testable import WatchdogControl
 

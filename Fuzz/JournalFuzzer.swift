@@ -5,8 +5,8 @@ import WatchdogLinux
 import WatchdogRendering
 import WatchdogVerdict
 
+@testable import WatchdogFleet
 @testable import WatchdogReport
-@testable import WatchdogReportArchive
 
 /// Whatever stands in journal entries that imitate watchdogd's or systemd-coredump's: it is left out, or listed and read with
 /// text that is safe for a terminal.

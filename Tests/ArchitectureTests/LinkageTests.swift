@@ -62,17 +62,18 @@ struct LinkageTests {
 
     @Test("Every sample app has a rule")
     func everySampleAppHasARule() {
+        let libraries: Set = ["SampleSupport", "StarSearcherStory"]
         let apps = SourceTree.files(below: "Sources/SampleApps").filter(\.isSwift)
             .map { String($0.path.split(separator: "/")[2]) }
-        #expect(Set(apps).subtracting(LinkageRule.all.map(\.product)) == [])
+        #expect(Set(apps).subtracting(libraries).subtracting(LinkageRule.all.map(\.product)) == [])
     }
 }
 
 @Suite("Spawn")
 struct SpawnTests {
-    private static let childSide = SourceTree.files(below: "Sources/CLinux")
+    private static let childSide = SourceTree.files(of: "CLinux")
         .filter { $0.path.hasSuffix("_child.c") }
-        .map { BuiltProduct("CLinux.build/\($0.path.dropFirst("Sources/CLinux/".count)).o") }
+        .compactMap(\.place).map { BuiltProduct("CLinux.build/\($0.dropFirst("CLinux/".count)).o") }
 
     /// Between clone and execve the child shares the parent's memory: a libc function could wait there for a lock that
     /// another thread of the parent holds.

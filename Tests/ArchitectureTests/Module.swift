@@ -2,151 +2,176 @@
 
 import Testing
 
-/// A folder of `Sources` and the modules that its Swift files may import, besides the standard library.
+/// A module of `Sources` and what its Swift files may import, besides the standard library.
 struct Module: Sendable, CustomTestStringConvertible {
     let name: String
     let mayImport: Set<String>
 
     var testDescription: String { name }
 
-    /// The layers, lowest first.
+    /// The layers, in the order in which they are read; a folder's name is its place in it.
     ///
-    /// `Synchronization` counts like Glibc: it is part of the toolchain and adds no dependency.
-    static let all: [Module] = [
-        // Linked by apps.
-        Module("WatchdogBase"),
-        Module("WatchdogWire"),
-        Module("Watchdog", "WatchdogBase", "WatchdogWire", "Dispatch", "Glibc", "Synchronization"),
-        // Pure core.
-        Module("WatchdogPolicy", "WatchdogBase"),
-        Module("WatchdogConfiguration", "WatchdogBase", "WatchdogPolicy"),
-        Module("WatchdogRecording", "WatchdogBase", "FoundationEssentials"),
-        // Glibc: logarithms.
-        Module("WatchdogMeasurement", "WatchdogBase", "FoundationEssentials", "Glibc"),
-        // App files converted from other formats, or derived from a trial.
-        Module("WatchdogImport", "WatchdogBase", "WatchdogConfiguration", "WatchdogMeasurement"),
-        // Reports: a verdict, the model with its coding, the rendered forms, the files.
-        Module("WatchdogVerdict", "WatchdogBase"),
-        Module("WatchdogReport", "WatchdogBase", "WatchdogPolicy", "WatchdogVerdict", "FoundationEssentials"),
+    /// `Synchronization` counts as Glibc does: it is part of the toolchain and brings nothing.
+    static let all: [Module] =
+        [Module("Watchdog", ["WatchdogBase", "WatchdogWire", "Dispatch", "Glibc", "Synchronization"])] + deciding
+        + linux
+        + capture + supervising + reports + commandLine + guests + testKit + samples
+
+    private static let deciding = [
+        Module("WatchdogBase", in: "1-Decide", []),
+        Module("WatchdogWire", in: "1-Decide", []),
+        Module("WatchdogPolicy", in: "1-Decide", ["WatchdogBase"]),
+        Module("WatchdogConfiguration", in: "1-Decide", ["WatchdogBase", "WatchdogPolicy"]),
+        Module("WatchdogVerdict", in: "1-Decide", ["WatchdogBase"]),
+        Module("WatchdogConversation", in: "1-Decide", ["WatchdogPolicy", "WatchdogWire"]),
+    ]
+
+    private static let linux = [
+        Module("WatchdogLinux", in: "2-Linux", ["WatchdogBase", "CLinux", "CSystemd", "Glibc", "Synchronization"])
+    ]
+
+    private static let capture = [
         Module(
-            "WatchdogRendering", "WatchdogBase", "WatchdogPolicy", "WatchdogVerdict", "WatchdogReport",
-            "WatchdogRecording"
-        ),
-        Module("WatchdogReportStore", "WatchdogBase", "WatchdogReport", "Glibc", "Synchronization"),
-        // Replays with other allowances.
-        Module("WatchdogSimulation", "WatchdogBase", "WatchdogPolicy", "WatchdogReport"),
-        // The fleet. Glibc: logarithms.
+            "WatchdogCapture", in: "3-Capture",
+            [
+                "WatchdogBase", "WatchdogVerdict", "WatchdogReport", "WatchdogLinux", "CSnapshot",
+                "FoundationEssentials", "Glibc", "Synchronization",
+            ]),
         Module(
-            "WatchdogOrganizer",
-            "WatchdogBase", "WatchdogReport", "WatchdogRendering", "FoundationEssentials", "Glibc"
-        ),
-        // Metrics.
-        Module("WatchdogMetrics", "WatchdogBase", "WatchdogPolicy", "WatchdogVerdict"),
-        // Linux.
-        Module("WatchdogLinux", "WatchdogBase", "CLinux", "CSystemd", "Glibc", "Synchronization"),
+            "WatchdogSymbolication", in: "3-Capture",
+            [
+                "WatchdogBase", "WatchdogVerdict", "WatchdogReport", "WatchdogCapture", "WatchdogLinux", "CSnapshot",
+                "CSymbolication", "FoundationEssentials", "Glibc",
+            ]),
+        Module("watchdogd-symbolicate", in: "3-Capture", ["WatchdogSymbolication", "Glibc"]),
+    ]
+
+    private static let supervising = [
         Module(
-            "WatchdogCapture",
-            "WatchdogBase", "WatchdogVerdict", "WatchdogReport", "WatchdogLinux", "CSnapshot", "FoundationEssentials",
-            "Glibc",
-            "Synchronization"
-        ),
+            "WatchdogRecording", in: "4-Supervise",
+            [
+                "WatchdogBase", "WatchdogWire", "WatchdogVerdict", "WatchdogReport", "WatchdogRendering",
+                "WatchdogLinux", "WatchdogCapture", "CRecorder", "FoundationEssentials", "Glibc",
+            ]),
         Module(
-            "WatchdogSymbolication",
-            "WatchdogBase", "WatchdogVerdict", "WatchdogReport", "WatchdogCapture", "WatchdogLinux", "CSnapshot",
-            "CElfutils", "CWorker",
-            "FoundationEssentials", "Glibc"
-        ),
-        // Recordings of launches.
+            "WatchdogHistory", in: "4-Supervise",
+            ["WatchdogBase", "WatchdogLinux", "CSQLite", "FoundationEssentials", "Glibc", "Synchronization"]),
+        Module("WatchdogMetrics", in: "4-Supervise", ["WatchdogBase", "WatchdogPolicy", "WatchdogVerdict"]),
         Module(
-            "WatchdogRecorder",
-            "WatchdogBase", "WatchdogLinux", "WatchdogRecording", "WatchdogVerdict", "WatchdogWire", "WatchdogReport",
-            "WatchdogCapture", "CRecorder", "Glibc"
-        ),
-        // Measuring launches.
+            "WatchdogControl", in: "4-Supervise",
+            [
+                "WatchdogBase", "WatchdogPolicy", "WatchdogLinux", "CLinux", "FoundationEssentials", "Glibc",
+                "Synchronization",
+            ]),
+        // Its rooms are told apart in LayeringTests.
         Module(
-            "WatchdogMeasuring",
-            "WatchdogBase", "WatchdogWire", "WatchdogMeasurement", "WatchdogLinux", "CLinux", "FoundationEssentials",
-            "Glibc"
-        ),
+            "WatchdogSupervisor", in: "4-Supervise",
+            [
+                "WatchdogBase", "WatchdogPolicy", "WatchdogWire", "WatchdogVerdict", "WatchdogReport",
+                "WatchdogRendering", "WatchdogReportStore", "WatchdogLinux", "WatchdogCapture", "WatchdogRecording",
+                "WatchdogHistory", "WatchdogConversation", "WatchdogMetrics", "WatchdogSimulation",
+                "NetworkConditioner", "WatchdogConfiguration", "WatchdogControl", "Dispatch", "FoundationEssentials",
+                "Glibc", "Synchronization",
+            ]),
+    ]
+
+    /// A report: the model with its coding, the files, what people read.
+    private static let reports = [
+        Module(
+            "WatchdogReport", in: "5-Report",
+            ["WatchdogBase", "WatchdogPolicy", "WatchdogVerdict", "FoundationEssentials"]),
+        Module("WatchdogReportStore", in: "5-Report", ["WatchdogBase", "WatchdogReport", "Glibc", "Synchronization"]),
+        Module(
+            "WatchdogRendering", in: "5-Report",
+            ["WatchdogBase", "WatchdogPolicy", "WatchdogVerdict", "WatchdogReport"]),
+    ]
+
+    private static let commandLine = [
+        Module(
+            "WatchdogCommands", in: "6-CommandLine",
+            [
+                "WatchdogBase", "WatchdogPolicy", "WatchdogConfiguration", "WatchdogControl", "WatchdogReport",
+                "WatchdogRendering", "WatchdogReportStore", "WatchdogLinux", "WatchdogSupervisor",
+                "NetworkConditioner", "WatchdogRecording", "WatchdogMeasurement", "WatchdogHistory",
+                "WatchdogConformance", "WatchdogImport", "WatchdogSimulation", "WatchdogFleet",
+                "WatchdogSymbolication", "ArgumentParser", "FoundationEssentials", "Glibc",
+            ]),
+        Module("watchdogd", ["WatchdogCommands"]),
+    ]
+
+    /// What has commands of its own, and what nothing needs that supervises.
+    private static let guests = [
+        // Runs measured launches. Glibc: logarithms, too.
+        Module(
+            "WatchdogMeasurement", in: "Guests",
+            ["WatchdogBase", "WatchdogWire", "WatchdogLinux", "CLinux", "FoundationEssentials", "Glibc"]),
+        // App files made of what others say, or of a trial.
+        Module("WatchdogImport", in: "Guests", ["WatchdogBase", "WatchdogConfiguration", "WatchdogMeasurement"]),
+        // What other allowances would have done.
+        Module("WatchdogSimulation", in: "Guests", ["WatchdogBase", "WatchdogPolicy", "WatchdogReport"]),
+        // A bad network.
+        Module("NetworkConditioner", in: "Guests", ["WatchdogBase", "Glibc"]),
         // Clients of the channel.
         Module(
-            "WatchdogConformance", "WatchdogBase", "WatchdogWire", "WatchdogLinux", "FoundationEssentials", "Glibc"
-        ),
-        // Reports of many hosts.
+            "WatchdogConformance", in: "Guests",
+            ["WatchdogBase", "WatchdogWire", "WatchdogLinux", "FoundationEssentials", "Glibc"]),
+        // Versions and hosts compared, and their reports. Glibc: logarithms, too.
         Module(
-            "WatchdogReportArchive",
-            "WatchdogBase", "WatchdogReport", "WatchdogReportStore", "WatchdogRendering", "WatchdogLinux", "Glibc"
-        ),
-        // The history.
+            "WatchdogFleet", in: "Guests",
+            [
+                "WatchdogBase", "WatchdogReport", "WatchdogReportStore", "WatchdogRendering", "WatchdogLinux",
+                "FoundationEssentials", "Glibc",
+            ]),
+    ]
+
+    private static let testKit = [
         Module(
-            "WatchdogHistory",
-            "WatchdogBase", "WatchdogLinux", "CSQLite", "FoundationEssentials", "Glibc", "Synchronization"
-        ),
-        // The control interface.
-        Module(
-            "WatchdogControl",
-            "WatchdogBase", "WatchdogPolicy", "WatchdogLinux", "CLinux", "FoundationEssentials", "Glibc",
-            "Synchronization"
-        ),
-        // Remote control of a run.
-        Module("WatchdogRemote"),
-        Module("WatchdogConversation", "WatchdogPolicy", "WatchdogWire"),
-        // The shell.
-        Module(
-            "WatchdogSupervisor",
-            "WatchdogBase", "WatchdogPolicy", "WatchdogWire", "WatchdogVerdict", "WatchdogReport", "WatchdogRendering",
-            "WatchdogReportStore", "WatchdogLinux", "WatchdogCapture", "WatchdogHistory", "WatchdogRemote",
-            "WatchdogConversation", "WatchdogMetrics", "WatchdogSimulation", "WatchdogRecording", "WatchdogRecorder",
-            "NetworkConditioner",
-            "WatchdogConfiguration", "WatchdogControl", "Dispatch", "FoundationEssentials", "Glibc", "Synchronization"
-        ),
-        // A bad network.
-        Module("NetworkConditioner", "WatchdogBase", "Glibc"),
-        // Executables.
-        Module(
-            "watchdogd",
-            "WatchdogBase", "WatchdogPolicy", "WatchdogConfiguration", "WatchdogControl", "WatchdogReport",
-            "WatchdogRendering", "WatchdogReportStore", "WatchdogLinux", "WatchdogSupervisor", "NetworkConditioner",
-            "WatchdogRecording", "WatchdogRecorder", "WatchdogMeasurement", "WatchdogMeasuring", "WatchdogHistory",
-            "WatchdogConformance", "WatchdogImport", "WatchdogReportArchive", "WatchdogSimulation", "WatchdogOrganizer",
-            "WatchdogSymbolication", "ArgumentParser", "FoundationEssentials",
-            "Glibc"
-        ),
-        // The test kit.
-        Module(
-            "WatchdogTesting",
-            "Watchdog", "WatchdogWire", "WatchdogBase", "WatchdogPolicy", "WatchdogVerdict", "WatchdogReport",
-            "WatchdogRemote", "WatchdogConversation", "CTesting", "Dispatch", "FoundationEssentials", "Glibc",
-            "Synchronization", "Testing"
-        ),
-        Module("watchdogd-symbolicate", "WatchdogReport", "WatchdogSymbolication", "FoundationEssentials", "Glibc"),
-        // Sample apps, and the shared code of those that tell a story. Foundation: see nothingImportsFoundation.
-        Module(
-            "SampleSupport",
-            "Watchdog", "WatchdogBase", "NetworkConditioner", "CSampleThread", "CSQLite", "CZlib",
-            "Dispatch", "FoundationEssentials", "Glibc", "Synchronization"
-        ),
-        Module("StarSearcherStory", "SampleSupport", "Watchdog", "Dispatch", "FoundationEssentials", "Glibc"),
+            "WatchdogTesting", in: "TestKit",
+            [
+                "Watchdog", "WatchdogWire", "WatchdogBase", "WatchdogPolicy", "WatchdogVerdict", "WatchdogReport",
+                "WatchdogConversation", "CTesting", "Dispatch", "FoundationEssentials", "Glibc", "Synchronization",
+                "Testing",
+            ])
+    ]
+
+    /// Foundation: see LayeringTests.nothingImportsFoundation.
+    private static let samples = [
         Module(
             "SampleApps",
-            "Watchdog", "WatchdogBase", "NetworkConditioner", "SampleSupport", "StarSearcherStory",
-            "CPhotoStamp", "CSQLite", "CSuperfastLog", "Dispatch", "Foundation", "FoundationEssentials", "Glibc",
-            "Synchronization"
-        ),
+            [
+                "Watchdog", "WatchdogBase", "NetworkConditioner", "SampleSupport", "StarSearcherStory", "CPhotoStamp",
+                "CSQLite", "CSampleThread", "CSuperfastLog", "CZlib", "Dispatch", "Foundation", "FoundationEssentials",
+                "Glibc", "Synchronization",
+            ])
     ]
 
-    /// Folders without Swift: C targets, and module maps of system libraries.
+    /// Where modules lie; those that are in none lie in Sources.
+    static let folders = [
+        "1-Decide", "2-Linux", "3-Capture", "4-Supervise", "5-Report", "6-CommandLine", "Guests", "TestKit",
+    ]
+
+    /// Modules without Swift: C targets, and module maps of system libraries.
     static let withoutSwift: Set<String> = [
-        "CElfutils", "CLinux", "CPhotoStamp", "CRecorder", "CSQLite", "CSampleThread", "CSnapshot",
-        "CSuperfastLog", "CSystemd", "CTesting", "CWorker", "CZlib",
+        "CLinux", "CRecorder", "CSQLite", "CSnapshot", "CSymbolication", "CSystemd", "CTesting",
     ]
 
-    private init(_ name: String, _ mayImport: String...) {
+    private let folder: String?
+
+    private init(_ name: String, in folder: String? = nil, _ mayImport: Set<String>) {
         self.name = name
-        self.mayImport = Set(mayImport)
+        self.folder = folder
+        self.mayImport = mayImport
     }
 
-    var files: [SourceFile] { SourceTree.files(below: "Sources/\(name)").filter(\.isSwift) }
+    /// Whether it is one of the commands and tools that supervision does without.
+    var isGuest: Bool { folder == "Guests" }
+
+    /// Whether it is part of what supervises, judges and reports.
+    var isMission: Bool { folder.map { $0.first?.isNumber == true } ?? (name == "Watchdog") }
+
+    var path: String { (["Sources"] + (folder.map { [$0] } ?? []) + [name]).joined(separator: "/") }
+
+    var files: [SourceFile] { SourceTree.files(below: path).filter(\.isSwift) }
 }
 
 /// One `import` line.

@@ -12,9 +12,10 @@ struct SavedTypeTests {
     private static let saved = SavedTypes(
         from: roots,
         in: SourceTree.swiftSources.compactMap { file in
-            guard file.lines.contains(where: { $0.contains("Codable") }) else { return nil }
-            let text = file.lines.joined(separator: "\n")
-            return (module: String(file.path.split(separator: "/")[1]), text: text)
+            guard let module = file.place?.split(separator: "/").first,
+                file.lines.contains(where: { $0.contains("Codable") })
+            else { return nil }
+            return (module: String(module), text: file.lines.joined(separator: "\n"))
         })
 
     @Test("Every type that reaches a file of the next watchdogd names its fields and cases beside them")

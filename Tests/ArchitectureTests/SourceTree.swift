@@ -5,7 +5,7 @@ import Testing
 
 /// One text file of this package.
 struct SourceFile: Sendable, CustomTestStringConvertible {
-    /// Relative to the package, as in `Sources/WatchdogWire/Wire.swift`.
+    /// Relative to the package, as in `Sources/1-Decide/WatchdogWire/Wire.swift`.
     let path: String
     let lines: [Substring]
 
@@ -13,6 +13,13 @@ struct SourceFile: Sendable, CustomTestStringConvertible {
     var fileExtension: Substring { path.split(separator: "/").last?.split(separator: ".").dropFirst().last ?? "" }
     var isSwift: Bool { fileExtension == "swift" }
     var isC: Bool { fileExtension == "c" || fileExtension == "h" }
+
+    /// In `Sources`, relative to the folder in which its module lies, as in `WatchdogWire/Wire.swift`; nil elsewhere.
+    var place: String? {
+        let parts = path.split(separator: "/")
+        guard parts.first == "Sources", parts.count > 2 else { return nil }
+        return parts.dropFirst(Module.folders.contains(String(parts[1])) ? 2 : 1).joined(separator: "/")
+    }
 
     /// The lines of a program with their numbers, without blank lines, comments and the contents of string literals.
     ///
@@ -69,6 +76,11 @@ enum SourceTree {
     /// All text files below `folder`; empty if the folder does not exist.
     static func files(below folder: String) -> [SourceFile] {
         all.filter { $0.path.hasPrefix("\(folder)/") }
+    }
+
+    /// The text files of a module, or of a folder of it, as in `WatchdogPolicy/Judgement`.
+    static func files(of module: String) -> [SourceFile] {
+        all.filter { $0.place?.hasPrefix("\(module)/") == true }
     }
 
     /// The file at `path`, unless it is a folder or not text.

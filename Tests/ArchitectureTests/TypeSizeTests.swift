@@ -8,7 +8,7 @@ struct TypeSizeTests {
         "No type of the policy and the shell is longer than 400 lines over all its extensions",
         arguments: ["WatchdogPolicy", "WatchdogSupervisor"])
     func typesAreSmall(module: String) {
-        let files = SourceTree.files(below: "Sources/\(module)").filter(\.isSwift)
+        let files = SourceTree.files(of: module).filter(\.isSwift)
         let sizes = TypeSizes(of: files.map { $0.lines.joined(separator: "\n") }).lines
         #expect(sizes.count > 50)
         #expect(sizes.filter { $0.value > 400 } == [:])

@@ -232,7 +232,7 @@ extension EndToEnd {
                 (["--profile", "5g"], "unknown profile '5g'; use one of perfect, wifi, lte, dsl, 3g, edge"),
                 (["--profile", "3g", "--loss", "101"], "use a percentage from 0 to 100"),
                 (["--profile", "3g", "--bandwidth", "0"], "use kbit/s from 1"),
-                (["--profile", "3g", "--to", "example.com:80"], "not a numeric address"),
+                (["--profile", "3g", "--to", "example.com:80"], "\"example.com\" is not an IP address"),
                 (["--profile", "3g", "--listen", "80"], "write 127.0.0.1:8080"),
             ]
         )

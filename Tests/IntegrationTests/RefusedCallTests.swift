@@ -148,7 +148,7 @@ extension EndToEnd {
             private static func direct() throws -> Set<String> {
                 let sources = try Program(
                     shell(
-                        "exec grep -ohE \"$1\" \"$2\"/*/*.[ch]", #"(syscall\(SYS_|(CALL|syscall6)\(__NR_)\w+"#,
+                        "exec grep -ohE \"$1\" \"$2\"/*/*/*.[ch]", #"(syscall\(SYS_|(CALL|syscall6)\(__NR_)\w+"#,
                         "\(subjects)/../../../Sources"))
                 try #require(try sources.end() == .exited(code: 0), "\(sources.text(.errors))")
                 let matches = sources.text(.output).split(separator: "\n")

@@ -4,7 +4,6 @@ import Glibc
 import Testing
 import WatchdogBase
 import WatchdogMeasurement
-import WatchdogMeasuring
 import WatchdogRendering
 import WatchdogReport
 import WatchdogVerdict

@@ -33,7 +33,7 @@ private final class ScriptedCopiers: Sendable {
         return sockets
     }
 
-    /// Has threads of this process serve the copiers that were asked for; returns their number.
+    /// Serves the requested copiers on threads of this process; returns their number.
     @discardableResult
     func serve() throws -> Int {
         let sockets = sockets()
@@ -187,11 +187,11 @@ struct CopiersTests {
         #expect(source.sockets().isEmpty, "one of those before serves it")
     }
 
-    @Test("are kept while others are in use, so that many apps launched at once need few forks; then two remain")
+    @Test("stay while others are in use, so that a burst of launches needs few forks; then two stay")
     func burst() throws {
         let copiers = copiers()
         try source.serve()
-        /// Has them read, each with a copier of its own; returns how many were forked meanwhile.
+        /// Reads with a copier each; returns how many copiers were requested meanwhile.
         func read(_ all: [Copying]) throws -> Int {
             try all.map { copying in
                 #expect(!copying.arguments(of: getpid()).isEmpty)
@@ -208,7 +208,7 @@ struct CopiersTests {
         #expect(try read(six()) >= 4)
     }
 
-    @Test("cannot be had without a source that lives; the thread itself reads only where there never was one")
+    @Test("require a living source; the thread itself reads only if there never was one")
     func withoutSource() throws {
         var scripted: ScriptedCopiers? = try ScriptedCopiers()
         let copiers = Copiers(try #require(scripted).end)

@@ -194,7 +194,7 @@ struct EventLoopTests {
         withExtendedLifetime((after, first, second)) {}
     }
 
-    @Test("a source that nobody holds is gone")
+    @Test("a source without references is removed")
     func release() throws {
         let loop = try EventLoop()
         let pipe = try OwnedDescriptor.pipe()

@@ -104,7 +104,9 @@ struct SharedSourceTests {
         withExtendedLifetime(members) {}
     }
 
-    @Test("those that follow each other closely wait for the end of the interval", arguments: [true, false])
+    @Test(
+        "descriptors that become readable in quick succession wait for the end of the interval",
+        arguments: [true, false])
     func dense(isLong: Bool) throws {
         let loop = try EventLoop()
         let source = try SharedSource(loop, interval: isLong ? .seconds(3_600) : .milliseconds(20))

@@ -3,8 +3,8 @@
 import ReportFixtures
 import Testing
 import WatchdogBase
-import WatchdogRecording
 
+@testable import WatchdogRecording
 @testable import WatchdogRendering
 
 /// Every advice as a pair: it is given just over its threshold, and not just under it.

@@ -6,8 +6,8 @@ import ReportFixtures
 import TestSupport
 import Testing
 import WatchdogBase
-import WatchdogRecording
 
+@testable import WatchdogRecording
 @testable import WatchdogRendering
 @testable import WatchdogReport
 

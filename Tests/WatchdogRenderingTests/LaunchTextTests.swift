@@ -4,8 +4,8 @@ import Glibc
 import ReportFixtures
 import Testing
 import WatchdogBase
-import WatchdogRecording
 
+@testable import WatchdogRecording
 @testable import WatchdogRendering
 
 /// Recordings as text; the goldens also serve readers of the documentation as examples.

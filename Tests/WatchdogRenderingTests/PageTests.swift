@@ -145,7 +145,7 @@ struct PageTests {
     @Test("The organizer's page is complete on every medium")
     func organizer() throws {
         let tests = TestFiles.folder(of: TestFiles.folder(of: #filePath))
-        let path = "\(tests)/WatchdogOrganizerTests/Goldens/organizer.html"
+        let path = "\(tests)/WatchdogFleetTests/Goldens/organizer.html"
         try Self.withBrowser { browser, _ in
             for medium in Medium.all {
                 try browser.show(

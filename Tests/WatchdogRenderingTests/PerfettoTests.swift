@@ -5,8 +5,8 @@ import ReportFixtures
 import TestSupport
 import Testing
 import WatchdogBase
-import WatchdogRecording
 
+@testable import WatchdogRecording
 @testable import WatchdogRendering
 
 /// Traces, as events and as read with Perfetto's own definition of the format.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CElfutils
+import CSymbolication
 import TestSupport
 import Testing
 

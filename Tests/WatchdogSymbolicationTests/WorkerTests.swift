@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CLinux
-import CWorker
+import CSymbolication
 import FoundationEssentials
 import Glibc
 import TestSupport

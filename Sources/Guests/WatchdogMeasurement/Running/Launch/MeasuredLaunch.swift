@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import CLinux
+import Glibc
+import WatchdogBase
+import WatchdogLinux
+
+/// One launch of a program, from the request to the end of its last process.
+///
+/// Isolation: belongs to one thread.
+final class MeasuredLaunch {
+    /// The end of a launch, and its costs.
+    struct Outcome {
+        /// The signal that ended it.
+        let signal: LaunchGoal
+        /// The time from the request to the end.
+        let wall: Duration
+        /// The program's usage until then.
+        let counters: ProcessCounters
+    }
+
+    /// The mapped files that were observed.
+    private(set) var mappedFiles: Set<String> = []
+    private let setup: LaunchSetup
+    private let process: Pidfd
+    private let tree: ProcessTree
+    private let errors: ErrorTail?
+    private let listen: FirstListen?
+    private let start: Instant
+    private let deadline: Instant
+    private var idle = FirstIdle()
+    private var choice = LaunchEndChoice()
+    private var reached: (signal: LaunchGoal, time: Duration, counters: ProcessCounters)?
+
+    /// Starts the program.
+    init(_ setup: LaunchSetup) throws(MeasuringError) {
+        self.setup = setup
+        do {
+            var request = setup.request
+            try setup.messages.prepare(&request)
+            defer { setup.messages.releaseProgramEnd() }
+            let outputs = try LaunchOutputs(shown: setup.showsOutput)
+            request.descriptors = outputs.descriptors + request.descriptors
+            errors = outputs.errors
+            listen = setup.polls(.listen) ? try FirstListen() : nil
+            start = .now()
+            deadline = start + setup.timeLimit
+            let spawned = try withExtendedLifetime(outputs) { try spawn(request) }
+            if let refusal = spawned.cgroupRefusal {
+                try? spawned.process.send(SIGKILL)
+                throw MeasuringError.unavailable("--cpu-quota: cannot move the program to its cgroup: \(refusal)")
+            }
+            process = spawned.process
+            tree = ProcessTree(root: spawned.pid, startTime: spawned.startTime ?? 0, marker: setup.marker)
+        } catch let error as MeasuringError {
+            throw error
+        } catch let error as SpawnError {
+            throw .spawn(error, of: setup.name)
+        } catch {
+            throw .refused("\(error)")
+        }
+    }
+
+    /// Waits for the end of the launch.
+    ///
+    /// - Throws: ``MeasuringError`` if the program fails, does not reach its end in time, or the user interrupts; the
+    ///   program may still run then: call ``terminate()``.
+    func outcome() throws(MeasuringError) -> Outcome {
+        while true {
+            if let outcome = try look() { return outcome }
+            let now = Instant.now()
+            guard now < deadline else { throw setup.overdue }
+            try wait(until: min(deadline, setup.isPolling ? now + pause(at: now) : deadline))
+        }
+    }
+
+    /// The polling interval: short at first, then a hundredth of the elapsed time.
+    private func pause(at now: Instant) -> Duration {
+        if setup.mapsFiles { return .microseconds(200) }
+        return max(MeasurementSession.resolution, (now - start) / 100)
+    }
+
+    private func wait(until limit: Instant) throws(MeasuringError) {
+        var entries =
+            ([process.descriptor.number, setup.interruption.number] + setup.messages.descriptors
+            + [errors?.descriptor].compactMap(\.self)).map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+        let left = max((limit - .now()).nanoseconds, 0)
+        _ = wd_precise_poll(&entries, entries.count, left)
+        if entries[1].revents != 0 { throw .interrupted }
+    }
+
+    // MARK: Checks
+
+    private func look() throws(MeasuringError) -> Outcome? {
+        let hasExited = process.hasExited
+        let now = Instant.now()
+        if setup.mapsFiles { mappedFiles.formUnion(MappedFiles.paths(of: process.pid)) }
+        for (signal, time) in setup.messages.receive() { reach(signal, at: time - start) }
+        errors?.read()
+        if let outcome = outcomeOfReached() { return outcome }
+        if hasExited { return try exited(at: now - start) }
+        if setup.polls(.listen), listen?.hasHappened({ tree.processes() }) == true { reach(.listen, at: now - start) }
+        if setup.polls(.idle), let moment = idle.look(at: process.pid, now: now, counters: counters) {
+            if setup.until == .idle {
+                return Outcome(signal: .idle, wall: moment.time - start, counters: moment.counters)
+            }
+            _ = choice.happened(.idle, at: moment.time - start)
+        }
+        if let outcome = outcomeOfReached() { return outcome }
+        guard setup.until == nil, let signal = choice.choice(at: now - start) else { return nil }
+        return Outcome(signal: signal, wall: now - start, counters: counters())
+    }
+
+    private func reach(_ signal: LaunchGoal, at time: Duration) {
+        guard reached == nil else { return }
+        let isEnd = setup.until.map { $0 == signal } ?? (choice.happened(signal, at: time) != nil)
+        if isEnd { reached = (signal, time, counters()) }
+    }
+
+    private func outcomeOfReached() -> Outcome? {
+        reached.map { Outcome(signal: $0.signal, wall: $0.time, counters: $0.counters) }
+    }
+
+    /// Read the main process first, because its values must be from this moment.
+    private func counters() -> ProcessCounters {
+        var sum = ProcessCounters.read(process.pid) ?? ProcessCounters()
+        guard ProcessCounters.hasChildren(process.pid) else { return sum }
+        for pid in tree.processes() where pid != process.pid {
+            if let counters = ProcessCounters.read(pid) { sum.add(counters) }
+        }
+        return sum
+    }
+
+    private func exited(at time: Duration) throws(MeasuringError) -> Outcome {
+        errors?.read()
+        guard let exit = try? process.waitExit(), let usage = exit.usage else {
+            throw .refused("\(setup.name): another process collected its exit status")
+        }
+        let isExpected = setup.until == nil || setup.until == .exit
+        guard isExpected, setup.ignoresFailure || exit.status == .exited(code: 0) else {
+            throw setup.failure(exit.status, before: isExpected ? nil : setup.until, lastLine: errors?.lastLine)
+        }
+        var counters = ProcessCounters()
+        counters.cpuTime = usage.userTime + usage.systemTime
+        (counters.minorFaults, counters.majorFaults) = (usage.minorFaults, usage.majorFaults)
+        counters.readBytes = usage.readBytes
+        return Outcome(signal: .exit, wall: time, counters: counters)
+    }
+
+    // MARK: Termination
+
+    /// The time between SIGTERM and SIGKILL.
+    private static let allowance = Duration.seconds(5)
+
+    /// Terminates the program: SIGTERM, and after ``allowance`` SIGKILL to all of its processes.
+    ///
+    /// - Throws: ``MeasuringError`` if a process survives SIGKILL.
+    func terminate() throws(MeasuringError) {
+        if !process.hasExited {
+            for signal in [SIGTERM, SIGCONT] { try? process.send(signal) }
+            let limit = Instant.now() + min(Self.allowance, setup.timeLimit)
+            while !process.hasExited, Instant.now() < limit { drain(process, until: limit) }
+        }
+        let limit = Instant.now() + Self.allowance
+        if let survivor = tree.end(until: limit) {
+            throw .refused("\(setup.name): process \(survivor) survives SIGKILL")
+        }
+        while !process.hasExited, Instant.now() < limit { drain(process, until: limit) }
+        process.reapWhenItExits()
+        _ = Subreaper.reapOrphans(except: [])
+    }
+
+    /// Waits for the process, and reads its errors meanwhile: it could block on a full pipe.
+    private func drain(_ process: Pidfd, until limit: Instant) {
+        var entries = ([process.descriptor.number] + [errors?.descriptor].compactMap(\.self))
+            .map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+        let left = max((limit - .now()).nanoseconds, 0)
+        poll(&entries, nfds_t(entries.count), Int32(clamping: left / 1_000_000 + 1))
+        errors?.read()
+    }
+}
