@@ -25,7 +25,9 @@ extension EndToEnd {
 
         static let targets: [Target] = [
             Target(mode: "threads", threads: 1_000),
-            Target(mode: "deep", frames: ["pause", "descend", "descend"], note: "only their innermost and outermost frames are shown"),
+            Target(
+                mode: "deep", frames: ["pause", "descend", "descend"],
+                note: "only their innermost and outermost frames are shown"),
             Target(mode: "smashed", frames: ["pause", "smash"]),
             Target(mode: "generated", frames: ["pause", "hang", "run_generated", "main"]),
             Target(mode: "seccomp"),
