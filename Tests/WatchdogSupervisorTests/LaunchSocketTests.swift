@@ -87,6 +87,7 @@ struct LaunchSocketTests {
             emit: { event in if case .notifyMessage = event { heard += 1 } })
         try sockets.start()
         defer { sockets.stop() }
+        sockets.closeAppEnd()
         for count in 1...20 {
             try #require(send("STATUS=\(count)", to: sockets.notifyAddress))
             for _ in 0..<10 { _ = try bench.loop.runOnce(limit: .zero) }
@@ -100,27 +101,25 @@ struct LaunchSocketTests {
         try bench.turn("all is read") { heard == 20 + flood }
     }
 
-    @Test("Messages that precede the process are queued, and read as soon as the process is known")
+    @Test("Messages to the notify socket that precede the process wait until it is known, and not a moment longer")
     func earlyMessages() throws {
         var heard = 0
-        var isKnown = false
         let sockets = try LaunchSockets(
-            bench.host, configuration(), senders: { isKnown ? SenderJudge { _ in .member } : nil },
-            mainUser: { nil },
+            bench.host, configuration(), senders: { SenderJudge { _ in .member } }, mainUser: { nil },
             emit: { event in if case .notifyMessage = event { heard += 1 } })
         try sockets.start()
         defer { sockets.stop() }
         try #require(send("READY=1", to: sockets.notifyAddress))
-        for _ in 0..<10 { _ = try bench.loop.runOnce(limit: .zero) }
-        #expect(heard == 0)
-        #expect(sockets.isPatient, "the loop must not try all the time")
-        isKnown = true
-        sockets.isExpecting = true
-        for _ in 0..<10 { _ = try bench.loop.runOnce(limit: .zero) }
+        for _ in 0..<10 { #expect(try !bench.loop.runOnce(limit: .zero), "the loop must not try all the time") }
+        sockets.readMessages()
+        sockets.hearLastWords()
+        #expect(heard == 0 && !sockets.isPatient)
+        sockets.closeAppEnd()
+        _ = try bench.loop.runOnce(limit: .zero)
         #expect(heard == 1)
     }
 
-    @Test("Messages on the channel that precede the process wait until it is known")
+    @Test("Messages on the channel that precede the process wait until it is known, and not a moment longer")
     func earlyChannelMessages() throws {
         var heard = 0
         let sockets = try LaunchSockets(
@@ -130,13 +129,41 @@ struct LaunchSocketTests {
         defer { sockets.stop() }
         let appEnd = try #require(sockets.appEnd)
         #expect(Glibc.send(appEnd.number, "READY=1", 7, 0) == 7)
-        for _ in 0..<10 { _ = try bench.loop.runOnce(limit: .zero) }
+        for _ in 0..<10 { #expect(try !bench.loop.runOnce(limit: .zero), "the loop must not try all the time") }
         sockets.readMessages()
         #expect(heard == 0)
         sockets.closeAppEnd()
-        for _ in 0..<10 { _ = try bench.loop.runOnce(limit: .zero) }
+        _ = try bench.loop.runOnce(limit: .zero)
         #expect(heard == 1)
         withExtendedLifetime(appEnd) {}
+    }
+
+    @Test("Messages of a resumed launch wait until its process is found")
+    func resumedMessages() throws {
+        var heard: [String] = []
+        let pair = try Channel.pair()
+        var descriptors = InheritedDescriptors()
+        descriptors.channel = pair.supervisor.descriptor
+        let sockets = try LaunchSockets(
+            bench.host, resuming: configuration(), descriptors, notifyAddress: "",
+            senders: { SenderJudge { _ in .member } }, mainUser: { nil },
+            emit: { event in
+                switch event {
+                case .notifyMessage: heard.append("notify socket")
+                case .channelMessage: heard.append("channel")
+                default: break
+                }
+            })
+        try sockets.start()
+        defer { sockets.stop() }
+        try #require(send("READY=1", to: sockets.notifyAddress))
+        #expect(Glibc.send(pair.app.number, "READY=1", 7, 0) == 7)
+        for _ in 0..<10 { _ = try bench.loop.runOnce(limit: .zero) }
+        sockets.readMessages()
+        #expect(heard.isEmpty)
+        sockets.closeAppEnd()
+        _ = try bench.loop.runOnce(limit: .zero)
+        #expect(heard.sorted() == ["channel", "notify socket"])
     }
 
     @Test("An app that closes its end of the channel costs one descriptor; one that keeps it costs two")

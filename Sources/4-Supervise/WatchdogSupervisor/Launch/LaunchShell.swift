@@ -141,7 +141,10 @@ final class LaunchShell: LaunchEffects {
     private func handle(_ event: LaunchEvent) {
         switch event {
         case .machine(.spawned(let pid)): spawned(pid)
-        case .spawnFailed: closePassed()
+        case .spawnFailed:
+            // There is no process whose messages could be read.
+            sockets.stop()
+            streams = nil
         case .exited(.exited(code: 0)):
             let ours = children
             leftBehind = tree.processes().count { !ours.contains($0) }
@@ -173,16 +176,11 @@ final class LaunchShell: LaunchEffects {
 
     private func spawned(_ pid: Int32) {
         let log = streams.map(\.log) ?? StandardStreams.ownLog
-        closePassed()
+        sockets.closeAppEnd()
+        streams = nil
         evidence.main.follow(pid, startTime: tree.main?.startTime, isNew: true)
         output.begin(log, of: pid, launchedAt: tree.launched?.instant ?? now, isInCgroup: tree.isInCgroup)
         storeProcess()
-    }
-
-    /// Closes the descriptors that only a process yet to be started needs.
-    private func closePassed() {
-        sockets.closeAppEnd()
-        streams = nil
     }
 
     /// Limits the app's use of the machine; returns what could not be limited.

@@ -37,6 +37,11 @@ final class LaunchSockets {
     private var channel: Channel?
     /// The app's end of the channel, until the app has it.
     private(set) var appEnd: OwnedDescriptor?
+    /// Whether the launch's process is known; neither socket is read before.
+    ///
+    /// A program may speak before the loop knows of its process. Nobody can tell then who belongs to the app, and the
+    /// machine drops what comes before a launch.
+    private var isProcessKnown = false
     /// The channel's message that is being handled.
     private(set) var current: SocketMessage?
     /// Whose messages the closer removes.
@@ -147,21 +152,26 @@ final class LaunchSockets {
         channelSource = try host.system.watch(channel.descriptor, in: host.prompt, pace: Self.channelPace) {
             [unowned self] in readChannel(atMost: Self.channelBurst)
         }
-        channelSource?.pause(appEnd != nil)
+        watchChannel()
     }
 
     /// Stops reading, and removes the notify socket's path.
     func stop() {
+        appEnd = nil
         notifySources?.prompt.cancel()
         notifySources?.patient.cancel()
         channelSource?.cancel()
         notifySocket.keepsAddress = false
     }
 
-    /// Closes watchdogd's copy of the app's end, which the app now has.
+    /// Closes watchdogd's copy of the app's end, which the app now has, and begins to read both sockets.
+    ///
+    /// Call it once the launch's process is known.
     func closeAppEnd() {
         appEnd = nil
-        channelSource?.pause(isTaking.channel)
+        isProcessKnown = true
+        watchNotifySocket()
+        watchChannel()
     }
 
     /// Returns false if the app does not read or has closed its end: it loses messages, and its pings go unanswered.
@@ -194,9 +204,12 @@ final class LaunchSockets {
 
     /// What is readable already is served by the one that watches from now on.
     private func watchNotifySocket() {
-        notifySources?.prompt.pause(isTaking.notify || isPatient)
-        notifySources?.patient.pause(isTaking.notify || !isPatient)
+        let isHeldBack = !isProcessKnown || isTaking.notify
+        notifySources?.prompt.pause(isHeldBack || isPatient)
+        notifySources?.patient.pause(isHeldBack || !isPatient)
     }
+
+    private func watchChannel() { channelSource?.pause(!isProcessKnown || isTaking.channel) }
 
     /// Reads the messages that the main process sent before its end.
     func hearLastWords() {
@@ -220,10 +233,7 @@ final class LaunchSockets {
     // the next one reads it again; a repeated message changes nothing.
 
     private func readNotifySocket(atMost count: Int, looksBehind: Bool = false) {
-        guard let senders = senders() else {
-            // Nothing can be read before the process is there; the loop must not try all the time.
-            return setPatient(true)
-        }
+        guard isProcessKnown, let senders = senders() else { return }
         for _ in 0..<count where !isTaking.notify {
             var isKnown = false
             let message = try? notifySocket.heed {
@@ -274,8 +284,7 @@ final class LaunchSockets {
     }
 
     private func readChannel(atMost count: Int) {
-        // A program may speak before the loop knows of its process, and the machine drops what comes before a launch.
-        guard appEnd == nil else { return }
+        guard isProcessKnown else { return }
         for _ in 0..<count where !isTaking.channel {
             let reception = try? channel?.heed { message in
                 current = message
@@ -300,12 +309,12 @@ final class LaunchSockets {
     /// The same for the channel, before Linux 6.16.
     private func takeChannelMessage() {
         isTaking.channel = true
-        channelSource?.pause(true)
+        watchChannel()
         guard let closer = host.closer, let ticket = keeping.channel else { return }
         closer.take(ticket) { [weak self] in
             guard let self else { return }
             isTaking.channel = false
-            channelSource?.pause(false)
+            watchChannel()
         }
     }
 }

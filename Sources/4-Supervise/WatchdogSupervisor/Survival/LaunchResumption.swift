@@ -29,6 +29,7 @@ struct LaunchResumption {
             return true
         }
         guard let saved = state.process else { return resumeSpawning() }
+        shell.sockets.closeAppEnd()
         if let process = inherited.process {
             hold(process, saved, thread: inherited.pulse?.thread ?? saved.thread)
             shell.evidence.main.resume(inherited.pulse?.window)
@@ -86,6 +87,7 @@ struct LaunchResumption {
         )
         shell.tree.resume(saved)
         hold(process, saved, thread: nil)
+        shell.sockets.closeAppEnd()
         tell()
         shell.storeSockets()
         shell.storeProcess()
