@@ -14,7 +14,7 @@ public final class ProgramSockets {
         case channel
     }
 
-    /// A program that sends without end must not keep ``receive(_:)`` from returning.
+    /// A program that sends without end must not keep ``receive(_:)`` or ``renew()`` from returning.
     private static let mostMessages = 1_000
 
     private let directory: RuntimeDirectory
@@ -50,8 +50,12 @@ public final class ProgramSockets {
     public func releaseProgramEnd() { programEnd = nil }
 
     /// Creates a channel for the next program, and forgets what the one before said.
+    ///
+    /// Only of somebody who keeps sending meanwhile, something may be left.
     public func renew() throws(LinuxError) {
-        while try notify.receive() != nil {}
+        for _ in 0..<Self.mostMessages {
+            guard try notify.receive() != nil else { break }
+        }
         let pair = try Channel.pair()
         (channel, programEnd) = (pair.supervisor, pair.app)
     }
@@ -80,7 +84,8 @@ extension SocketMessage {
     ///
     /// Everything that descends from this process counts, and so, in a ``Subreaper``, do orphans. The user alone is no
     /// proof: other programs run for the same one. It decides only about a sender that has exited, such as
-    /// systemd-notify(1), whose parents are not known anymore.
+    /// systemd-notify(1), whose parents are not known anymore: root and the user of this process, who is the launch's,
+    /// are believed then.
     var isOfLaunch: Bool {
         let own = getpid()
         var process = senderProcess
@@ -90,6 +95,6 @@ extension SocketMessage {
             process = parent
         }
         let hasExited = senderProcess > 0 && ProcessStat.read(senderProcess) == nil
-        return hasExited && (senderUser == geteuid() || senderUser == 0 || geteuid() == 0)
+        return hasExited && (senderUser == geteuid() || senderUser == 0)
     }
 }
