@@ -146,4 +146,10 @@ struct TerminalTextTests {
         #expect("a\n\u{1b}b\n\nc\r".terminalLines == ["a", #"\x1bb"#, "", #"c\x0d"#])
         #expect("".terminalLines == [""])
     }
+
+    @Test("JSON remains JSON, with the same strings")
+    func json() {
+        let text = "{\n  \"a\u{9b}31m\u{7f}\" : \"\u{202e}é\u{e0001}👩‍💻\"\n}\n"
+        #expect(text.terminalJSON == "{\n  \"a\\u009b31m\\u007f\" : \"\\u202eé\\udb40\\udc01👩‍💻\"\n}\n")
+    }
 }

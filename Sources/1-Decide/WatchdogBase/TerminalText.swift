@@ -33,6 +33,7 @@ struct TerminalText {
     static let mostMarks = 8
 
     private let limit: Int
+    private let escape: (Unicode.Scalar) -> String
     private var scalars = String.UnicodeScalarView()
     private var count = 0
     private var isCut = false
@@ -41,7 +42,10 @@ struct TerminalText {
     private var marks = 0
     private var endsInJoiner = false
 
-    init(limit: Int) { self.limit = max(0, limit) }
+    init(limit: Int, escape: @escaping (Unicode.Scalar) -> String = { $0.escape }) {
+        self.limit = max(0, limit)
+        self.escape = escape
+    }
 
     var string: String {
         guard isCut else { return String(scalars) }
@@ -56,7 +60,7 @@ struct TerminalText {
             scalars.append(scalar)
             count += 1
         } else {
-            let escape = scalar.escape
+            let escape = escape(scalar)
             scalars.append(contentsOf: escape.unicodeScalars)
             count += escape.utf8.count
             base = nil
@@ -91,6 +95,16 @@ extension String {
         split(separator: "\n", omittingEmptySubsequences: false).map { $0.singleLine() }
     }
 
+    /// The text, made safe for a terminal line by line with the escapes of JSON: what is JSON remains so, and has the
+    /// same strings.
+    package var terminalJSON: String {
+        split(separator: "\n", omittingEmptySubsequences: false).map { line in
+            var text = TerminalText(limit: .max) { $0.escapeInJSON }
+            for scalar in line.unicodeScalars { _ = text.append(scalar) }
+            return text.string
+        }.joined(separator: "\n")
+    }
+
     /// The text as lines of at most this many columns, broken at spaces; all lines but the first are indented.
     ///
     /// A word that is too long has a line of its own. Spaces at the beginning remain.
@@ -116,6 +130,14 @@ extension Unicode.Scalar {
     fileprivate var escape: String {
         value < 0x100
             ? "\\x" + (value < 0x10 ? "0" : "") + String(value, radix: 16) : "\\u{\(String(value, radix: 16))}"
+    }
+
+    /// As UTF-16 in hexadecimal digits: a scalar beyond U+FFFF has two escapes.
+    fileprivate var escapeInJSON: String {
+        utf16.map { unit in
+            let digits = String(unit, radix: 16)
+            return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+        }.joined()
     }
 
     /// ZERO WIDTH NON-JOINER or ZERO WIDTH JOINER.

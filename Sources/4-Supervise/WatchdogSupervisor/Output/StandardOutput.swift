@@ -8,10 +8,11 @@ import WatchdogBase
 public enum StandardOutput {
     /// Prints text that programs and editors read: as it is, but safe where it goes to a terminal.
     ///
-    /// JSON, app files and metrics may hold names that would control a terminal, and must not lose them in a pipe.
+    /// JSON, app files and metrics may hold names that would control a terminal, and must not lose them in a pipe. On a
+    /// terminal, JSON remains valid, because somebody may copy it from there.
     public static func emit(_ text: String) {
         guard isatty(STDOUT_FILENO) == 1 else { return print(text, terminator: "") }
-        print(text.replacing("\t", with: "    ").terminalLines.joined(separator: "\n"), terminator: "")
+        print(text.replacing("\t", with: "    ").terminalJSON, terminator: "")
     }
 
     /// Writes what is still in the buffer.
