@@ -159,7 +159,7 @@ final class FailingSystem: LaunchSystem {
     }
 
     func watch(
-        _ descriptor: OwnedDescriptor, in source: SharedSource, pace: SharedSource.Pace?, handler: @escaping () -> Void
+        _ descriptor: OwnedDescriptor, in source: SharedSource, pace: TokenBucket?, handler: @escaping () -> Void
     ) throws(LinuxError) -> SharedSource.Member {
         try check("watch a descriptor with others")
         return remember(try linux.watch(descriptor, in: source, pace: pace, handler: handler))

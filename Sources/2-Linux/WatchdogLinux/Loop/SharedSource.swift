@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CLinux
-import WatchdogBase
+public import WatchdogBase
 
 /// Many descriptors that a loop serves together, so that one wake-up serves all that are readable by then.
 ///
@@ -18,18 +18,16 @@ public final class SharedSource {
     public final class Member {
         fileprivate let descriptor: OwnedDescriptor
         fileprivate let handler: () -> Void
-        fileprivate let pace: Pace?
         private weak var source: SharedSource?
         private let token: UInt64
         private var isPaused = false
-        /// The calls since the interval of its pace began.
-        private var calls = 0
-        private var intervalEnd: Instant?
-        /// Whether it has had its calls of this interval.
-        private var isHeld = false
+        /// Nil for no limit.
+        private var pace: TokenBucket?
+        /// Until when it is not called, because its pace is exhausted.
+        private var heldUntil: Instant?
 
         fileprivate init(
-            _ descriptor: OwnedDescriptor, of source: SharedSource, token: UInt64, pace: Pace?,
+            _ descriptor: OwnedDescriptor, of source: SharedSource, token: UInt64, pace: TokenBucket?,
             handler: @escaping () -> Void
         ) {
             self.descriptor = descriptor
@@ -55,41 +53,27 @@ public final class SharedSource {
 
         /// Counts a call.
         ///
+        /// A member that has exhausted its pace waits until all of it is there again: a flood costs the loop one wake-up
+        /// for that many calls.
+        ///
         /// - Returns: when it may be called again; nil if it may be now.
         fileprivate func count(at now: Instant) -> Instant? {
-            guard let pace else { return nil }
-            let end = intervalEnd.flatMap { now < $0 ? $0 : nil } ?? now + pace.interval
-            if end != intervalEnd { (intervalEnd, calls) = (end, 0) }
-            calls += 1
-            guard calls >= pace.calls else { return nil }
-            isHeld = true
+            pace?.take(at: now)
+            guard let pace, now < pace.earliest() else { return nil }
+            heldUntil = pace.earliest(for: pace.capacity)
             watch()
-            return end
+            return heldUntil
         }
 
         /// - Returns: when it may be called again; nil if it may be now.
         fileprivate func release(at now: Instant) -> Instant? {
-            guard let intervalEnd, now < intervalEnd else {
-                isHeld = false
-                watch()
-                return nil
-            }
-            return intervalEnd
+            if let heldUntil, now < heldUntil { return heldUntil }
+            heldUntil = nil
+            watch()
+            return nil
         }
 
-        private func watch() { source?.watch(descriptor, token, !isPaused && !isHeld) }
-    }
-
-    /// How often the handler of a member is called at most.
-    public struct Pace: Sendable {
-        let calls: Int
-        let interval: Duration
-
-        /// So many calls within an interval, which begins with a call; then none until it ends.
-        public init(calls: Int, per interval: Duration) {
-            self.calls = calls
-            self.interval = interval
-        }
+        private func watch() { source?.watch(descriptor, token, !isPaused && heldUntil == nil) }
     }
 
     private struct Reference {
@@ -110,7 +94,7 @@ public final class SharedSource {
     /// Armed while readable descriptors wait for the interval to end.
     private var timer: Timer?
     private var servedAt: Instant?
-    /// Members that have had their calls of an interval.
+    /// Members that have exhausted their pace.
     private var held: [UInt64] = []
     /// Armed while there are some.
     private var heldTimer: Timer?
@@ -134,7 +118,7 @@ public final class SharedSource {
     ///
     /// - Parameter pace: how often at most; nil for no limit.
     public func add(
-        _ descriptor: OwnedDescriptor, pace: Pace? = nil, handler: @escaping () -> Void
+        _ descriptor: OwnedDescriptor, pace: TokenBucket? = nil, handler: @escaping () -> Void
     ) throws(LinuxError) -> Member {
         lastToken += 1
         let token = lastToken

@@ -31,7 +31,7 @@ protocol LaunchSystem {
         _ descriptor: OwnedDescriptor, on loop: EventLoop, priority: EventLoop.Priority, handler: @escaping () -> Void
     ) throws(LinuxError) -> IOSource
     func watch(
-        _ descriptor: OwnedDescriptor, in source: SharedSource, pace: SharedSource.Pace?, handler: @escaping () -> Void
+        _ descriptor: OwnedDescriptor, in source: SharedSource, pace: TokenBucket?, handler: @escaping () -> Void
     ) throws(LinuxError) -> SharedSource.Member
     /// Signals the process group of an unreaped child, whose id can only mean that group.
     func signalGroup(ledBy process: Pidfd, _ signal: Int32)
@@ -86,7 +86,7 @@ struct LinuxSystem: LaunchSystem {
     }
 
     func watch(
-        _ descriptor: OwnedDescriptor, in source: SharedSource, pace: SharedSource.Pace?, handler: @escaping () -> Void
+        _ descriptor: OwnedDescriptor, in source: SharedSource, pace: TokenBucket?, handler: @escaping () -> Void
     ) throws(LinuxError) -> SharedSource.Member {
         try source.add(descriptor, pace: pace, handler: handler)
     }

@@ -16,7 +16,7 @@ final class LaunchSockets {
     /// How often a channel is read: 6,000 messages a second.
     ///
     /// The steps of a launch follow each other closely, and the moment when each is read counts.
-    private static let channelPace = SharedSource.Pace(calls: 100, per: .milliseconds(100))
+    private static let channelPace = TokenBucket(capacity: 100, perSecond: 1_000)
     /// Messages read after the main process has ended; another process of the app may fill the sockets faster than they
     /// are read.
     private static let lastWords = 512
