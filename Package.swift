@@ -26,8 +26,8 @@ func library(_ name: String, in folder: String, _ dependencies: [Target.Dependen
     .target(name: name, dependencies: dependencies, path: "Sources/\(folder)/\(name)", swiftSettings: swiftSettings)
 }
 
-func cLibrary(_ name: String, in folder: String) -> Target {
-    .target(name: name, path: "Sources/\(folder)/\(name)", cSettings: cSettings)
+func cLibrary(_ name: String, in folder: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, path: "Sources/\(folder)/\(name)", cSettings: cSettings)
 }
 
 func systemLibrary(_ name: String, in folder: String, _ pkgConfig: String, _ package: String) -> Target {
@@ -87,7 +87,7 @@ let package = Package(
         library(
             "WatchdogCapture", in: "3-Capture",
             ["WatchdogBase", "WatchdogReport", "WatchdogVerdict", "WatchdogLinux", "CSnapshot"]),
-        cLibrary("CSymbolication", in: "3-Capture"),
+        cLibrary("CSymbolication", in: "3-Capture", ["CLinux"]),
         library(
             "WatchdogSymbolication", in: "3-Capture",
             [

@@ -10,7 +10,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "../../2-Linux/CLinux/wd_seccomp.h"
+#include "wd_seccomp.h"
 
 static const unsigned writing = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The vocabulary of a seccomp(2) filter that allows some calls and refuses all others. Only for the C files of filters, of
- * this target and of others; no part of the module, because the names are short.
+ * this target and of others; no part of the module (module.modulemap), because the names are short.
  *
  * A filter begins with CHECK_ARCHITECTURE and ends with REFUSE.
  */
