@@ -41,7 +41,8 @@ package enum Causes {
                 wait: WaitDetails(
                     process: 4244, thread: 4244, name: "proxy<1>",
                     syscall: "7 0x7ffd 0x1 0xffffffff 0x0 0x0 0x0 0x7ffd39e8 0x7f2a9cf0f2ad",
-                    subject: "fd 5: Unix socket /run/db, nothing to read", sources: ["/proc/4244/task/4244/syscall"])),
+                    subject: "fd 5: Unix socket /run/db, nothing to read", peer: "/run/db",
+                    sources: ["/proc/4244/task/4244/syscall"])),
             .init(link: .reply, process: 99, name: "postgres", sight: .outside, thread: 99, state: "S"),
         ])
         facts.strangers = Samples.others.prefix(1).map { $0 }
@@ -202,6 +203,7 @@ package enum Causes {
             WaitDetails(
                 process: 4242, thread: 4242, name: "hang-main", syscall: Samples.blocked.syscall ?? "",
                 subject: "fd 7: TCP 127.0.0.1:51234 → 127.0.0.1:8080, ESTABLISHED, nothing received",
+                peer: "127.0.0.1:8080",
                 sources: ["/proc/4242/task/4242/syscall", "/proc/4242/net/tcp"])
         ]
         facts.extended = .seconds(2)

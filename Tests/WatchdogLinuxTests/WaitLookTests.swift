@@ -209,9 +209,15 @@ struct WaitLookTests {
         ] {
             let subject = try WaitSubject(how)
             let regex = try Regex(pattern)
-            let chain = subject.chain { $0.waits[0].subject.contains(regex) }
-            #expect(chain?.waits[0].subject.contains(regex) == true, "\(how): \(chain?.waits[0].subject ?? "nothing")")
+            let wait = subject.chain { $0.waits[0].subject.contains(regex) }?.waits[0]
+            #expect(wait?.subject.contains(regex) == true, "\(how): \(wait?.subject ?? "nothing")")
+            #expect(wait?.peer == Self.peer(in: wait?.subject ?? ""), "\(how)")
         }
+    }
+
+    /// What follows the arrow, which is the other end's address.
+    private static func peer(in subject: String) -> String? {
+        subject.firstMatch(of: #/→ (?<peer>[^ ,]+)/#).map { String($0.peer) }
     }
 
     @Test(
@@ -228,8 +234,9 @@ struct WaitLookTests {
     func purposes(how: String, text: String) throws {
         let pattern = try Regex(text)
         let subject = try WaitSubject(how)
-        let chain = subject.chain { $0.waits[0].subject.contains(pattern) }
-        #expect(chain?.waits[0].subject.contains(pattern) == true, "\(chain?.waits[0].subject ?? "nothing")")
+        let wait = subject.chain { $0.waits[0].subject.contains(pattern) }?.waits[0]
+        #expect(wait?.subject.contains(pattern) == true, "\(wait?.subject ?? "nothing")")
+        #expect(wait?.peer == Self.peer(in: wait?.subject ?? ""))
     }
 
     @Test("a connecting socket is found in a filtered list, not in the table of all sockets")

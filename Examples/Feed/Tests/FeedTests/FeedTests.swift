@@ -49,6 +49,6 @@ struct FeedTests {
         let log = try kill.report
         #expect(log.cause == .blocked)
         #expect(log.mainThread.contains("loadFeed(from:)"))
-        #expect(log.wait?.subject?.contains("127.0.0.1:\(server.port)") == true, "\(log.verdict)")
+        #expect(log.wait?.peer == .port(server.port, of: "127.0.0.1"), "\(log.verdict)")
     }
 }

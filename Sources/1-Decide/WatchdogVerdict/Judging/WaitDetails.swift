@@ -61,6 +61,9 @@ public struct WaitDetails: Codable, Hashable, Sendable {
     public var syscall: String
     /// The object of the call; nil if unknown.
     public var subject: String?
+    /// The address of the other end of the socket: `127.0.0.1:8080`, `[::1]:8080`, a path, or an abstract name after `@`;
+    /// nil if the call works on no socket, or its peer is unknown.
+    public var peer: String?
     /// The holder; nil if unknown.
     public var holder: Holder?
     /// The waiting thread's kernel priority, if it was read.
@@ -72,14 +75,15 @@ public struct WaitDetails: Codable, Hashable, Sendable {
 
     /// Creates a wait; an empty subject becomes nil.
     public init(
-        process: Int, thread: Int, name: String, syscall: String, subject: String?, holder: Holder? = nil,
-        isDeadlocked: Bool = false, sources: [String]
+        process: Int, thread: Int, name: String, syscall: String, subject: String?, peer: String? = nil,
+        holder: Holder? = nil, isDeadlocked: Bool = false, sources: [String]
     ) {
         self.process = process
         self.thread = thread
         self.name = name.singleLine(limit: 64)
         self.syscall = syscall.singleLine(limit: 256)
         self.subject = subject.flatMap { $0.isEmpty ? nil : $0.singleLine(limit: Self.subjectLength) }
+        self.peer = peer?.singleLine(limit: 255)
         self.holder = holder
         self.isDeadlocked = isDeadlocked
         self.sources = sources.prefix(16).map { $0.singleLine(limit: 255) }

@@ -142,19 +142,19 @@ extension WaitChain {
 extension Wait {
     init?(reading fields: inout ExaminerFields) {
         guard let process: Int32 = fields.number(), let thread: Int32 = fields.number(), let name = fields.text(),
-            let syscall = fields.text(), let subject = fields.text(),
+            let syscall = fields.text(), let subject = fields.text(), let peer = fields.text(),
             let holders = fields.list(limit: 1, { Holder(reading: &$0) }),
             let sources = fields.list(limit: 64, { $0.text() })
         else { return nil }
         self.init(
-            process: process, thread: thread, name: name, syscall: syscall, subject: subject, holder: holders.first,
-            sources: sources)
+            process: process, thread: thread, name: name, syscall: syscall, subject: subject,
+            peer: peer.isEmpty ? nil : peer, holder: holders.first, sources: sources)
     }
 
     func write(to fields: inout ExaminerFields) {
         fields.append(process)
         fields.append(thread)
-        for text in [name, syscall, subject] { fields.append(text) }
+        for text in [name, syscall, subject, peer ?? ""] { fields.append(text) }
         fields.append(holder == nil ? 0 : 1)
         holder?.write(to: &fields)
         fields.append(sources.count)

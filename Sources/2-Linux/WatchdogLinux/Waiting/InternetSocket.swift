@@ -51,10 +51,20 @@ struct InternetSocket: Hashable {
     /// Whether a connection has been asked for, and not been accepted.
     var isConnecting: Bool { state == Self.asking && peer == nil }
 
+    /// Its description as an open file, with its peer.
+    func described(as name: String, for purpose: WaitLook.Purpose, _ sources: [String]) -> WaitLook.Description {
+        WaitLook.Description(description(protocol: name, for: purpose), sources, peer: peer(for: purpose))
+    }
+
+    /// The peer, or the one that connect(2) asks for.
+    private func peer(for purpose: WaitLook.Purpose) -> String? {
+        if case .connecting(let address) = purpose { return peer ?? address }
+        return peer
+    }
+
     /// `TCP 127.0.0.1:51234 → 127.0.0.1:8080, ESTABLISHED, nothing to read`.
     func description(protocol name: String, for purpose: WaitLook.Purpose = .receiving) -> String {
-        var peer = peer
-        if case .connecting(let address) = purpose { peer = peer ?? address }
+        let peer = peer(for: purpose)
         var parts = ["\(name) \(local)" + (peer.map { " → \($0)" } ?? "")]
         if name == "TCP" {
             if Self.states.indices.contains(Int(state)) { parts.append(Self.states[Int(state)]) }

@@ -40,6 +40,9 @@ public struct Wait: Hashable, Sendable {
     public let syscall: String
     /// What the call works on, without its holder: `mutex`, or `fd 7: pipe`; empty if unknown.
     public let subject: String
+    /// The address of the socket's other end: `127.0.0.1:8080`, `[::1]:8080`, a path, or an abstract name after `@`; nil if
+    /// the call works on no socket, or on one without a known peer.
+    public let peer: String?
     /// Who holds what is waited for, or whose end is waited for.
     public let holder: Holder?
     /// The files and calls that this was read from.

@@ -20,9 +20,21 @@ extension WaitLook {
         }
     }
 
+    /// What an open file is, and how that was found.
+    struct Description {
+        var text: String
+        var sources: [String]
+        /// The address of the other end of a socket, as in ``Wait/peer``.
+        var peer: String?
+
+        init(_ text: String, _ sources: [String], peer: String? = nil) {
+            (self.text, self.sources, self.peer) = (text, sources, peer)
+        }
+    }
+
     func openFile(_ number: Int32, _ place: Place, for purpose: Purpose = .receiving) -> Finding {
         guard let file = describe(number, place.process, for: purpose) else { return Finding() }
-        return Finding(subject: "fd \(number): \(file.text)", sources: file.sources)
+        return Finding(subject: "fd \(number): \(file.text)", peer: file.peer, sources: file.sources)
     }
 
     /// The two files of splice(2), sendfile(2) and similar calls.
@@ -31,6 +43,8 @@ extension WaitLook {
         let other = openFile(call.integer(second), place, for: .moving)
         if !finding.subject.isEmpty, !other.subject.isEmpty {
             finding.subject += " and \(other.subject)"
+            // Either file may be the one that blocks.
+            finding.peer = finding.peer ?? other.peer
             finding.sources += other.sources.filter { !finding.sources.contains($0) }
         }
         return finding
@@ -120,7 +134,7 @@ extension WaitLook {
 
     /// `5 (eventfd), 6, …`.
     func list(
-        _ files: [(number: Int32, file: (text: String, sources: [String])?)], of count: Int
+        _ files: [(number: Int32, file: Description?)], of count: Int
     ) -> (text: String, sources: [String]) {
         let names = files.map { number, file in "\(number)" + (file.map { " (\($0.text))" } ?? "") }
         return (
@@ -136,35 +150,36 @@ extension WaitLook {
     ///   they can watch each other.
     func describe(
         _ number: Int32, _ process: Int32, for purpose: Purpose = .receiving, namesWatched: Bool = true
-    ) -> (text: String, sources: [String])? {
+    ) -> Description? {
         let path = "/proc/\(process)/fd/\(number)"
         guard number >= 0, let link = SymbolicLink.target(path) else { return nil }
         if let inode = Self.inode(link, "socket:[") {
-            let socket = socket(inode, number, of: process, for: purpose)
-            return (socket.text, [path] + socket.sources)
+            var socket = socket(inode, number, of: process, for: purpose)
+            socket.sources.insert(path, at: 0)
+            return socket
         }
         let information = info(process, number)
         let infoPath = "/proc/\(process)/fdinfo/\(number)"
         if Self.inode(link, "pipe:[") != nil {
             let ends = otherEnds(link, of: process, accessMode: information?.accessMode)
-            return ("pipe\(ends)", [path, infoPath])
+            return Description("pipe\(ends)", [path, infoPath])
         }
         if link.hasPrefix("anon_inode:") {
             var name = String(link.dropFirst("anon_inode:".count).filter { $0 != "[" && $0 != "]" }.prefix(64))
             if name == "eventpoll" {
                 let set = epoll(information, of: process, namesWatched)
-                return (set.text, [path, infoPath] + set.sources)
+                return Description(set.text, [path, infoPath] + set.sources)
             }
             if name == "io_uring", let ring = information?.ring, let inode = information?.inode {
                 let list = requests(of: ring, inode, process)
-                return ("io_uring" + list.text, [path, infoPath] + list.sources)
+                return Description("io_uring" + list.text, [path, infoPath] + list.sources)
             }
             if name == "pidfd", let id = information?.process { name = Self.pidfd(of: id) }
-            return (name, [path, infoPath])
+            return Description(name, [path, infoPath])
         }
-        if link.hasPrefix("/dev/pts/") || link.hasPrefix("/dev/tty") { return ("terminal \(link)", [path]) }
+        if link.hasPrefix("/dev/pts/") || link.hasPrefix("/dev/tty") { return Description("terminal \(link)", [path]) }
         let mount = mount(of: link, process)
-        return (link + (mount.map { " \($0.text)" } ?? ""), [path] + (mount.map { [$0.source] } ?? []))
+        return Description(link + (mount.map { " \($0.text)" } ?? ""), [path] + (mount.map { [$0.source] } ?? []))
     }
 
     func info(_ process: Int32, _ number: Int32) -> DescriptorInfo? {
@@ -177,7 +192,7 @@ extension WaitLook {
         guard let information else { return ("epoll", []) }
         let count = information.watchedCount
         guard count > 0 else { return ("epoll of no fd", []) }
-        let files = information.watched.map { watched -> (number: Int32, file: (text: String, sources: [String])?) in
+        let files = information.watched.map { watched -> (number: Int32, file: Description?) in
             // The number may be another file's by now: the set watches files, not numbers.
             guard namesWatched, !budget.isSpent, let inode = watched.inode,
                 info(process, watched.number)?.inode == inode
@@ -252,7 +267,7 @@ extension WaitLook {
 
     private func socket(
         _ inode: UInt64, _ number: Int32, of process: Int32, for purpose: Purpose
-    ) -> (text: String, sources: [String]) {
+    ) -> Description {
         var copy = wd_internet_socket()
         let path = "/proc/\(process)/fd/\(number)"
         if wd_internet_socket_query(process, number, &copy) == 0, copy.inode == inode,
@@ -264,7 +279,7 @@ extension WaitLook {
                 let isFound = budget.useReserve { _ in wd_internet_socket_find_peer(&copy) == 0 }
                 if isFound, let socket = InternetSocket(copy) {
                     let sources = ["pidfd_getfd(2), getsockname(2)", "sock_diag(7) INET_DIAG"]
-                    return (socket.description(protocol: name, for: purpose), sources)
+                    return socket.described(as: name, for: purpose, sources)
                 }
                 // It may be in another network namespace.
                 for table in [name.lowercased(), name.lowercased() + "6"] {
@@ -274,13 +289,14 @@ extension WaitLook {
                 }
             }
             let end = copy.is_tcp ? otherEnd(of: copy, process) : nil
-            return (
-                socket.description(protocol: name, for: purpose) + (end ?? ""),
-                ["pidfd_getfd(2), getpeername(2)"] + (end == nil ? [] : ["sock_diag(7) INET_DIAG"])
-            )
+            var description = socket.described(
+                as: name, for: purpose,
+                ["pidfd_getfd(2), getpeername(2)"] + (end == nil ? [] : ["sock_diag(7) INET_DIAG"]))
+            description.text += end ?? ""
+            return description
         }
         var name = [CChar](repeating: 0, count: 32)
-        guard wd_socket_protocol(path, &name, UInt(name.count)) == 0 else { return ("socket", []) }
+        guard wd_socket_protocol(path, &name, UInt(name.count)) == 0 else { return Description("socket", []) }
         let text = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
         // The first subflow of Multipath TCP is in the tables of TCP, with the same inode.
         let tables = [
@@ -290,7 +306,7 @@ extension WaitLook {
             return internet(inode, table.prefix(3).uppercased(), "/proc/\(process)/net/\(table)", for: purpose)
         }
         if text.hasPrefix("UNIX") { return unix(inode, of: process, for: purpose) }
-        return ("\(text) socket", ["system.sockprotoname of \(path)"])
+        return Description("\(text) socket", ["system.sockprotoname of \(path)"])
     }
 
     /// The process of the app that has the other end of a connection within this machine; nil for any other one.
@@ -307,8 +323,9 @@ extension WaitLook {
     /// Searches a table, where the socket itself may not be copied: Yama's `ptrace_scope` is 1 for an ordinary user.
     private func internet(
         _ inode: UInt64, _ name: String, _ table: String, for purpose: Purpose
-    ) -> (text: String, sources: [String]) {
-        guard let file = try? OwnedDescriptor(opening: table, flags: O_RDONLY) else { return ("\(name) socket", []) }
+    ) -> Description {
+        let unknown = Description("\(name) socket", [])
+        guard let file = try? OwnedDescriptor(opening: table, flags: O_RDONLY) else { return unknown }
         var found: InternetSocket?
         budget.useReserve { left in
             _ = Procfs.forEachLine(file, limit: 512 << 10) { line in
@@ -317,28 +334,29 @@ extension WaitLook {
             }
         }
         // A socket that is neither bound nor connected is in no table.
-        return found.map { ($0.description(protocol: name, for: purpose), [table]) } ?? ("\(name) socket", [])
+        return found.map { $0.described(as: name, for: purpose, [table]) } ?? unknown
     }
 
     private func unix(
         _ inode: UInt64, of process: Int32, for purpose: Purpose
-    ) -> (text: String, sources: [String]) {
+    ) -> Description {
+        let sources = ["sock_diag(7) UNIX_DIAG"]
         var socket = wd_unix_socket()
         // The socket may be in another network namespace, where it cannot be queried.
         guard let short = UInt32(exactly: inode), wd_unix_socket_query(short, &socket) == 0 else {
-            return ("Unix socket", [])
+            return Description("Unix socket", [])
         }
         var text = "Unix socket"
         var peer = wd_unix_socket()
         if socket.peer != 0, wd_unix_socket_query(socket.peer, &peer) != 0 { peer = wd_unix_socket() }
         if let name = Self.name(of: socket) ?? Self.name(of: peer) { text += " \(name)" }
         if case .connecting(let address) = purpose {
-            return (text + (address.map { " → \($0)" } ?? ""), ["sock_diag(7) UNIX_DIAG"])
+            return Description(text + (address.map { " → \($0)" } ?? ""), sources, peer: address)
         }
         let waiting = socket.receive_queue
         if socket.is_listening {
             text += waiting == 0 ? ", no connection to accept" : ", \(waiting) connections to accept"
-            return (text, ["sock_diag(7) UNIX_DIAG"])
+            return Description(text, sources)
         }
         if socket.peer != 0 {
             let found = processes(holding: "socket:[\(socket.peer)]", startingWith: process) { _, _ in true }
@@ -350,7 +368,8 @@ extension WaitLook {
             text += waiting == 0 ? ", nothing to read" : ", \(waiting) bytes to read"
         default: break
         }
-        return (text, ["sock_diag(7) UNIX_DIAG"])
+        // Only the end that was bound has a name, usually the server's.
+        return Description(text, sources, peer: Self.name(of: peer))
     }
 
     private static func name(of socket: wd_unix_socket) -> String? {

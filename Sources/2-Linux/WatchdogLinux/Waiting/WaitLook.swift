@@ -20,6 +20,8 @@ public struct WaitLook {
     /// What a call works on.
     struct Finding: Equatable {
         var subject = ""
+        /// The address of the other end of a socket, as in ``Wait/peer``.
+        var peer: String?
         var holder: Wait.Holder?
         /// The thread whose wait to follow next.
         var next: Place?
@@ -239,6 +241,7 @@ extension Wait {
     init(_ place: WaitLook.Place, _ syscall: String, _ finding: WaitLook.Finding) {
         self.init(
             process: place.process, thread: place.thread, name: WaitLook.name(place), syscall: syscall,
-            subject: finding.subject, holder: finding.holder, sources: ["\(place.task)/syscall"] + finding.sources)
+            subject: finding.subject, peer: finding.peer, holder: finding.holder,
+            sources: ["\(place.task)/syscall"] + finding.sources)
     }
 }

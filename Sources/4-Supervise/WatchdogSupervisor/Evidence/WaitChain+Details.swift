@@ -25,7 +25,7 @@ extension Wait {
     var details: WaitDetails {
         WaitDetails(
             process: Int(process), thread: Int(thread), name: name, syscall: syscall, subject: subject,
-            holder: holder.map { WaitDetails.Holder($0) }, sources: sources)
+            peer: peer, holder: holder.map { WaitDetails.Holder($0) }, sources: sources)
     }
 }
 

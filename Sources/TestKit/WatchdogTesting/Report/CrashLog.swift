@@ -63,8 +63,10 @@ public struct CrashLog: Sendable {
     public struct Wait: Hashable, Sendable {
         /// The call with its arguments: `recvfrom(5, …)`.
         public let systemCall: String
-        /// The object of the call: a connection with its peer, a file, or a lock.
+        /// The object of the call in words: a connection with its peer, a file, or a lock.
         public let subject: String?
+        /// The other end of the connection; nil if the call works on no socket, or its peer is unknown.
+        public let peer: Peer?
         /// The name of the holding process or thread.
         public let holder: String?
         /// Whether the wait is part of a cycle.
@@ -72,7 +74,29 @@ public struct CrashLog: Sendable {
 
         init(_ wait: WaitDetails) {
             (systemCall, subject, holder) = (wait.syscall, wait.subject, wait.holder?.name)
+            peer = wait.peer.map { Peer($0) }
             isDeadlocked = wait.isDeadlocked
+        }
+
+        /// The address of the other end of a connection.
+        public enum Peer: Hashable, Sendable {
+            /// A TCP or UDP port: `.port(8080, of: "127.0.0.1")`; IPv6 addresses have no brackets.
+            case port(UInt16, of: String)
+            /// The path of a Unix socket, or its abstract name after `@`.
+            case unixSocket(String)
+
+            /// - Parameter text: `127.0.0.1:8080`, `[::1]:8080`, a path, or `@` and an abstract name.
+            init(_ text: String) {
+                // A Unix socket may be called by a relative path, so look at the end.
+                guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]),
+                    !text.hasPrefix("@"), !text.contains("/")
+                else {
+                    self = .unixSocket(text)
+                    return
+                }
+                let host = text[..<colon]
+                self = .port(port, of: String(host.hasPrefix("[") ? host.dropFirst().dropLast() : host))
+            }
         }
     }
 }
