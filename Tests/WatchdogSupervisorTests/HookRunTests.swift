@@ -61,9 +61,7 @@ struct HookRunTests {
         for isWanted in [false, true] {
             var hook = IncidentHook("exec sleep 31415")
             hook.includesHangs = isWanted
-            var run = RunConfiguration(spec: AppSpec(name: "app"), command: ["/bin/true"])
-            run.onIncident = hook
-            hooks.run(run, for: facts)
+            hooks.run(hook, for: facts)
             #expect(hooks.isIdle == !isWanted)
         }
         var limit = HookLimit()

@@ -21,7 +21,7 @@ final class Announcer {
     /// Passes events on to clients that monitor; nil until the control socket is served.
     var control: ControlServer?
 
-    private let verbosity: RunConfiguration.Verbosity
+    private let verbosity: Verbosity
     private let loop: EventLoop
     private let log: EventLog
     private var room = Room()
@@ -35,7 +35,7 @@ final class Announcer {
     /// Entries that the journal has not accepted since the start.
     var droppedEntries: Int { log.droppedCount }
 
-    init(on loop: EventLoop, _ log: EventLog, verbosity: RunConfiguration.Verbosity) {
+    init(on loop: EventLoop, _ log: EventLog, verbosity: Verbosity) {
         self.loop = loop
         self.log = log
         self.verbosity = verbosity

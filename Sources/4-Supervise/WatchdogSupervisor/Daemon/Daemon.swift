@@ -63,7 +63,7 @@ final class Daemon {
         announcer = Announcer(on: host.loop, host.log, verbosity: serving.verbosity)
         lastFailure = serving.terminationMessage.flatMap { LastFailureFile($0) }
         gracePeriod = serving.gracePeriod
-        disks = DiskReading(on: host)
+        disks = try DiskReading(on: host.loop)
         history = try serving.history.map { settings throws(LinuxError) in
             try LaunchHistory(settings, on: host) { [announcer] in announcer.publish($0) }
         }

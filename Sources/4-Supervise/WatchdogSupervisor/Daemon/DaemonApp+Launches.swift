@@ -89,7 +89,9 @@ extension DaemonApp {
 
     private func reportWritten(_ outcome: ReportOutcome, _ facts: HookFacts?, of launch: AppLaunch) {
         daemon.host.hooks.run(of: configuration, scope: daemon.places.scope, for: facts)
-        if !outcome.isVoid { count { $0.reported(outcome.verdict.kind, fault: outcome.fault) } }
+        if !outcome.isVoid {
+            count { $0.reported(outcome.verdict.kind, fault: outcome.fault.map { AppMeter.Fault($0) }) }
+        }
         if outcome.isUnwritten { daemon.reportFailed() }
         guard !launch.hasPendingReports else { return }
         // The launch is in the middle of handling its report.

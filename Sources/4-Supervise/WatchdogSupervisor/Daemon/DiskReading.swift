@@ -8,19 +8,20 @@ import WatchdogLinux
 /// Isolation: the loop's thread.
 final class DiskReading {
     /// What was read; the number identifies the caller.
-    struct Result: Sendable {
-        fileprivate let number: Int
-        fileprivate let value: any Sendable
+    private struct Result: Sendable {
+        let number: Int
+        let value: any Sendable
     }
 
     private let queue = DispatchQueue(label: "org.watchdogd.reading")
-    private let mailbox: Mailbox<Host.Message>
+    private let mailbox: Mailbox<Result>
+    private var source: IOSource?
     private var pending: [Int: (any Sendable) -> Void] = [:]
     private var last = 0
 
-    init(on host: Host) {
-        mailbox = host.mailbox
-        host.onRead = { [unowned self] in ended($0) }
+    init(on loop: EventLoop) throws(LinuxError) {
+        mailbox = try Mailbox()
+        source = try loop.receive(from: mailbox) { [unowned self] in ended($0) }
     }
 
     /// - Parameters:
@@ -32,8 +33,7 @@ final class DiskReading {
     ) {
         last += 1
         pending[last] = { if let value = $0 as? Value { end(value) } }
-        (other ?? queue).async { [mailbox, number = last] in mailbox.post(.read(Result(number: number, value: read())))
-        }
+        (other ?? queue).async { [mailbox, number = last] in mailbox.post(Result(number: number, value: read())) }
     }
 
     private func ended(_ result: Result) {

@@ -19,13 +19,13 @@ public struct ServeConfiguration: Sendable {
     /// How messages on standard error are written.
     public var logFormat = LogFormat.text
     /// How much is printed on stderr.
-    public var verbosity: RunConfiguration.Verbosity
+    public var verbosity: Verbosity
 
     /// Creates a configuration.
     public init(
         places: DaemonPlaces, isDirectoryNamed: Bool, history: HistorySettings? = nil,
         metrics: MetricsSettings = MetricsSettings(), reportsInJournal: Bool = true,
-        verbosity: RunConfiguration.Verbosity = .normal
+        verbosity: Verbosity = .normal
     ) {
         self.places = places
         self.isDirectoryNamed = isDirectoryNamed

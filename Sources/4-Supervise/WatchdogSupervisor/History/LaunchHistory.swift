@@ -12,6 +12,8 @@ import WatchdogPolicy
 final class LaunchHistory {
     private let host: Host
     private let writer: HistoryWriter
+    /// What the thread has to say.
+    private let news: IOSource
     private let hostName: String
     /// Launches that are over, while what they have read is looked up.
     private var pending: [Int: KeptLaunch] = [:]
@@ -23,10 +25,9 @@ final class LaunchHistory {
     init(_ settings: HistorySettings, on host: Host, tell: @escaping (HistoryWriter.News) -> Void) throws(LinuxError) {
         self.host = host
         hostName = Self.nameOfThisHost
-        host.onHistoryNews = tell
-        writer = try HistoryWriter(path: settings.path, limits: settings.limits, host: hostName) {
-            [mailbox = host.mailbox] in mailbox.post(.history($0))
-        }
+        let mailbox = try Mailbox<HistoryWriter.News>()
+        news = try host.loop.receive(from: mailbox, handler: tell)
+        writer = try HistoryWriter(path: settings.path, limits: settings.limits, host: hostName) { mailbox.post($0) }
     }
 
     private static var nameOfThisHost: String {

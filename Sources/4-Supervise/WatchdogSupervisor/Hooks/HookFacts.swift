@@ -2,8 +2,8 @@
 
 import WatchdogBase
 import WatchdogLinux
-import WatchdogMetrics
 import WatchdogPolicy
+import WatchdogRendering
 import WatchdogReport
 import WatchdogVerdict
 
@@ -54,7 +54,8 @@ struct HookFacts {
     var variables: [(name: String, value: String)] {
         [
             ("WATCHDOGD_APP", app), ("WATCHDOGD_EVENT", event), ("WATCHDOGD_CODE", code),
-            ("WATCHDOGD_VERDICT", report.line), ("WATCHDOGD_FAULT", report.fault?.rawValue ?? ""),
+            ("WATCHDOGD_VERDICT", report.line),
+            ("WATCHDOGD_FAULT", report.fault?.rawValue.replacing(" ", with: "-") ?? ""),
             ("WATCHDOGD_INCIDENT", report.incident.map { "\($0)" } ?? ""),
             ("WATCHDOGD_SIGNATURE", report.signature ?? ""), ("WATCHDOGD_REPORT", report.path ?? ""),
         ].map { ($0.0, $0.1.singleLine(limit: 4_096)) }

@@ -74,14 +74,9 @@ final class IncidentHooks {
         }
     }
 
-    /// Runs the hook of `watchdogd run`, if it has one and the incident calls for it.
-    func run(_ configuration: RunConfiguration, for facts: HookFacts?) {
-        guard let facts else { return }
-        if let hook = configuration.onIncident {
-            if hook.admits(facts) { run(HookRequest(hook), for: facts) }
-        } else {
-            run(of: configuration.app, scope: .ofThisUser, for: facts)
-        }
+    /// Runs a hook with watchdogd's rights, if the incident calls for it.
+    func run(_ hook: IncidentHook, for facts: HookFacts) {
+        if hook.admits(facts) { run(HookRequest(hook), for: facts) }
     }
 
     func run(_ request: HookRequest, for facts: HookFacts) {

@@ -3,7 +3,6 @@
 import Glibc
 import WatchdogBase
 import WatchdogCapture
-import WatchdogHistory
 import WatchdogLinux
 import WatchdogRecording
 import WatchdogReport
@@ -24,12 +23,6 @@ final class Host {
         case named(NamedReport)
         /// The first sample of a hanging app is complete, and nothing is stopped anymore.
         case looked(number: Int)
-        /// Something that was read off the loop.
-        case read(DiskReading.Result)
-        /// The launch history reports a message.
-        case history(HistoryWriter.News)
-        /// A client of the metrics server waits for the text.
-        case metricsWanted
     }
 
     let loop: EventLoop
@@ -69,13 +62,6 @@ final class Host {
 
     /// Called when the tries to add names to a report are over.
     var onNamed: (NamedReport) -> Void = { _ in }
-    /// Called with what was read off the loop.
-    var onRead: (DiskReading.Result) -> Void = { _ in }
-    /// Called with the launch history's messages.
-    var onHistoryNews: (HistoryWriter.News) -> Void = { _ in }
-
-    /// Called when a client of the metrics server waits for the text.
-    var onMetricsWanted: () -> Void = {}
 
     private var launches: [Int: LaunchShell] = [:]
     /// The turn of the loop in which ``mayLaunchAtOnce`` was last true.
@@ -304,9 +290,6 @@ final class Host {
             reportWriter.namesWereTold()
             report.tell(log)
             onNamed(report)
-        case .read(let result): onRead(result)
-        case .history(let news): onHistoryNews(news)
-        case .metricsWanted: onMetricsWanted()
         }
     }
 

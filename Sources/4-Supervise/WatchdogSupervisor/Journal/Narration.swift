@@ -5,10 +5,20 @@ import WatchdogPolicy
 import WatchdogReport
 import WatchdogVerdict
 
+/// The amount of messages on standard error.
+public enum Verbosity: Sendable {
+    /// Only failures and kills.
+    case quiet
+    /// Also messages that explain unexpected delays.
+    case normal
+    /// All messages.
+    case verbose
+}
+
 /// The text of notices on stderr, one line each.
 struct Narration {
     let name: String
-    let verbosity: RunConfiguration.Verbosity
+    let verbosity: Verbosity
 
     /// The line for a notice; nil if this verbosity omits it.
     func line(for notice: Notice) -> String? {

@@ -92,6 +92,15 @@ struct ProcessAttributes {
     }
 }
 
+/// The details of an observed process in reports.
+struct ObservedDetails: Hashable, Sendable {
+    var user: UInt32
+    var parent: Int32
+    var parentName: String
+    /// The owner of the process.
+    var owner: String
+}
+
 extension Environment {
     /// The variables as text; the last entry of each name counts.
     var dictionary: [String: String] {

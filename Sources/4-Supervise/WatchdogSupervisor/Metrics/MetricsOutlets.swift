@@ -9,19 +9,23 @@ import WatchdogMetrics
 final class MetricsOutlets {
     private let file: MetricsFile?
     private let server: TextServer?
+    /// Clients of the server that wait for the text.
+    private var requests: IOSource?
 
     /// Starts what is configured.
     ///
     /// - Parameter listener: of the server; nil without one.
     init(_ settings: MetricsSettings, _ listener: OwnedDescriptor?, of source: any MetricsSource) throws(LinuxError) {
         file = try settings.file.map { path throws(LinuxError) in try MetricsFile(path, of: source) }
-        let host = source.host
-        server = try listener.map { listener throws(LinuxError) in
-            try TextServer(listener, path: "/metrics", contentType: ExpositionText.contentType) {
-                [mailbox = host.mailbox] in mailbox.post(.metricsWanted)
-            }
+        guard let listener else {
+            server = nil
+            return
         }
-        host.onMetricsWanted = { [weak self, unowned source] in
+        let mailbox = try Mailbox<Void>()
+        server = try TextServer(listener, path: "/metrics", contentType: ExpositionText.contentType) {
+            mailbox.post(())
+        }
+        requests = try source.host.loop.receive(from: mailbox) { [weak self, unowned source] _ in
             source.metrics.collect { self?.server?.provide($0.text) }
         }
     }

@@ -28,7 +28,7 @@ public struct ObserveConfiguration: Sendable {
     /// Whether reports are printed on standard error instead of written to files.
     public var printsReports = false
     /// The amount of messages on standard error.
-    public var verbosity = RunConfiguration.Verbosity.normal
+    public var verbosity = Verbosity.normal
     /// The format of messages on standard error.
     public var logFormat = LogFormat.text
     /// The duration of the observation; nil to observe until a signal.

@@ -7,15 +7,6 @@ import WatchdogLinux
 import WatchdogPolicy
 import WatchdogReportStore
 
-/// The details of an observed process in reports.
-struct ObservedDetails: Hashable, Sendable {
-    var user: UInt32
-    var parent: Int32
-    var parentName: String
-    /// The owner of the process.
-    var owner: String
-}
-
 /// A running process that another supervisor started, and its details for reports.
 struct ObservedProcess: Sendable {
     /// The result of a search for a target's process.

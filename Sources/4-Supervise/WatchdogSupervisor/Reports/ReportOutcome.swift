@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import WatchdogMetrics
 import WatchdogRendering
 import WatchdogReport
 import WatchdogVerdict
@@ -24,7 +23,7 @@ struct ReportOutcome: Sendable {
     /// How many incidents without a report of their own it counts, this one included; nil if this incident has its own.
     var repeats: Int?
     /// Whose fault it is; nil if there is no report that could tell.
-    var fault: AppMeter.Fault?
+    var fault: Blame.Party?
     /// The id of its incident; nil if there is none.
     var incident: IncidentID?
     /// The signature of its fault.

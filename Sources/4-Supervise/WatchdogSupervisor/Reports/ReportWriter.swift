@@ -5,7 +5,6 @@ import Synchronization
 import WatchdogBase
 import WatchdogCapture
 import WatchdogLinux
-import WatchdogMetrics
 import WatchdogRendering
 import WatchdogReport
 import WatchdogReportStore
@@ -236,7 +235,7 @@ final class ReportWriter: Sendable {
         facts.log = log.flatMap { LogDetails($0) }
         var report = Report(of: facts, on: host, capture: captured)
         var outcome = ReportOutcome(verdict: report.body.linux?.verdict ?? Verdict(of: facts))
-        outcome.fault = AppMeter.Fault(Blame(for: report).party)
+        outcome.fault = Blame(for: report).party
         let explanation = Explanation(of: report)
         outcome.explanation = explanation
         report.name(culpritOf: explanation)

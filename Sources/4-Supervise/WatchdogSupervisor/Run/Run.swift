@@ -100,7 +100,7 @@ public struct Run {
         let app = try AppLaunch(launch, on: host, terminal: configuration.readsKeys ? nil : ForegroundTerminal())
         defer { app.shell.stop() }
         app.supervisor.noteClockLead(surroundings.clockLead)
-        let meter = RunMeter(of: app, configuration.spec)
+        let meter = try RunMeter(of: app, configuration.spec)
         let session = try RunSession(configuration, app, meter, limits, surroundings, loop)
         let control = try socket.map { socket throws(LinuxError) in
             try RunControl(socket, for: app, meter, of: configuration.spec, on: loop, closer: host.closer)

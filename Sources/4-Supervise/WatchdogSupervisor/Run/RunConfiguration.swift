@@ -14,16 +14,6 @@ public struct RunConfiguration: Sendable {
         case command(String)
     }
 
-    /// The amount of messages on standard error.
-    public enum Verbosity: Sendable {
-        /// Only failures and kills.
-        case quiet
-        /// Also messages that explain unexpected delays.
-        case normal
-        /// All messages.
-        case verbose
-    }
-
     /// The destination of the JSON summary.
     public enum SummaryTarget: Hashable, Sendable {
         /// Standard output.

@@ -25,11 +25,11 @@ final class RunMeter: MetricsSource {
     private var counts = AppMeter()
     private var lastIncident: Duration?
 
-    init(of launch: AppLaunch, _ spec: AppSpec) {
+    init(of launch: AppLaunch, _ spec: AppSpec) throws(LinuxError) {
         self.launch = launch
         self.spec = spec
         host = launch.shell.host
-        disks = DiskReading(on: launch.shell.host)
+        disks = try DiskReading(on: launch.shell.host.loop)
         launch.supervisor.onMeasurement = { [unowned self] in counts.measured($0) }
     }
 
@@ -43,7 +43,7 @@ final class RunMeter: MetricsSource {
     func reported(_ report: ReportOutcome) {
         if report.isUnwritten { failedReports += 1 }
         guard !report.isVoid else { return }
-        counts.reported(report.verdict.kind, fault: report.fault)
+        counts.reported(report.verdict.kind, fault: report.fault.map { AppMeter.Fault($0) })
         lastIncident = Duration(since1970: .now())
     }
 

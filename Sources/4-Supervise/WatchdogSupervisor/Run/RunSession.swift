@@ -161,7 +161,12 @@ final class RunSession {
 
     private func reportWritten(_ report: ReportOutcome, _ facts: HookFacts?) {
         meter.reported(report)
-        shell.host.hooks.run(configuration, for: facts)
+        let hooks = shell.host.hooks
+        if let hook = configuration.onIncident {
+            if let facts { hooks.run(hook, for: facts) }
+        } else {
+            hooks.run(of: configuration.app, scope: .ofThisUser, for: facts)
+        }
         if !launch.hasPendingReports { driver.receive(.reported(launch.id)) }
     }
 
