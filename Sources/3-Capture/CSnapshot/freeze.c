@@ -142,6 +142,40 @@ static bool poll_end(struct wd_snapshot_arena *arena, struct wd_slot *slot) {
     return true;
 }
 
+static void seize(struct wd_snapshot_arena *arena, struct wd_slot *slot) {
+    if (slot->trace != WD_UNTRACED || slot->thread.state == 'Z' || slot->thread.state == 'X') return;
+    if (ptrace(PTRACE_SEIZE, slot->thread.tid, NULL, NULL) == 0) {
+        slot->trace = WD_TRACED;
+        return;
+    }
+    int error = errno;
+    /* PTRACE_SEIZE fails with EPERM for an exiting thread, too. */
+    char state = error == ESRCH ? 'X' : wd_thread_state(arena, slot->thread.tid);
+    if (state == 'X' || state == 'Z') slot->trace = WD_GONE;
+    else if (arena->seize_error == 0) arena->seize_error = error;
+}
+
+/* A thread that executes a program takes over the leader's id, and the leader's tracing ends with the leader: execve(2).
+ * Only another PTRACE_SEIZE stops the thread that has this id now. */
+static void follow_execution(struct wd_snapshot_arena *arena, struct wd_slot *leader) {
+    pid_t tid = leader->thread.tid;
+    leader->trace = WD_UNTRACED;
+    seize(arena, leader);
+    if (leader->trace != WD_TRACED) {
+        leader->trace = WD_GONE;
+        return;
+    }
+    ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
+    /* It was hastened under its own id. */
+    if (sched_getscheduler(tid) == (SCHED_RR | SCHED_RESET_ON_FORK)) leader->hastened = true;
+}
+
+/* If the leader is our own child, no wait(2) tells that it is traced no longer. PTRACE_INTERRUPT does, stopped or not. */
+static void follow_own_child(struct wd_snapshot_arena *arena, struct wd_slot *slot) {
+    if (!is_own_leader(arena, slot) || ptrace(PTRACE_INTERRUPT, slot->thread.tid, NULL, NULL) == 0) return;
+    follow_execution(arena, slot);
+}
+
 static void wait_for_stops(struct wd_snapshot_arena *arena, uint64_t deadline) {
     size_t count = 0;
     for (size_t i = 0; i < arena->thread_count; i++)
@@ -155,8 +189,13 @@ static void wait_for_stops(struct wd_snapshot_arena *arena, uint64_t deadline) {
         size_t left = 0;
         for (size_t i = 0; i < count; i++) {
             struct wd_slot *slot = &arena->slots[arena->waiting[i]];
-            if (poll_stop(arena, slot)) stop_hastening(slot);
-            else arena->waiting[left++] = arena->waiting[i];
+            bool waits = slot->trace == WD_TRACED && !poll_stop(arena, slot);
+            if (!waits && slot->trace == WD_GONE && slot->thread.tid == arena->pid && !is_own_leader(arena, slot)) {
+                follow_execution(arena, slot);
+                waits = slot->trace == WD_TRACED;
+            }
+            if (waits) arena->waiting[left++] = arena->waiting[i];
+            else stop_hastening(slot);
         }
         bool progress = left < count;
         count = left;
@@ -175,6 +214,7 @@ static void wait_for_stops(struct wd_snapshot_arena *arena, uint64_t deadline) {
             next_turn = now + turn_of_priority;
         }
         if (now >= next_check) {
+            for (size_t i = 0; i < count; i++) follow_own_child(arena, &arena->slots[arena->waiting[i]]);
             enum outlook expected = outlook(arena, count);
             if (expected == RUNNABLE || expected == MAY_STOP) awake = now;
             if (expected == ENDED || now - awake >= patience_with_sleep) break;
@@ -188,19 +228,6 @@ static void wait_for_stops(struct wd_snapshot_arena *arena, uint64_t deadline) {
         poll_stop(arena, &arena->slots[arena->waiting[i]]);
         stop_hastening(&arena->slots[arena->waiting[i]]);
     }
-}
-
-static void seize(struct wd_snapshot_arena *arena, struct wd_slot *slot) {
-    if (slot->trace != WD_UNTRACED || slot->thread.state == 'Z' || slot->thread.state == 'X') return;
-    if (ptrace(PTRACE_SEIZE, slot->thread.tid, NULL, NULL) == 0) {
-        slot->trace = WD_TRACED;
-        return;
-    }
-    int error = errno;
-    /* PTRACE_SEIZE fails with EPERM for an exiting thread, too. */
-    char state = error == ESRCH ? 'X' : wd_thread_state(arena, slot->thread.tid);
-    if (state == 'X' || state == 'Z') slot->trace = WD_GONE;
-    else if (arena->seize_error == 0) arena->seize_error = error;
 }
 
 /* Seizes threads until a listing shows no new ones: a thread may create others before it is seized. Returns the
