@@ -176,6 +176,62 @@ struct BaselineTests {
         #expect(MeasurementCheck.exitCode(checks) == 0)
     }
 
+    @Test("2 % more instructions pass, and more fail; those of another CPU are not compared")
+    func instructions() throws {
+        func measurement(_ count: Int64, cpu: String = "x") -> Measurement {
+            var measurement = MeasurementTests.measurement([10, 20, 30])
+            for index in measurement.runs.indices { measurement.runs[index].instructions = count }
+            measurement.conditions.cpuModel = cpu
+            return measurement
+        }
+        let baseline = try #require(Baseline(measurement(1_000_000)))
+        let name = "baseline instructions"
+        #expect(outcomes(baseline.checks(measurement(1_020_000)))[name] == .passed)
+        #expect(outcomes(baseline.checks(measurement(1_020_001)))[name] == .failed)
+        #expect(outcomes(baseline.checks(measurement(2_000_000, cpu: "y")))[name] == nil)
+        // Runs of which some could not be counted have no median.
+        var partly = measurement(1_000_000)
+        partly.runs[1].instructions = nil
+        #expect(outcomes(baseline.checks(partly))[name] == nil)
+    }
+
+    @Test("A phase that doubles and grows by 5 ms fails; one that grows by less is named")
+    func phases() throws {
+        func measurement(_ constructors: Double, cpu: String = "x") -> Measurement {
+            var measurement = MeasurementTests.measurement([10])
+            var phases = PhaseTimes()
+            // The fastest launch of each phase counts.
+            phases.add([.init(name: "ownConstructors", cpuNSec: constructors + 1e6), .init(name: "main", cpuNSec: 3e6)])
+            phases.add([.init(name: "ownConstructors", cpuNSec: constructors), .init(name: "main", cpuNSec: 4e6)])
+            measurement.phases = phases
+            measurement.conditions.cpuModel = cpu
+            return measurement
+        }
+        func check(_ constructors: Double, cpu: String = "x") throws -> MeasurementCheck {
+            let baseline = try #require(Baseline(measurement(4e6)))
+            let read = try Baseline(decoding: try baseline.encoded())
+            return try #require(read.checks(measurement(constructors, cpu: cpu)).first { $0.name == "baseline phases" })
+        }
+        #expect(try check(4e6).outcome == .passed)
+        #expect(try check(4.9e6).outcome == .passed)
+        #expect(try check(5e6).text == "CPU time grew: own constructors 4.000 ms → 5.000 ms")
+        #expect(try check(8.9e6).outcome == .advice)
+        #expect(try check(9e6).outcome == .failed)
+        #expect(try check(9e6, cpu: "y").outcome == .advice)
+    }
+
+    @Test("Phases come from the JSON of a recording, and from nothing else")
+    func recording() {
+        var times = PhaseTimes()
+        let text = """
+            {"phases": [{"kind": "request", "begin": 0, "end": 5},
+                        {"kind": "main", "begin": 5, "end": 9, "time": {"running": 3, "waiting": 0, "blocked": 1}}]}
+            """
+        let isRecording = [text, "{\"phases\": []}", "{"].map { times.add(recording: Array($0.utf8)) }
+        #expect(isRecording == [true, false, false])
+        #expect(times.phases == [.init(name: "main", cpuNSec: 3)])
+    }
+
     @Test("Measurements of different kinds are not compared")
     func kinds() throws {
         let other = try baseline(faults: 1000, until: .ready).checks(MeasurementTests.measurement([10]))

@@ -52,7 +52,8 @@ struct MeasureCommand: ParsableCommand {
         guard let first = command.first, !first.isEmpty else {
             throw ValidationError("a program is missing; write watchdogd measure [options] -- PROGRAM [ARGS...]")
         }
-        try checks.validate(runs: runs.count(isComparison: checks.against != nil))
+        try checks.validateFiles()
+        try runs.validate(isComparison: checks.against != nil)
         for (option, value) in [("junit", junit), ("data", conditions.data)] where value == "" {
             throw ValidationError("--\(option) is empty; give it a value or leave it out")
         }
@@ -71,7 +72,10 @@ struct MeasureCommand: ParsableCommand {
             let progress = MeasureProgress()
             let result = Result { try session.measure(onProgress: progress.show) }
             progress.clear()
-            let measurement = try result.get()
+            var measurement = try result.get()
+            if baseline != nil || checks.saveBaseline != nil {
+                measurement.phases = try session.phases(until: measurement.until)
+            }
             let answers = checks.questions(baseline).answers(measurement)
             try print(measurement, answers)
             try checks.save(measurement)
@@ -86,7 +90,8 @@ struct MeasureCommand: ParsableCommand {
         get throws {
             MeasurementPlan(
                 command: command, oldCommand: try checks.oldCommand(for: command),
-                runs: runs.count(isComparison: checks.against != nil), discard: runs.discard, until: runs.until,
+                runs: runs.count(threshold: checks.against == nil ? nil : checks.threshold), discard: runs.discard,
+                until: runs.until,
                 timeLimit: runs.timeLimit, isCold: conditions.cold, evicted: conditions.evict,
                 showsOutput: showOutput, ignoresFailure: runs.ignoreFailure, hasNetwork: !conditions.noNetwork,
                 cpuQuota: conditions.cpuQuota, data: conditions.data,

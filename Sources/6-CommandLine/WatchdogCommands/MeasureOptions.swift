@@ -18,8 +18,18 @@ extension LaunchGoal {
 
 /// How often, and until when, `watchdogd measure` launches a program.
 struct MeasureRunOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Number of runs, or pairs of runs, to count (default: 10).", valueName: "n"))
+    @Option(
+        help: ArgumentHelp(
+            "Number of runs, or pairs of runs, to count (default: 10; with --against, as many as the answer needs).",
+            valueName: "n"))
     var runs: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "With --against: stop after this time, whether the answer is clear or not (default: 60s).",
+            valueName: "span"),
+        transform: RunOptions.span)
+    var within: Duration?
 
     @Option(help: ArgumentHelp("Number of initial runs to discard.", valueName: "n"))
     var discard = 1
@@ -48,7 +58,27 @@ struct MeasureRunOptions: ParsableArguments {
         }
     }
 
-    func count(isComparison: Bool) -> Int { runs ?? 10 }
+    /// Checks what only some measurements have.
+    func validate(isComparison: Bool) throws {
+        if let runs, isComparison, runs < PairedRatio.fewestPairs {
+            throw ValidationError(
+                "--runs \(runs) is too few for --against: fewer than \(PairedRatio.fewestPairs) pairs prove nothing; "
+                    + "leave --runs out to make as many as the answer needs")
+        }
+        guard within != nil else { return }
+        guard isComparison else {
+            throw ValidationError("--within has no effect without --against; use --runs, or leave it out")
+        }
+        guard runs == nil else {
+            throw ValidationError("--runs and --within cannot be combined: --runs makes exactly that many pairs")
+        }
+    }
+
+    /// - Parameter threshold: the tolerated slowdown of a comparison; nil without one.
+    func count(threshold: Double?) -> RunCount {
+        if let runs { return .exactly(runs) }
+        return threshold.map { .untilDecided(threshold: $0, limit: within ?? .seconds(60)) } ?? .exactly(10)
+    }
 }
 
 /// Under which conditions `watchdogd measure` launches a program.

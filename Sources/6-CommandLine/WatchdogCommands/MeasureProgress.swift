@@ -9,11 +9,14 @@ struct MeasureProgress {
     private let line = ProgressLine()
 
     func show(_ progress: MeasurementSession.Progress) {
-        guard progress.completed < progress.total else { return }
+        guard let total = progress.total else {
+            let left = progress.remaining.map { ", at most \(Self.seconds($0)) left" } ?? ""
+            return line.show("launch \(progress.completed + 1)\(left)")
+        }
+        guard progress.completed < total else { return }
         let left = progress.remaining.map { ", \(Self.seconds($0)) left" } ?? ""
         line.show(
-            "launch \(progress.completed + 1) of \(progress.total)\(left)",
-            Double(progress.completed) / Double(progress.total))
+            "launch \(progress.completed + 1) of \(total)\(left)", Double(progress.completed) / Double(total))
     }
 
     func clear() { line.clear() }

@@ -14,6 +14,7 @@
 #include "wd_precise_poll.h"
 #include "wd_process.h"
 #include "wd_examiner.h"
+#include "wd_instructions.h"
 #include "wd_internet_socket.h"
 #include "wd_journal.h"
 #include "wd_launcher.h"

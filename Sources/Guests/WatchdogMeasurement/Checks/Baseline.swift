@@ -25,6 +25,10 @@ public struct Baseline: Codable, Equatable, Sendable {
     public var cpuNSec: Double
     /// The median of the wall time in nanoseconds.
     public var wallNSec: Double
+    /// The median of the instructions in user mode; nil if they could not be counted.
+    public var instructions: Double?
+    /// The phases of recorded launches; nil if none was recorded.
+    public var phases: PhaseTimes?
     /// The number of runs that count.
     public var runs: Int
 
@@ -38,6 +42,8 @@ public struct Baseline: Codable, Equatable, Sendable {
         readBytes = figures.readBytes.median
         cpuNSec = figures.cpu.median
         wallNSec = figures.wall.median
+        instructions = figures.instructions?.median
+        phases = measurement.phases
         runs = figures.wall.count
     }
 
@@ -66,7 +72,8 @@ public struct Baseline: Codable, Equatable, Sendable {
                 description:
                     "has format \(format), which this watchdogd cannot read; write it again with --save-baseline")
         }
-        let figures = [minorFaults, readBytes, cpuNSec, wallNSec]
+        let figures =
+            [minorFaults, readBytes, cpuNSec, wallNSec, instructions ?? 0] + (phases?.phases ?? []).map(\.cpuNSec)
         guard figures.allSatisfy({ (0...Self.largestFigure).contains($0) }) else {
             throw Unusable(description: "has impossible figures; write it again with --save-baseline")
         }
@@ -96,7 +103,8 @@ extension Baseline {
         if let reason = incomparable(with: measurement) {
             return [MeasurementCheck(name: "baseline", outcome: .unclear, text: reason)]
         }
-        var checks = [
+        var checks = instructionCheck(measurement, figures, tolerance)
+        checks += [
             counter("minor faults", figures.minorFaults.median, minorFaults, tolerance, Self.allowance.faults) {
                 FigureText.decimal($0, digits: 0)
             },
@@ -106,12 +114,26 @@ extension Baseline {
             time("CPU time", figures.cpu.median, cpuNSec),
             time("wall time", figures.wall.median, wallNSec),
         ]
+        if let phases, let current = measurement.phases {
+            let isSameCPU = measurement.conditions.cpuModel == conditions.cpuModel
+            checks.append(current.check(against: phases, isSameCPU: isSameCPU))
+        }
         let differences = measurement.conditions.differences(from: conditions)
         if !differences.isEmpty {
             let text = "conditions differ from the baseline's: \(differences.joined(separator: ", "))"
             checks.append(MeasurementCheck(name: "baseline conditions", outcome: .advice, text: text))
         }
         return checks
+    }
+
+    /// Of the same CPU only: libraries choose other code for another one.
+    private func instructionCheck(
+        _ measurement: Measurement, _ figures: MeasuredFigures, _ tolerance: Double
+    ) -> [MeasurementCheck] {
+        guard let instructions, let median = figures.instructions?.median,
+            measurement.conditions.cpuModel == conditions.cpuModel
+        else { return [] }
+        return [counter("instructions", median, instructions, tolerance, 0, FigureText.count)]
     }
 
     private func incomparable(with measurement: Measurement) -> String? {

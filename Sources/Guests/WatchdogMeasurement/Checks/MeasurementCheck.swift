@@ -45,9 +45,15 @@ public struct MeasurementCheck: Codable, Equatable, Sendable {
 
     /// `--against`: the new program must not be slower than the old one by more than a threshold.
     ///
-    /// - Parameter threshold: 0.03 for 3 %.
-    public static func against(_ cpu: PairedRatio, threshold: Double) -> MeasurementCheck {
-        let verdict = cpu.verdict(threshold: threshold)
+    /// - Parameters:
+    ///   - threshold: 0.03 for 3 %.
+    ///   - sequence: The time of a comparison that ends when its answer is clear; nil for a fixed number of pairs.
+    public static func against(
+        _ cpu: PairedRatio, threshold: Double, sequence: ComparisonTime? = nil
+    ) -> MeasurementCheck {
+        let verdict =
+            sequence == nil
+            ? cpu.verdict(threshold: threshold) : StoppingRule.verdict(cpu, threshold: threshold)
         let interval = cpu.lower.flatMap { lower in
             cpu.upper.map { "95 % interval \(FactorText.factor(lower)) to \(FactorText.factor($0))" }
         }
@@ -65,8 +71,28 @@ public struct MeasurementCheck: Codable, Equatable, Sendable {
         case .unclear:
             return MeasurementCheck(
                 name: "against", outcome: .unclear,
-                text: "\(figures): too imprecise to detect \(limit); use more pairs (--runs) or a quieter machine")
+                text: "\(figures): \(undecided(cpu, limit: limit, threshold, sequence))")
         }
+    }
+
+    /// What remains possible, and what would decide it.
+    private static func undecided(
+        _ cpu: PairedRatio, limit: String, _ threshold: Double, _ sequence: ComparisonTime?
+    ) -> String {
+        let range =
+            cpu.upper.map { "not decided: it may be slower by up to \(FactorText.percent(max($0 - 1, 0)))" }
+            ?? "not decided: too few pairs"
+        guard let pairs = StoppingRule.pairsNeeded(cpu, threshold: threshold) else {
+            return "\(range); use more pairs (--runs) or a quieter machine"
+        }
+        guard let sequence, cpu.pairs > 0 else {
+            return "\(range); to tell \(limit), use about \(pairs) pairs (--runs) or a quieter machine"
+        }
+        guard pairs <= StoppingRule.mostPairs else { return "\(range); to tell \(limit), use a quieter machine" }
+        let seconds = sequence.elapsed / .seconds(1) * Double(pairs) / Double(cpu.pairs)
+        let time = Duration.seconds(Int64(seconds.rounded(.up)))
+        return "\(range); to tell \(limit), about \(pairs) pairs are needed: use --within \(TimeSpan.text(time)) "
+            + "or a quieter machine"
     }
 
     /// The result if no run counts.

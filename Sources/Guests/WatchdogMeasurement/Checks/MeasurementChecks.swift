@@ -29,7 +29,9 @@ public struct MeasurementChecks: Equatable, Sendable {
         }
         var checks: [MeasurementCheck] = []
         if let maximum { checks.append(.maximum(maximum, wall: figures.wall)) }
-        if let ratio = measurement.cpuRatio { checks.append(.against(ratio, threshold: threshold)) }
+        if let ratio = measurement.cpuRatio {
+            checks.append(.against(ratio, threshold: threshold, sequence: measurement.sequence))
+        }
         if let baseline { checks += baseline.checks(measurement, tolerance: tolerance) }
         return checks
     }

@@ -14,6 +14,8 @@ public struct PairedRatio: Codable, Equatable, Sendable {
     public let lower: Double?
     /// The upper end of the interval.
     public let upper: Double?
+    /// The upper end of the 99 % interval; nil with fewer than eight pairs.
+    public let ceiling: Double?
     /// The probability of such pairs, or of more extreme ones, if the new program is not slower.
     public let p: Double
 
@@ -25,24 +27,32 @@ public struct PairedRatio: Codable, Equatable, Sendable {
         ratio = exp(test.shift)
         lower = test.interval.map { exp($0.lowerBound) }
         upper = test.interval.map { exp($0.upperBound) }
+        ceiling = test.ceiling.map { exp($0) }
         p = test.pGreater
     }
 
     /// Decides whether the new program is slower by more than a threshold.
     ///
-    /// A regression needs both a p below ``significance`` and a ratio above the threshold. Without one, the answer is
+    /// A regression needs both a p below the significance and a ratio above the threshold. Without one, the answer is
     /// ``RegressionVerdict/noRegression`` only if the interval is precise enough: it ends below the threshold, or it is
     /// no wider than the threshold and the ratio is below.
     ///
-    /// - Parameter threshold: 0.03 for 3 %.
-    public func verdict(threshold: Double) -> RegressionVerdict {
-        if p < Self.significance, ratio > 1 + threshold { return .regression }
-        guard let lower, let upper else { return .unclear }
-        let isPrecise = upper / lower <= 1 + threshold && ratio <= 1 + threshold
-        return upper <= 1 + threshold || isPrecise ? .noRegression : .unclear
+    /// - Parameters:
+    ///   - threshold: 0.03 for 3 %.
+    ///   - significance: The p below which a difference is significant.
+    public func verdict(threshold: Double, significance: Double = significance) -> RegressionVerdict {
+        if p < significance, ratio > 1 + threshold { return .regression }
+        guard let upper else { return .unclear }
+        return upper <= 1 + threshold || isPrecise(threshold) && ratio <= 1 + threshold ? .noRegression : .unclear
     }
 
-    /// The p below which a difference is significant.
+    /// Whether the 95 % interval is no wider than a threshold.
+    func isPrecise(_ threshold: Double) -> Bool {
+        guard let lower, let upper else { return false }
+        return upper / lower <= 1 + threshold
+    }
+
+    /// The p below which a difference is significant if the number of pairs was fixed before the first.
     public static let significance = 0.01
     /// The number of pairs below which no p can be that small: 2⁻⁶ > 0.01 > 2⁻⁷.
     public static let fewestPairs = 7

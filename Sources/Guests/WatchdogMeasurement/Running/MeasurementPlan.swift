@@ -10,7 +10,7 @@ public struct MeasurementPlan: Sendable {
     /// The program for the comparison, and its arguments; nil for none.
     public var oldCommand: [String]?
     /// The number of runs, or pairs of runs, that count.
-    public var runs: Int
+    public var runs: RunCount
     /// The number of runs, or pairs, to discard at the beginning.
     public var discard: Int
     /// The end of a launch; nil to choose it by a first launch.
@@ -38,7 +38,7 @@ public struct MeasurementPlan: Sendable {
 
     /// Creates a plan.
     public init(
-        command: [String], oldCommand: [String]? = nil, runs: Int, discard: Int = 1, until: LaunchGoal? = nil,
+        command: [String], oldCommand: [String]? = nil, runs: RunCount, discard: Int = 1, until: LaunchGoal? = nil,
         timeLimit: Duration = .seconds(60), isCold: Bool = false, evicted: [String] = [], showsOutput: Bool = false,
         ignoresFailure: Bool = false, hasNetwork: Bool = true, cpuQuota: Double? = nil, data: String? = nil,
         environment: Environment, version: String
@@ -59,4 +59,16 @@ public struct MeasurementPlan: Sendable {
         self.environment = environment
         self.version = version
     }
+}
+
+/// How many runs, or pairs of runs, a measurement makes.
+public enum RunCount: Equatable, Sendable {
+    /// A number that is known in advance.
+    case exactly(Int)
+    /// As many pairs as ``StoppingRule`` needs to tell whether the new program is slower by more than the threshold.
+    ///
+    /// - Parameters:
+    ///   - threshold: 0.03 for 3 %.
+    ///   - limit: The time after which it stops in any case.
+    case untilDecided(threshold: Double, limit: Duration)
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
-import WatchdogBase
+public import WatchdogBase
 import WatchdogLinux
 
 /// Measures launches, one after the other, without any recording that would slow them down.
@@ -15,15 +15,22 @@ public final class MeasurementSession {
     public struct Progress: Equatable, Sendable {
         /// The number of completed launches.
         public let completed: Int
-        /// The number of all launches.
-        public let total: Int
-        /// The estimated time of the remaining ones, from the completed ones; nil before the first.
+        /// The number of all launches; nil if the measurement ends when its answer is clear.
+        public let total: Int?
+        /// The estimated time of the remaining ones, from the completed ones, or the rest of the time limit; nil before
+        /// the first launch.
         public let remaining: Duration?
 
         init(completed: Int, total: Int, elapsed: Duration) {
             self.completed = completed
             self.total = total
             remaining = completed > 0 ? elapsed / completed * (total - completed) : nil
+        }
+
+        init(completed: Int, _ time: ComparisonTime) {
+            self.completed = completed
+            total = nil
+            remaining = completed > 0 ? max(.zero, time.limit - time.elapsed) : nil
         }
     }
 
@@ -33,6 +40,7 @@ public final class MeasurementSession {
     private let interruption: OwnedDescriptor
     private let data: DataCopy?
     private let quota: CPUQuota?
+    private let instructions: InstructionCounter
     private var eviction = FileEviction()
     private var launches = 0
 
@@ -60,6 +68,7 @@ public final class MeasurementSession {
             }
         }
         self.programs = programs
+        instructions = InstructionCounter()
         do throws(LinuxError) {
             try Subreaper.become()
             messages = try LaunchMessages()
@@ -91,21 +100,61 @@ public final class MeasurementSession {
         var measurement = Measurement(
             command: plan.command, oldCommand: plan.oldCommand, until: until, isUntilChosen: plan.until == nil,
             resolution: until == .listen || until == .idle ? Self.resolution : nil, runs: [], conditions: conditions)
-        let programs = plan.oldCommand == nil ? 1 : 2
-        var numbers = plan.discard + plan.runs
-        var number = 0
-        while number < numbers {
-            for program in PairOrder.programs(pair: number, isComparison: programs == 2) {
-                onProgress(
-                    Progress(
-                        completed: measurement.runs.count, total: numbers * programs, elapsed: .now() - begin))
-                try measurement.add(run(program, number: number + 1 - plan.discard, until: until))
+        switch plan.runs {
+        case .exactly(let runs):
+            let programs = plan.oldCommand == nil ? 1 : 2
+            var numbers = plan.discard + runs
+            var number = 0
+            while number < numbers {
+                try add(number, to: &measurement) { completed in
+                    onProgress(Progress(completed: completed, total: numbers * programs, elapsed: .now() - begin))
+                }
+                number += 1
+                if number == numbers { numbers += measurement.missing(of: runs) }
             }
-            number += 1
-            if number == numbers { numbers += measurement.missing(of: plan.runs) }
+        case .untilDecided(let threshold, let limit):
+            var watch = ComparisonWatch(threshold: threshold, limit: limit)
+            var number = 0
+            repeat {
+                try add(number, to: &measurement) { completed in
+                    onProgress(
+                        Progress(completed: completed, ComparisonTime(elapsed: .now() - begin, limit: limit)))
+                }
+                number += 1
+            } while watch.needsPair(after: measurement, elapsed: .now() - begin)
+            measurement.sequence = ComparisonTime(elapsed: .now() - begin, limit: limit)
         }
         measurement.noise = meter.noise()
         return measurement
+    }
+
+    /// Records launches of the measured program for their phases; nil if they cannot be recorded.
+    ///
+    /// Not for cold launches, whose phases would mostly show the disk, and not with a quota, which does not cover the
+    /// recorder's programs.
+    public func phases(until: LaunchGoal) throws(MeasuringError) -> PhaseTimes? {
+        guard !plan.isCold, plan.cpuQuota == nil else { return nil }
+        var environment = plan.environment
+        if let data { environment[DataCopy.variable] = data.path }
+        return try PhaseRecording(
+            command: plan.command.map { data?.fill($0) ?? $0 }, environment: environment, until: until,
+            timeLimit: plan.timeLimit, interruption: interruption,
+            prepare: { () throws(MeasuringError) in try self.data?.renew() }
+        ).phases()
+    }
+
+    /// Makes the next run, or pair of runs.
+    ///
+    /// - Parameters:
+    ///   - number: Its number, from 0, with those that are discarded.
+    ///   - announce: Called before each launch with the number of completed ones.
+    private func add(
+        _ number: Int, to measurement: inout Measurement, announce: (Int) -> Void
+    ) throws(MeasuringError) {
+        for program in PairOrder.programs(pair: number, isComparison: plan.oldCommand != nil) {
+            announce(measurement.runs.count)
+            try measurement.add(run(program, number: number + 1 - plan.discard, until: measurement.until))
+        }
     }
 
     private func run(
@@ -113,9 +162,11 @@ public final class MeasurementSession {
     ) throws(MeasuringError) -> (run: MeasuredRun, evicted: Int64?) {
         try data?.renew()
         let rest = try evict()
+        let before = instructions.count
         let outcome = try launch(program, until: until, mapsFiles: false).outcome
         let run = MeasuredRun(
             program: program, number: number, wall: outcome.wall, cpu: outcome.counters.cpuTime,
+            instructions: before.flatMap { before in outcome.instructions.map { $0 - before } },
             minorFaults: outcome.counters.minorFaults, majorFaults: outcome.counters.majorFaults,
             readBytes: outcome.counters.readBytes, residentBytes: rest?.resident)
         return (run, rest?.size)
@@ -175,7 +226,7 @@ public final class MeasurementSession {
         return LaunchSetup(
             request: request, name: name, marker: "WATCHDOGD_MEASUREMENT=\(marker)", until: until,
             timeLimit: plan.timeLimit, showsOutput: plan.showsOutput, ignoresFailure: plan.ignoresFailure,
-            mapsFiles: mapsFiles, messages: messages, interruption: interruption)
+            mapsFiles: mapsFiles, messages: messages, interruption: interruption, instructions: instructions)
     }
 
     private var conditions: MeasurementConditions {

@@ -12,6 +12,8 @@ public struct MeasuredRun: Equatable, Sendable {
     public var wall: Duration
     /// The CPU time of the program until then, including children that it has waited for.
     public var cpu: Duration
+    /// The number of instructions that the program and its descendants executed in user mode; nil if unknown.
+    public var instructions: Int64?
     /// The number of page faults without I/O.
     public var minorFaults: Int64
     /// The number of page faults with I/O.
@@ -24,13 +26,14 @@ public struct MeasuredRun: Equatable, Sendable {
 
     /// Creates a run; counters are zero by default.
     public init(
-        program: MeasuredProgram = .new, number: Int, wall: Duration, cpu: Duration, minorFaults: Int64 = 0,
-        majorFaults: Int64 = 0, readBytes: Int64 = 0, residentBytes: Int64? = nil
+        program: MeasuredProgram = .new, number: Int, wall: Duration, cpu: Duration, instructions: Int64? = nil,
+        minorFaults: Int64 = 0, majorFaults: Int64 = 0, readBytes: Int64 = 0, residentBytes: Int64? = nil
     ) {
         self.program = program
         self.number = number
         self.wall = wall
         self.cpu = cpu
+        self.instructions = instructions
         self.minorFaults = minorFaults
         self.majorFaults = majorFaults
         self.readBytes = readBytes
@@ -78,7 +81,7 @@ public enum RunExclusion: Equatable, Sendable, CustomStringConvertible {
 
 extension MeasuredRun: Codable {
     private enum CodingKeys: String, CodingKey {
-        case program, number, wallNSec, cpuNSec, minorFaults, majorFaults, readBytes, residentBytes
+        case program, number, wallNSec, cpuNSec, instructions, minorFaults, majorFaults, readBytes, residentBytes
     }
 
     /// Decodes a run from the form of ``encode(to:)``.
@@ -89,6 +92,7 @@ extension MeasuredRun: Codable {
             number: try values.decode(Int.self, forKey: .number),
             wall: .nanoseconds(try values.decode(Int64.self, forKey: .wallNSec)),
             cpu: .nanoseconds(try values.decode(Int64.self, forKey: .cpuNSec)),
+            instructions: try values.decodeIfPresent(Int64.self, forKey: .instructions),
             minorFaults: try values.decode(Int64.self, forKey: .minorFaults),
             majorFaults: try values.decode(Int64.self, forKey: .majorFaults),
             readBytes: try values.decode(Int64.self, forKey: .readBytes),
@@ -103,6 +107,7 @@ extension MeasuredRun: Codable {
         try values.encode(number, forKey: .number)
         try values.encode(wall.nanoseconds, forKey: .wallNSec)
         try values.encode(cpu.nanoseconds, forKey: .cpuNSec)
+        try values.encodeIfPresent(instructions, forKey: .instructions)
         try values.encode(minorFaults, forKey: .minorFaults)
         try values.encode(majorFaults, forKey: .majorFaults)
         try values.encode(readBytes, forKey: .readBytes)

@@ -22,12 +22,16 @@ public struct Measurement: Equatable, Sendable {
     public var noise: MachineNoise?
     /// The number of bytes of the program's files that were evicted before each cold run; nil for warm runs.
     public var evictedBytes: Int64?
+    /// The time for which the comparison has run; nil if its number of pairs was fixed.
+    public var sequence: ComparisonTime?
+    /// The phases of launches that were recorded afterwards; nil for none.
+    public var phases: PhaseTimes?
 
     /// Creates a measurement.
     public init(
         command: [String], oldCommand: [String]? = nil, until: LaunchGoal, isUntilChosen: Bool = false,
         resolution: Duration? = nil, runs: [MeasuredRun], conditions: MeasurementConditions,
-        noise: MachineNoise? = nil, evictedBytes: Int64? = nil
+        noise: MachineNoise? = nil, evictedBytes: Int64? = nil, sequence: ComparisonTime? = nil
     ) {
         self.command = command
         self.oldCommand = oldCommand
@@ -38,6 +42,7 @@ public struct Measurement: Equatable, Sendable {
         self.conditions = conditions
         self.noise = noise
         self.evictedBytes = evictedBytes
+        self.sequence = sequence
     }
 
     /// Adds the next run.
@@ -81,9 +86,32 @@ public struct Measurement: Equatable, Sendable {
     /// The ratio of the wall times; nil without a second program.
     public var wallRatio: PairedRatio? { ratio { $0.wall } }
 
+    /// The ratio of the instructions, new to old; nil without a second program, and where they cannot be counted.
+    public var instructionRatio: PairedRatio? {
+        let counted = pairs.compactMap { pair -> (old: Double, new: Double)? in
+            guard let old = pair.old.instructions, let new = pair.new.instructions else { return nil }
+            return (Double(old), Double(new))
+        }
+        return counted.isEmpty ? nil : PairedRatio(counted)
+    }
+
     private func ratio(_ time: (MeasuredRun) -> Duration) -> PairedRatio? {
         guard oldCommand != nil else { return nil }
         return PairedRatio(pairs.map { (Double(time($0.old).nanoseconds), Double(time($0.new).nanoseconds)) })
+    }
+}
+
+/// The time of a comparison that ends when its answer is clear.
+public struct ComparisonTime: Equatable, Sendable {
+    /// The time that it took.
+    public var elapsed: Duration
+    /// The time limit.
+    public var limit: Duration
+
+    /// Creates a value.
+    public init(elapsed: Duration, limit: Duration) {
+        self.elapsed = elapsed
+        self.limit = limit
     }
 }
 
@@ -93,6 +121,8 @@ public struct MeasuredFigures: Codable, Equatable, Sendable {
     public let wall: SampleSummary
     /// The CPU time.
     public let cpu: SampleSummary
+    /// Instructions in user mode; nil unless they are known of all runs.
+    public let instructions: SampleSummary?
     /// Page faults without I/O.
     public let minorFaults: SampleSummary
     /// Page faults with I/O.
@@ -109,5 +139,7 @@ public struct MeasuredFigures: Codable, Equatable, Sendable {
             let read = SampleSummary(runs.map { Double($0.readBytes) })
         else { return nil }
         (self.wall, self.cpu, minorFaults, majorFaults, readBytes) = (wall, cpu, minor, major, read)
+        let instructions = runs.compactMap(\.instructions)
+        self.instructions = instructions.count == runs.count ? SampleSummary(instructions.map(Double.init)) : nil
     }
 }

@@ -24,6 +24,8 @@ public struct SignedRank: Equatable, Sendable {
     public let shift: Double
     /// The 95 % confidence interval of the shift; nil for fewer than six differences.
     public let interval: ClosedRange<Double>?
+    /// The upper end of the 99 % confidence interval of the shift; nil for fewer than eight differences.
+    public let ceiling: Double?
 
     /// Tests whether the differences tend to be positive.
     public init(_ differences: [Double]) {
@@ -35,7 +37,8 @@ public struct SignedRank: Equatable, Sendable {
         pGreater = ranked.isEmpty ? 1 : Self.upperTail(doubled, from: sum)
         let means = Self.walshAverages(differences)
         shift = means.median ?? 0
-        interval = Self.cut(differences.count).map { means[$0 - 1]...means[means.count - $0] }
+        interval = Self.cut(differences.count, .ninetyFive).map { means[$0 - 1]...means[means.count - $0] }
+        ceiling = Self.cut(differences.count, .ninetyNine).map { means[means.count - $0] }
     }
 
     // MARK: Ranks
@@ -88,19 +91,27 @@ public struct SignedRank: Equatable, Sendable {
         return erfc((Double(sum) - mean - 1) / deviation / 2.0.squareRoot()) / 2
     }
 
-    /// The number of means to omit on each side, plus one, so that 95 % remain; nil if there are too few.
-    private static func cut(_ count: Int) -> Int? {
+    /// A level of confidence: the probability beyond each end of the interval, and that end in the normal distribution.
+    private struct Level {
+        let tail: Double
+        let quantile: Double
+
+        static let ninetyFive = Level(tail: 0.025, quantile: 1.959_964)
+        static let ninetyNine = Level(tail: 0.005, quantile: 2.575_829)
+    }
+
+    /// The number of means to omit on each side, plus one, so that the level remains; nil if there are too few.
+    private static func cut(_ count: Int, _ level: Level) -> Int? {
         guard count > 0 else { return nil }
         guard count <= mostExact else {
             let sums = Double(count) * Double(count + 1) / 2
             let deviation = (sums * Double(2 * count + 1) / 12).squareRoot()
-            // The 97.5th percentile of the normal distribution.
-            return max(1, Int(sums / 2 - 1.959_964 * deviation))
+            return max(1, Int(sums / 2 - level.quantile * deviation))
         }
         var below = 0.0
         var cut = 0
         for probability in distribution(Array(1...count)) {
-            guard below + probability <= 0.025 else { break }
+            guard below + probability <= level.tail else { break }
             below += probability
             cut += 1
         }

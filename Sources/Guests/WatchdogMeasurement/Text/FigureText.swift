@@ -20,6 +20,16 @@ enum FigureText {
         }
     }
 
+    /// `941`, `38.6k`, `41.3M`, `2.07G`.
+    static func count(_ count: Double) -> String {
+        switch count {
+        case ..<1e3: decimal(count, digits: 0)
+        case ..<1e6: decimal(count / 1e3, digits: 1) + "k"
+        case ..<1e9: decimal(count / 1e6, digits: 1) + "M"
+        default: decimal(count / 1e9, digits: 2) + "G"
+        }
+    }
+
     /// A share: `31 %`.
     static func percent(_ share: Double) -> String { "\(Int((share * 100).rounded())) %" }
 

@@ -23,6 +23,10 @@ public struct MeasurementJSON: Codable, Equatable, Sendable {
     let old: MeasuredFigures?
     let cpuRatio: PairedRatio?
     let wallRatio: PairedRatio?
+    let instructionRatio: PairedRatio?
+    let phases: [PhaseTimes.Phase]?
+    let elapsedNSec: Int64?
+    let limitNSec: Int64?
     let checks: [MeasurementCheck]
     let exitCode: Int32
 
@@ -53,6 +57,10 @@ public struct MeasurementJSON: Codable, Equatable, Sendable {
         old = measurement.figures(of: .old)
         cpuRatio = measurement.cpuRatio
         wallRatio = measurement.wallRatio
+        instructionRatio = measurement.instructionRatio
+        phases = measurement.phases?.phases
+        elapsedNSec = measurement.sequence?.elapsed.nanoseconds
+        limitNSec = measurement.sequence?.limit.nanoseconds
         self.checks = checks
         exitCode = MeasurementCheck.exitCode(checks)
     }

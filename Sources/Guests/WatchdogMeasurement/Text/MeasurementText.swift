@@ -96,7 +96,8 @@ public struct MeasurementText {
             return [heading] + [
                 row("wall time", figures.wall) { FigureText.time(nanoseconds: $0) },
                 row("CPU time", figures.cpu) { FigureText.time(nanoseconds: $0) },
-                row("minor faults", figures.minorFaults) { FigureText.decimal($0, digits: 0) },
+            ] + [figures.instructions.map { row("instructions", $0, FigureText.count) }].compactMap(\.self) + [
+                row("minor faults", figures.minorFaults) { FigureText.decimal($0, digits: 0) }
             ] + (figures.readBytes.ninetiethPercentile > 0 ? coldRows(figures) : [])
         }
     }
@@ -131,6 +132,9 @@ public struct MeasurementText {
         }
         if !excluded.isEmpty {
             notes.append("\(excluded.count) of \(measurement.runs.filter { !$0.isDiscarded }.count) runs were excluded")
+        }
+        if let work = measurement.instructionRatio {
+            notes.append("instructions new/old \(FactorText.factor(work.ratio)), p \(FigureText.probability(work.p))")
         }
         if let wall = measurement.wallRatio {
             notes.append(

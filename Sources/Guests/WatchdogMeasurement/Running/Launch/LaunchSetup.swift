@@ -24,6 +24,7 @@ struct LaunchSetup {
     let messages: LaunchMessages
     /// Readable when the user interrupts.
     let interruption: OwnedDescriptor
+    let instructions: InstructionCounter
 
     /// Whether the launch must be polled, because the kernel does not announce the awaited event.
     var isPolling: Bool { mapsFiles || polls(.listen) || polls(.idle) }

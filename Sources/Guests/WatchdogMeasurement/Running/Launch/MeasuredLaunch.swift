@@ -17,6 +17,8 @@ final class MeasuredLaunch {
         let wall: Duration
         /// The program's usage until then.
         let counters: ProcessCounters
+        /// The instructions of all launches until then; nil if unknown.
+        let instructions: Int64?
     }
 
     /// The mapped files that were observed.
@@ -30,7 +32,7 @@ final class MeasuredLaunch {
     private let deadline: Instant
     private var idle = FirstIdle()
     private var choice = LaunchEndChoice()
-    private var reached: (signal: LaunchGoal, time: Duration, counters: ProcessCounters)?
+    private var reached: Outcome?
 
     /// Starts the program.
     init(_ setup: LaunchSetup) throws(MeasuringError) {
@@ -97,28 +99,28 @@ final class MeasuredLaunch {
         if setup.mapsFiles { mappedFiles.formUnion(MappedFiles.paths(of: process.pid)) }
         for (signal, time) in setup.messages.receive() { reach(signal, at: time - start) }
         errors?.read()
-        if let outcome = outcomeOfReached() { return outcome }
+        if let reached { return reached }
         if hasExited { return try exited(at: now - start) }
         if setup.polls(.listen), listen?.hasHappened({ tree.processes() }) == true { reach(.listen, at: now - start) }
         if setup.polls(.idle), let moment = idle.look(at: process.pid, now: now, counters: counters) {
             if setup.until == .idle {
-                return Outcome(signal: .idle, wall: moment.time - start, counters: moment.counters)
+                return outcome(.idle, wall: moment.time - start, moment.counters)
             }
             _ = choice.happened(.idle, at: moment.time - start)
         }
-        if let outcome = outcomeOfReached() { return outcome }
+        if let reached { return reached }
         guard setup.until == nil, let signal = choice.choice(at: now - start) else { return nil }
-        return Outcome(signal: signal, wall: now - start, counters: counters())
+        return outcome(signal, wall: now - start, counters())
     }
 
     private func reach(_ signal: LaunchGoal, at time: Duration) {
         guard reached == nil else { return }
         let isEnd = setup.until.map { $0 == signal } ?? (choice.happened(signal, at: time) != nil)
-        if isEnd { reached = (signal, time, counters()) }
+        if isEnd { reached = outcome(signal, wall: time, counters()) }
     }
 
-    private func outcomeOfReached() -> Outcome? {
-        reached.map { Outcome(signal: $0.signal, wall: $0.time, counters: $0.counters) }
+    private func outcome(_ signal: LaunchGoal, wall: Duration, _ counters: ProcessCounters) -> Outcome {
+        Outcome(signal: signal, wall: wall, counters: counters, instructions: setup.instructions.count)
     }
 
     /// Read the main process first, because its values must be from this moment.
@@ -144,7 +146,7 @@ final class MeasuredLaunch {
         counters.cpuTime = usage.userTime + usage.systemTime
         (counters.minorFaults, counters.majorFaults) = (usage.minorFaults, usage.majorFaults)
         counters.readBytes = usage.readBytes
-        return Outcome(signal: .exit, wall: time, counters: counters)
+        return outcome(.exit, wall: time, counters)
     }
 
     // MARK: Termination
