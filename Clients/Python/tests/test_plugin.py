@@ -18,7 +18,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
 from scripted import SOURCES, clean_environment  # noqa: E402
 
-from watchdogd.testing import ProgramNotFound, Result, Run, Supervisor, TimedOut, find_program  # noqa: E402
+from watchdogd.testing import (  # noqa: E402
+    RECORD_VARIABLE,
+    ProgramNotFound,
+    Result,
+    Run,
+    Supervisor,
+    TimedOut,
+    find_program,
+)
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 PYTEST_LIMIT_SECONDS = 120
@@ -315,6 +323,63 @@ FOREVER = """
 def test_forever(watchdogd):
     watchdogd.run(["/bin/sh", "-c", ": {marker}; echo up > {up}; sleep 600; :"])
 """
+
+
+MEASURED = """#!/bin/sh
+printf '%s\\n' "$@" > {folder}/words
+cat {folder}/answer
+exit {code}
+"""
+
+
+class Launches(unittest.TestCase):
+    """assert_launch(), with a program in the place of watchdogd that answers what the test says."""
+
+    def setUp(self):
+        clean_environment()
+        os.environ.pop(RECORD_VARIABLE, None)
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.addCleanup(os.environ.pop, RECORD_VARIABLE, None)
+        self.folder = Path(temporary.name)
+        self.baseline = self.folder / "base" / "launch.json"
+
+    def check(self, answer, code=0, **options):
+        program = self.folder / "watchdogd"
+        program.write_text(MEASURED.format(folder=self.folder, code=code))
+        program.chmod(0o755)
+        (self.folder / "answer").write_text(answer)
+        with Supervisor(self.folder / "runs", program=str(program)) as supervisor:
+            supervisor.assert_launch(["/bin/app", "-x"], self.baseline, **options)
+        return (self.folder / "words").read_text().splitlines()
+
+    def test_a_baseline_is_written_on_request_and_compared_otherwise(self):
+        with self.assertRaisesRegex(AssertionError, "write it with WATCHDOGD_RECORD_BASELINES=1"):
+            self.check('{"checks": []}')
+        os.environ[RECORD_VARIABLE] = "1"
+        words = self.check('{"checks": []}', until="ready", within=timedelta(milliseconds=400))
+        self.assertEqual(words[words.index("--save-baseline") + 1], str(self.baseline))
+        self.assertEqual(words[-3:], ["--", "/bin/app", "-x"])
+        self.assertEqual(words[words.index("--max") + 1], "400ms")
+        self.assertEqual(words[words.index("--until") + 1], "ready")
+        os.environ[RECORD_VARIABLE] = "0"
+        self.baseline.write_text("{}")
+        words = self.check('{"checks": [{"name": "max", "outcome": "passed", "text": ""}]}')
+        self.assertEqual(words[words.index("--baseline") + 1], str(self.baseline))
+
+    def test_a_check_that_failed_comes_with_the_phases_that_grew(self):
+        self.baseline.parent.mkdir()
+        self.baseline.write_text("{}")
+        phases = '{"name": "baseline phases", "outcome": "advice", "text": "CPU time grew: main 2 ms to 4 ms"}'
+        faults = '{"name": "baseline minor faults", "outcome": "failed", "text": "1200"}'
+        self.check(f'{{"checks": [{phases}]}}')
+        with self.assertRaises(AssertionError) as failure:
+            self.check(f'{{"checks": [{faults}, {phases}]}}', code=1)
+        self.assertIn("baseline minor faults: 1200\nbaseline phases: CPU time grew: main", str(failure.exception))
+        with self.assertRaisesRegex(AssertionError, "runs: undecided: no run was warm"):
+            self.check('{"checks": [{"name": "runs", "outcome": "unclear", "text": "no run was warm"}]}', code=2)
+        with self.assertRaisesRegex(AssertionError, "could not be measured"):
+            self.check("", code=70)
 
 
 @unittest.skipIf(importlib.util.find_spec("pytest") is None, f"{sys.executable} has no pytest; install python3-pytest")

@@ -28,6 +28,8 @@ from ._stack import PREFIX as _TOLD_STACK_PREFIX
 
 #: Where the supervisor is looked for before PATH.
 PROGRAM_VARIABLE = "WATCHDOGD_PROGRAM"
+#: With 1, assert_launch() writes baselines instead of comparing with them.
+RECORD_VARIABLE = "WATCHDOGD_RECORD_BASELINES"
 #: How long a program may run unless the test says otherwise.
 DEFAULT_LIMIT = timedelta(seconds=60)
 
@@ -426,6 +428,69 @@ class Supervisor:
         run = self._launch(words, folder, allowance_seconds + _END_SECONDS)
         self._runs.append(run)
         return run
+
+    def assert_launch(
+        self,
+        command: Sequence[str | Path],
+        baseline: Path | str,
+        *,
+        until: str | None = None,
+        within: timedelta | None = None,
+        runs: int = 5,
+        limit: timedelta = timedelta(minutes=10),
+        arguments: Sequence[str] = (),
+    ) -> None:
+        """Fails when a program launches slower than its baseline says, with the phases of the launch that grew.
+
+        One launch is discarded, and `runs` count. The baseline belongs into the repository; with
+        WATCHDOGD_RECORD_BASELINES=1, it is written instead of checked.
+
+        until: what ends a launch: `ready`, `first-frame`, `useful`, `listen`, `idle` or `exit`; by default what ends the
+            first one.
+        within: the longest median wall time.
+        limit: how long all launches may take.
+        arguments: more options of `watchdogd measure`, such as `--env NAME=VALUE`.
+        """
+        __tracebackhide__ = True
+        path = Path(baseline)
+        is_recorded = os.environ.get(RECORD_VARIABLE, "0") not in ("", "0")
+        if is_recorded:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        elif not path.is_file():
+            raise AssertionError(f"there is no baseline {path}; write it with {RECORD_VARIABLE}=1, and commit it")
+        words = [self._program, "measure", "--json", "--runs", str(runs), "--discard", "1"]
+        words += ["--save-baseline" if is_recorded else "--baseline", str(path)]
+        if until is not None:
+            words += ["--until", until]
+        if within is not None:
+            words += ["--max", f"{max(1, within // timedelta(milliseconds=1))}ms"]
+        words += [*arguments, "--", *[str(word) for word in command]]
+        # SIGTERM has it end the program first.
+        with subprocess.Popen(
+            words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+        ) as process:
+            try:
+                output, messages = process.communicate(timeout=limit.total_seconds())
+            except BaseException as error:
+                process.terminate()
+                process.wait(_END_SECONDS)
+                if not isinstance(error, subprocess.TimeoutExpired):
+                    raise
+                raise TimedOut(f"the launches have not ended within {limit.total_seconds():g} s") from None
+        checks = _json(output.decode("utf-8", "replace")).get("checks")
+        if not isinstance(checks, list):
+            raise AssertionError(f"could not be measured: {messages.decode('utf-8', 'replace').strip()}")
+        failed = [check for check in checks if check.get("outcome") in ("failed", "unclear")]
+        if failed:
+            told = [
+                check
+                for check in checks
+                if check in failed or (check.get("outcome"), check.get("name")) == ("advice", "baseline phases")
+            ]
+            lines = [
+                f"{check['name']}: {'undecided: ' if check['outcome'] == 'unclear' else ''}{check['text']}" for check in told
+            ]
+            raise AssertionError("\n".join([f"expected: a launch as fast as {path} says", *lines]))
 
     def _launch(self, words: list[str], folder: Path, end_seconds: float) -> Run:
         output, messages = open(folder / "output", "wb"), open(folder / "messages", "wb")
