@@ -2,6 +2,7 @@
 
 import ReportFixtures
 import Testing
+import WatchdogBase
 
 @testable import WatchdogReport
 
@@ -87,6 +88,34 @@ struct LaunchDetailsTests {
         #expect(details.slowStart == "own constructors not finished in 999 ms")
         #expect(details.phaseWords == "exec 2.0 ms, map libraries 1.0 ms, own constructors not finished in 999 ms")
         #expect(started([("exec", 2, false), ("ready", 998, true)]).slowStart == nil)
+    }
+
+    @Test(
+        "takes the phase before main from the stack",
+        arguments: [
+            (["sleep", "slow", "call_init", "call_init", "_dl_init", "_dl_start_user"], "library-constructors"),
+            (["read", "load", "own", "call_init", "__libc_start_main", "_start"], "own-constructors"),
+            (["read", "load", "own", "__libc_csu_init", "__libc_start_main", "_start"], "own-constructors"),
+            (["openat", "open_verify", "_dl_map_object_from_fd", "_dl_map_object", "dl_main", "_dl_start"], "mapping"),
+            (["_dl_lookup_symbol_x", "_dl_relocate_object", "dl_main", "_dl_start_user"], "relocation"),
+            (["read", "main", "__libc_start_call_main", "__libc_start_main_impl", "_start"], nil),
+            // dlopen(3) in main runs constructors, too.
+            (["slow", "call_init", "_dl_init", "_dl_open", "main", "__libc_start_main", "_start"], nil),
+            ([nil, "_start"], nil), ([], nil),
+        ] as [([String?], String?)])
+    func phase(functions: [String?], phase: String?) {
+        #expect(LaunchDetails.phase(of: functions)?.rawValue == phase)
+    }
+
+    @Test("says what the first thread did in the phase in which the launch ended")
+    func ending() {
+        var details = started([("exec", 2, false), ("own-constructors", 999, true)])
+        details.phases[1].ending = "blocked 0.99 s in read (fd 4: pipe), called by load_config (own.c:5)"
+        #expect(
+            details.lines.contains(
+                "Last phase: own constructors: blocked 0.99 s in read (fd 4: pipe), called by load_config (own.c:5)"))
+        details.phases[1].isOpen = false
+        #expect(!details.lines.contains { $0.hasPrefix("Last phase") })
     }
 
     @Test("tolerates numbers that no launch has", arguments: [Int64.min, -1, 0, .max])

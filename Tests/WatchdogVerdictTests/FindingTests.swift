@@ -136,6 +136,15 @@ struct FindingTests {
         #expect(found.allSatisfy { $0.source.hasPrefix("frame ") && !$0.text.hasSuffix(".") })
     }
 
+    @Test("a constructor that runs when the program starts is the program's own deed, not a library being loaded")
+    func constructor() {
+        let call = "230 0x0 0x0 0x0 0x0 0x0 0x0 0x7ffe 0x7f00"
+        let library = ["nanosleep", "initializer", "call_init", "_dl_init", "_dl_start_user"]
+        #expect(Self.findings([Self.thread(1, library, syscall: call)]).isEmpty)
+        let own = ["nanosleep", "initializer", "call_init", "__libc_start_main", "_start"]
+        #expect(Self.findings([Self.thread(1, own, syscall: call)]).isEmpty)
+    }
+
     @Test("the same functions yield no finding if the thread is not blocked in them")
     func notBlocked() {
         let stack = ["pthread_cond_wait", "main"]

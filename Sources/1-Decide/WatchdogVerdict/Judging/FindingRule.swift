@@ -156,7 +156,9 @@ struct FindingRule {
             depth: 4, calls: waiting),
         FindingRule(
             kind: .loader, text: "The thread loads a library or waits for the loader's lock",
-            functions: ["_dl_open", "dlopen", "dl_open_worker", "_dl_init", "call_init", "_dl_fini", "dlclose"]),
+            // Not _dl_init and call_init, which run constructors when the program starts: what those do is their own
+            // deed, and the launch's phases say where it happens.
+            functions: ["_dl_open", "dlopen", "dl_open_worker", "_dl_fini", "dlclose"]),
         FindingRule(
             kind: .connecting, text: "A connection is being made",
             functions: ["connect", "__libc_connect", "__connect"],

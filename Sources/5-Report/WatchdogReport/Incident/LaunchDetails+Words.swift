@@ -81,6 +81,9 @@ extension LaunchDetails {
         let end = isReady ? "ready" : "not ready"
         var lines = ["Launch: \(end) after \(Self.span(duration))" + (phases.isEmpty ? "" : ": \(phaseWords)")]
         if let longestPhase { lines.append("Longest phase: \(longestPhase)") }
+        if let last = phases.last, last.isOpen, let ending = last.ending {
+            lines.append("Last phase: \(last.fullTitle): \(ending)")
+        }
         if let unrecorded { lines.append("Launch phases: before the first message unknown: \(unrecorded)") }
         if let spent { lines.append("Launch time: \(spent)") }
         if let usefulNanoseconds { lines.append("Useful: after \(Self.span(Self.bounded(usefulNanoseconds)))") }

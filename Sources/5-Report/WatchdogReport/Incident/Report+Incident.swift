@@ -29,6 +29,14 @@ extension Report {
         }
         let others = [.otherProcess, .otherThread].compactMap { kind in insight.findings.first { $0.kind == kind } }
         if let other = others.first { verdict.add(other) }
+        // A worker's stack, or one of another process, says nothing about the launch.
+        if facts.kind == .watchdog, facts.server == nil, capture != nil {
+            let index = stacks.faultingThread
+            facts.launch?.complete(
+                with: ReportStack(
+                    index, stacks.threads[index], stacks.details.indices.contains(index) ? stacks.details[index] : nil,
+                    images: ImageOrigins(stacks.images, executable: facts.executablePath), isFaulting: true), verdict)
+        }
         let notes = (facts.notes + (capture?.notes ?? []) + stacks.notes).prefix(64)
         let information = InformationLines.lines(
             facts, host, verdict, capture, stacks, insight, notes: Array(notes))

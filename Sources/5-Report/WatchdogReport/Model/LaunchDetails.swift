@@ -26,11 +26,14 @@ public struct LaunchDetails: Codable, Equatable, Sendable {
         public var preemptedNanoseconds: Int64?
         /// The time for which it was blocked, or waited for a CPU after that; nil if unknown.
         public var blockedNanoseconds: Int64?
+        /// What the first thread did when the launch ended in this phase: the verdict's words, and the app's own
+        /// function; nil for a phase that has ended, or if unknown.
+        public var ending: String?
 
         /// Creates a phase.
         public init(
             name: String, startNanoseconds: Int64, nanoseconds: Int64, isOpen: Bool, runningNanoseconds: Int64? = nil,
-            preemptedNanoseconds: Int64? = nil, blockedNanoseconds: Int64? = nil
+            preemptedNanoseconds: Int64? = nil, blockedNanoseconds: Int64? = nil, ending: String? = nil
         ) {
             self.name = name
             self.startNanoseconds = startNanoseconds
@@ -39,6 +42,7 @@ public struct LaunchDetails: Codable, Equatable, Sendable {
             self.runningNanoseconds = runningNanoseconds
             self.preemptedNanoseconds = preemptedNanoseconds
             self.blockedNanoseconds = blockedNanoseconds
+            self.ending = ending
         }
     }
 
