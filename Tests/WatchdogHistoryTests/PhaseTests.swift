@@ -84,6 +84,30 @@ struct PhaseTests {
         #expect(try reader.launches(of: nil, by: .app).phases == [])
     }
 
+    @Test("The medians of the three latest versions stand side by side, oldest first")
+    func versions() throws {
+        let scratch = Scratch()
+        let store = try HistoryStore(path: scratch.file)
+        let launches = (0..<40).map { number in
+            KeptLaunch.sample(
+                at: .seconds(number * 60), build: "build\(number / 10)aa",
+                phases: [.exec: .milliseconds(1), .ownConstructors: .milliseconds(number < 30 ? 2 : 50)])
+        }
+        try store.add(launches.map { .launch($0) })
+        let reader = try HistoryReader(path: scratch.file)
+        let table = try reader.launches(of: "redis", by: .version)
+        #expect(table.versionPhases.map { $0.label.prefix(6) } == ["build1", "build2", "build3"])
+        #expect(table.versionPhases.allSatisfy { $0.phases.map(\.durations.count) == [10, 10] })
+        let text = LaunchesText().text(table).split(separator: "\n").map(String.init)
+        let row = try #require(text.last { $0.hasPrefix("own constructors") })
+        #expect(row.split(separator: " ").suffix(6) == ["2.00", "ms", "2.00", "ms", "50.0", "ms"], "\(row)")
+        #expect(try reader.launches(of: "redis", by: .kind).versionPhases == [])
+        let one = try reader.launches(
+            of: "redis", since: WallTime(microseconds: launches[30].time.microseconds), by: .version)
+        #expect(one.versionPhases.count == 1)
+        #expect(!LaunchesText().text(one).contains("p50 by version"))
+    }
+
     @Test("JSON has each phase of a single app, but none for all apps")
     func reply() throws {
         let scratch = Scratch()
@@ -101,7 +125,9 @@ struct PhaseTests {
         }
         let exec = #"{"count":1,"name":"exec","p50USec":5,"p90USec":5}"#
         let constructors = #"{"count":1,"name":"library-constructors","p50USec":7,"p90USec":7}"#
-        #expect(try reply(of: "redis").hasSuffix(",\"phases\":[\(exec),\(constructors)]}"))
+        let redis = try reply(of: "redis")
+        #expect(redis.contains(",\"phases\":[\(exec),\(constructors)],\"versionPhases\":[{"))
+        #expect(redis.hasSuffix(",\"phases\":[\(exec),\(constructors)]}]}"))
         #expect(try reply(of: "bare").hasSuffix(",\"phases\":[]}"))
         #expect(try !reply(of: nil).contains("phases"))
     }

@@ -70,6 +70,20 @@ public struct PhaseSummary: Equatable, Sendable {
     }
 }
 
+/// The phases of one version's latest launches.
+public struct VersionPhases: Equatable, Sendable {
+    /// The version.
+    public var label: String
+    /// The phases in their order.
+    public var phases: [PhaseSummary]
+
+    /// Creates a value.
+    public init(label: String, phases: [PhaseSummary]) {
+        self.label = label
+        self.phases = phases
+    }
+}
+
 /// The times until an optional moment.
 public struct MomentSummary: Equatable, Sendable {
     /// The moment.
@@ -108,6 +122,8 @@ public struct LaunchSummaryTable: Equatable, Sendable {
     public var groups: [LaunchGroup]
     /// The phases of all the launches, in their order; empty without an app or without known phases.
     public var phases: [PhaseSummary]
+    /// The phases of the latest versions, oldest first; empty unless the launches are grouped by version.
+    public var versionPhases: [VersionPhases]
     /// The times until optional moments; empty without an app or without known moments.
     public var moments: [MomentSummary]
     /// The version of the first launch; nil without an app or without launches.
@@ -118,12 +134,14 @@ public struct LaunchSummaryTable: Equatable, Sendable {
     /// Creates a table.
     public init(
         app: String?, key: LaunchGroup.Key, groups: [LaunchGroup], phases: [PhaseSummary] = [],
-        moments: [MomentSummary] = [], firstVersion: ProgramVersion? = nil, lastVersion: ProgramVersion? = nil
+        versionPhases: [VersionPhases] = [], moments: [MomentSummary] = [], firstVersion: ProgramVersion? = nil,
+        lastVersion: ProgramVersion? = nil
     ) {
         self.app = app
         self.key = key
         self.groups = groups
         self.phases = phases
+        self.versionPhases = versionPhases
         self.moments = moments
         self.firstVersion = firstVersion
         self.lastVersion = lastVersion

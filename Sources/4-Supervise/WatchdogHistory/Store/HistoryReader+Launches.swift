@@ -85,6 +85,7 @@ extension HistoryReader {
             app: app, key: key, groups: groups.values.sorted(by: key == .version ? byTime : bySize))
         if let app {
             table.phases = try phases(of: app, from: start)
+            if key == .version { table.versionPhases = try versionPhases(of: app, from: start) }
             table.moments = try moments(of: app, from: start)
             table.firstVersion = try version(of: app, since: start.time, "ASC")
             table.lastVersion = try version(of: app, since: start.time, "DESC")
@@ -130,7 +131,7 @@ extension HistoryReader {
     // MARK: - Labels
 
     /// The name for people of a value of a group's column; nil if unknown.
-    private func label(_ value: String, _ key: LaunchGroup.Key) throws(HistoryError) -> String? {
+    func label(_ value: String, _ key: LaunchGroup.Key) throws(HistoryError) -> String? {
         var label: String?
         switch key {
         case .app, .host:

@@ -25,9 +25,45 @@ extension HistoryReader {
                 }
             }
         }
-        return LaunchPhaseName.allCases.compactMap { phase in
+        return Self.summaries(sums)
+    }
+
+    private static func summaries(_ sums: [LaunchPhaseName: DurationSums]) -> [PhaseSummary] {
+        LaunchPhaseName.allCases.compactMap { phase in
             guard let durations = sums[phase]?.buckets, durations.count > 0 else { return nil }
             return PhaseSummary(phase: phase, durations: durations)
         }
+    }
+
+    /// The most launches that ``versionPhases(of:from:)`` reads, so that its time does not grow with the history.
+    private static let mostLaunches: Int64 = 2_000
+    /// The most versions that it tells apart.
+    private static let mostVersions = 3
+
+    /// The durations of the phases in the latest versions of an app, oldest version first, from its latest launches.
+    func versionPhases(of app: String, from start: Start) throws(HistoryError) -> [VersionPhases] {
+        guard try HistorySchema.hasPhases(connection) else { return [] }
+        var versions: [String] = []
+        var sums: [String: [LaunchPhaseName: DurationSums]] = [:]
+        try connection.run(
+            """
+            SELECT version, phases FROM launch WHERE app = (SELECT id FROM app WHERE name = ?1) AND time >= ?2
+            ORDER BY time DESC LIMIT ?3
+            """, [.text(app), .integer(start.time), .integer(Self.mostLaunches)]
+        ) { row in
+            let version = row.text(0)
+            let phases = row.withBytes(1, PhaseBytes.durations)
+            guard !phases.isEmpty else { return }
+            if !versions.contains(version) { versions.append(version) }
+            for (phase, duration) in phases {
+                sums[version, default: [:]][phase, default: DurationSums()].add(duration)
+            }
+        }
+        var result: [VersionPhases] = []
+        for version in versions.prefix(Self.mostVersions).reversed() {
+            guard let label = try label(version, .version) else { continue }
+            result.append(VersionPhases(label: label, phases: Self.summaries(sums[version] ?? [:])))
+        }
+        return result
     }
 }

@@ -60,10 +60,16 @@ public struct LaunchesReply: Encodable, Sendable {
         }
     }
 
+    private struct Version: Encodable {
+        let label: String
+        let phases: [Part]
+    }
+
     private let app: String?
     private let by: String
     private let groups: [Group]
     private let phases: [Part]?
+    private let versionPhases: [Version]?
     private let moments: [Part]?
     private let firstVersion: ProgramVersion?
     private let lastVersion: ProgramVersion?
@@ -74,6 +80,9 @@ public struct LaunchesReply: Encodable, Sendable {
         by = table.key.rawValue
         groups = table.groups.map(Group.init)
         phases = table.app == nil ? nil : table.phases.map { Part($0) }
+        versionPhases =
+            table.versionPhases.isEmpty
+            ? nil : table.versionPhases.map { Version(label: $0.label, phases: $0.phases.map { Part($0) }) }
         moments = table.app == nil ? nil : table.moments.map { Part($0) }
         firstVersion = table.firstVersion
         lastVersion = table.lastVersion

@@ -36,6 +36,7 @@ public struct LaunchesText: Sendable {
         lines += [""] + rows(table)
         let phases = table.phases.map { ($0.phase.fullTitle, $0.durations) }
         if !phases.isEmpty { lines += [""] + rows("phase", phases) }
+        lines += versions(table.versionPhases)
         let moments = table.moments.map { ($0.moment.title, $0.durations) }
         if !moments.isEmpty { lines += [""] + rows("from the request to", moments) }
         let histogram = self.histogram(total.durations)
@@ -92,6 +93,25 @@ public struct LaunchesText: Sendable {
             + parts.map { part in
                 let spans = [0.5, 0.9].map { part.durations.quantile($0)?.figure() ?? "-" }
                 return line(part.title, ["\(part.durations.count)"] + spans, [], width)
+            }
+    }
+
+    /// The median of each phase in each version, side by side; nothing for a single version.
+    private func versions(_ versions: [VersionPhases]) -> [String] {
+        guard versions.count > 1 else { return [] }
+        let all = LaunchPhaseName.allCases.filter { phase in
+            versions.contains { $0.phases.contains { $0.phase == phase } }
+        }
+        let title = "p50 by version"
+        let width = max(title.count, all.map(\.fullTitle.count).max() ?? 0)
+        // The beginning of a build ID, or of a package's name.
+        let names = versions.map { String($0.label.singleLine(limit: 200).prefix { $0 != " " }.prefix(9)) }
+        return ["", line(title, names.map { isUnicode || $0.utf8.allSatisfy { $0 < 0x80 } ? $0 : "?" }, [], width)]
+            + all.map { phase in
+                let medians = versions.map { version in
+                    version.phases.first { $0.phase == phase }?.durations.quantile(0.5)?.figure() ?? "-"
+                }
+                return line(phase.fullTitle, medians, [], width)
             }
     }
 
