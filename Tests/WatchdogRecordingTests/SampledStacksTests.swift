@@ -9,6 +9,12 @@ import WatchdogBase
 struct SampledStacksTests {
     private static let libc = "/lib/libc.so.6"
 
+    /// Two phases.
+    private static let phases = [
+        LaunchPhase(kind: .ownConstructors, begin: .zero, end: .nanoseconds(2_500)),
+        LaunchPhase(kind: .main, begin: .nanoseconds(2_500), end: .milliseconds(1)),
+    ]
+
     private func stacks(_ fill: (inout RawRecords) -> Void) -> SampledStacks? {
         var records = RawRecords()
         records.execute(1_000, "app")
@@ -18,7 +24,7 @@ struct SampledStacksTests {
         log.records = records.bytes
         log.streams = [RawRecords.taskEvent: .task, RawRecords.clockEvent: .clock]
         log.stopped = Instant(nanoseconds: 1_000_000)
-        return SampleDecoder.stacks(of: log, RecordTimeline(log), until: log.stopped - log.requested)
+        return SampleDecoder.stacks(of: log, RecordTimeline(log), in: Self.phases)
     }
 
     /// An app of one segment, and libc, whose code is its second.
@@ -42,8 +48,43 @@ struct SampledStacksTests {
                 .init(image: 0, offset: 0x10, isInnermost: false), .init(image: 1, offset: 0x1010, isInnermost: true),
                 .init(image: 0, offset: 0x10, isInnermost: true),
             ])
-        #expect(stacks.counts.map(\.stack) == [[0, 1], [2]])
-        #expect(stacks.counts.map(\.count) == [2, 1])
+        #expect(stacks.counts.map(\.stack) == [[0, 1], [0, 1], [2]])
+        #expect(stacks.counts.map(\.count) == [1, 1, 1])
+    }
+
+    @Test("belong to the phase in which they were taken, and show its heaviest path, with the program's own code")
+    func phases() throws {
+        let stacks = try #require(
+            stacks { records in
+                map(&records)
+                records.sample(2_499, stack: [0x40_0010])
+                for time in [2_500, 3_000, 4_000] { records.sample(Int64(time), stack: [0x20_1010, 0x40_0020]) }
+                // After the last phase.
+                records.sample(1_000_001, stack: [0x40_0010])
+            })
+        #expect(stacks.counts.map(\.phase) == [0, 1])
+        #expect(stacks.counts.map(\.count) == [1, 3])
+        let place = Dictionary(uniqueKeysWithValues: zip(stacks.places, stacks.places.indices))
+        let names = [
+            try #require(place[.init(image: 0, offset: 0x10, isInnermost: true)]): ["open_log"],
+            try #require(place[.init(image: 0, offset: 0x20, isInnermost: false)]): ["main"],
+            try #require(place[.init(image: 1, offset: 0x1010, isInnermost: true)]): ["memcpy"],
+        ]
+        var recording = LaunchRecording(
+            program: LaunchedProgram(command: ["app"], executables: ["/bin/app"], processID: 100),
+            host: RecordingHost(architecture: "x86_64", kernel: "6.1", processors: 1), requested: .now(),
+            phases: Self.phases, end: LaunchEnd(kind: .exit, time: .milliseconds(1)),
+            samples: stacks.calls(named: names))
+        stacks.addCalls(named: names, to: &recording.phases)
+        #expect(recording.phases.map { $0.samples?.count } == [1, 3])
+        #expect(
+            recording.phasePaths == [
+                .init(title: "own constructors", count: 1, calls: ["*open_log"]),
+                .init(title: "main", count: 3, calls: ["*main", "memcpy"]),
+            ])
+        // What is written can be read.
+        let read = try RecordingCoding.decode(try RecordingCoding.encode(recording))
+        #expect(read.phases == recording.phases)
     }
 
     @Test("query no file for code whose file's beginning is not mapped, or that belongs to no file")

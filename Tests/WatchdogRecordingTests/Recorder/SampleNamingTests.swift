@@ -23,7 +23,7 @@ struct SampleNamingTests {
             .init(image: 0, offset: 0x10, isInnermost: true), .init(image: 1, offset: 0x1010, isInnermost: false),
             .init(image: 1, offset: 0x2020, isInnermost: true),
         ]
-        stacks.counts = [([1, 2], 3), ([1, 0], 1)]
+        stacks.counts = [([1, 2], nil, 3), ([1, 0], nil, 1)]
         return stacks
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension LaunchPhase: Codable {
-    private enum Key: String, CodingKey { case kind, begin, end, time, isComplete, stopped }
+    private enum Key: String, CodingKey { case kind, begin, end, time, isComplete, stopped, samples }
 
     /// Decodes what ``encode(to:)`` wrote.
     public init(from decoder: any Decoder) throws {
@@ -11,7 +11,8 @@ extension LaunchPhase: Codable {
             kind: try keys.decode(Kind.self, forKey: .kind), begin: begin, end: try keys.end(.end, of: begin),
             time: try keys.decodeIfPresent(ThreadTime.self, forKey: .time),
             isComplete: try keys.decode(Bool.self, forKey: .isComplete),
-            stopped: try keys.timeIfPresent(.stopped) ?? .zero)
+            stopped: try keys.timeIfPresent(.stopped) ?? .zero,
+            samples: try keys.decodeIfPresent(SampledCalls.self, forKey: .samples))
     }
 
     /// Encodes times as nanoseconds.
@@ -23,6 +24,7 @@ extension LaunchPhase: Codable {
         try keys.encodeIfPresent(time, forKey: .time)
         try keys.encode(isComplete, forKey: .isComplete)
         if stopped > .zero { try keys.encode(nanoseconds: stopped, forKey: .stopped) }
+        try keys.encodeIfPresent(samples, forKey: .samples)
     }
 }
 

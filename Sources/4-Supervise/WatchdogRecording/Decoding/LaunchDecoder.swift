@@ -24,8 +24,9 @@ public enum LaunchDecoder {
         let decoder = PhaseDecoder(log, timeline)
         let marks = marks(of: log)
         let main = lanes.first { $0.threadID == log.process }
-        let phases = decoder.phases(main: main, marks: marks)
-        let stacks = SampleDecoder.stacks(of: log, timeline, until: phases.last?.end ?? .zero)
+        var phases = decoder.phases(main: main, marks: marks)
+        let stacks = SampleDecoder.stacks(of: log, timeline, in: phases)
+        stacks?.addCalls(to: &phases)
         var recording = LaunchRecording(
             program: described(program, log), host: host, requested: requested, ladder: ladder,
             phases: phases, marks: marks,

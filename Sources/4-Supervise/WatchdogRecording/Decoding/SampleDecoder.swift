@@ -20,20 +20,27 @@ struct SampleDecoder {
     private var bases: [String: UInt64] = [:]
     private var images: [SampledStacks.Image: Int] = [:]
     private var places: [SampledStacks.Place: Int] = [:]
-    private var known: [[Int]: Int] = [:]
+    private var known: [Known: Int] = [:]
+
+    private struct Known: Hashable {
+        let stack: [Int]
+        let phase: Int?
+    }
 
     /// The stacks of a launch; nil without samples.
     ///
-    /// - Parameter end: the end of its last phase: later samples are not part of the launch.
-    static func stacks(of log: LaunchLog, _ timeline: RecordTimeline, until end: Duration) -> SampledStacks? {
+    /// - Parameter phases: its phases; samples after the last one are not part of the launch.
+    static func stacks(of log: LaunchLog, _ timeline: RecordTimeline, in phases: [LaunchPhase]) -> SampledStacks? {
         guard log.samplingInterval > .zero else { return nil }
         var decoder = SampleDecoder(stacks: SampledStacks(interval: log.samplingInterval))
-        let last = (log.requested + end).nanoseconds
+        let last = (log.requested + (phases.last?.end ?? .zero)).nanoseconds
+        let begins = phases.map { (log.requested + $0.begin).nanoseconds }
         for record in timeline.records where record.process == log.process && record.time <= last {
             switch record.body {
             case .name(_, isExec: true): (decoder.mapped, decoder.bases) = ([], [:])
             case .mapping(let mapping): decoder.take(mapping)
-            case .sample(let stack) where !stack.isEmpty: decoder.take(stack)
+            case .sample(let stack) where !stack.isEmpty:
+                decoder.take(stack, in: begins.lastIndex { $0 <= record.time })
             default: break
             }
         }
@@ -59,7 +66,7 @@ struct SampleDecoder {
         mapped.append(Code(mapping: mapping, image: index, base: base))
     }
 
-    private mutating func take(_ stack: [UInt64]) {
+    private mutating func take(_ stack: [UInt64], in phase: Int?) {
         var indices: [Int] = []
         for (depth, address) in stack.prefix(Self.depthLimit).enumerated().reversed() {
             // Search backwards: later mappings replace earlier ones. Code without frame pointers leaves values in
@@ -78,10 +85,11 @@ struct SampleDecoder {
             }
             indices.append(index)
         }
-        let index = known[indices] ?? stacks.counts.count
+        let key = Known(stack: indices, phase: phase)
+        let index = known[key] ?? stacks.counts.count
         if index == stacks.counts.count {
-            known[indices] = index
-            stacks.counts.append((indices, 0))
+            known[key] = index
+            stacks.counts.append((indices, phase, 0))
         }
         stacks.counts[index].count += 1
     }

@@ -40,6 +40,8 @@ public struct LaunchPhase: Equatable, Sendable {
     public var isComplete: Bool
     /// The time for which the recorder itself stopped the program in it.
     public var stopped: Duration
+    /// The samples of the main thread's CPU time in it; nil without any.
+    public var samples: SampledCalls?
 
     /// The duration.
     public var wall: Duration { end - begin }
@@ -49,7 +51,7 @@ public struct LaunchPhase: Equatable, Sendable {
     /// Creates a phase.
     public init(
         kind: Kind, begin: Duration, end: Duration, time: ThreadTime? = nil, isComplete: Bool = true,
-        stopped: Duration = .zero
+        stopped: Duration = .zero, samples: SampledCalls? = nil
     ) {
         self.kind = kind
         self.begin = begin
@@ -57,6 +59,7 @@ public struct LaunchPhase: Equatable, Sendable {
         self.time = time
         self.isComplete = isComplete
         self.stopped = stopped
+        self.samples = samples
     }
 }
 

@@ -41,6 +41,8 @@ public struct SampledStacks: Sendable {
     private static let depthLimit = 128
     /// The approximate maximum size of the tree in a file, in bytes.
     private static let room = 16 << 20
+    /// The same for the tree of one phase.
+    private static let phaseRoom = 1 << 20
 
     /// The time between two samples.
     public internal(set) var interval: Duration
@@ -48,8 +50,10 @@ public struct SampledStacks: Sendable {
     public internal(set) var images: [Image] = []
     /// The distinct addresses.
     public internal(set) var places: [Place] = []
-    /// The distinct stacks, each as the indices of its places, outermost first, with their numbers of samples.
-    var counts: [(stack: [Int], count: Int)] = []
+    /// The distinct stacks of each phase, as the indices of their places, outermost first, with their numbers of samples.
+    ///
+    /// The phase is the index of the last one that had begun; nil before the first.
+    var counts: [(stack: [Int], phase: Int?, count: Int)] = []
 
     init(interval: Duration) { self.interval = interval }
 
@@ -81,16 +85,18 @@ public struct SampledStacks: Sendable {
         var path: String
     }
 
-    /// The samples as a tree of calls.
+    /// The samples of all phases, or of one, as a tree of calls.
     ///
-    /// - Parameter names: the functions at places, by the index of the place, outermost first: more than one if calls
-    ///   are inlined there, none if the function only forwards to another one. A place without a name is shown as its
-    ///   file.
-    public func calls(named names: [Int: [String]] = [:]) -> SampledCalls {
+    /// - Parameters:
+    ///   - names: the functions at places, by the index of the place, outermost first: more than one if calls
+    ///     are inlined there, none if the function only forwards to another one. A place without a name is shown as its
+    ///     file.
+    ///   - phase: the index of the phase; nil for all.
+    public func calls(named names: [Int: [String]] = [:], in phase: Int? = nil) -> SampledCalls {
         let names = names.mapValues { $0.map { $0.singleLine(limit: Self.nameLimit) } }
         let root = Node()
-        var room = Self.room
-        for (stack, count) in counts {
+        var room = phase == nil ? Self.room : Self.phaseRoom
+        for (stack, itsPhase, count) in counts where phase == nil || itsPhase == phase {
             root.count += count
             var node = root
             for function in functions(on: stack, names).prefix(Self.depthLimit) {
@@ -108,6 +114,15 @@ public struct SampledStacks: Sendable {
             }
         }
         return SampledCalls(interval: interval, count: root.count, roots: Self.calls(root))
+    }
+
+    /// Gives each phase its samples.
+    ///
+    /// - Parameter names: as for ``calls(named:in:)``.
+    func addCalls(named names: [Int: [String]] = [:], to phases: inout [LaunchPhase]) {
+        for index in phases.indices where counts.contains(where: { $0.phase == index }) {
+            phases[index].samples = calls(named: names, in: index)
+        }
     }
 
     private func functions(on stack: [Int], _ names: [Int: [String]]) -> [Function] {

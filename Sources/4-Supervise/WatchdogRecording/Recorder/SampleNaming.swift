@@ -24,7 +24,9 @@ extension RecordedLaunch {
         guard !job.request.addresses.isEmpty else { return }
         do throws(SymbolicationError) {
             let answer = try symbolicator.names(job.request, files: job.files)
-            recording.samples = stacks.calls(named: job.names(in: answer))
+            let names = job.names(in: answer)
+            recording.samples = stacks.calls(named: names)
+            stacks.addCalls(named: names, to: &recording.phases)
             recording.notes += answer.notes.prefix(4).map { "Names of functions: \($0)".singleLine(limit: 1_024) }
         } catch {
             let reason = error.message.isEmpty ? error.detail : "\(error.detail): \(error.message)"

@@ -142,6 +142,30 @@ extension SampledCalls {
     }
 }
 
+extension LaunchRecording {
+    /// The heaviest path of a phase, for people.
+    struct PhasePath: Equatable {
+        let title: String
+        /// The number of samples in the phase.
+        let count: Int
+        /// The calls, outermost first; those in the program's own file begin with an asterisk.
+        let calls: [String]
+    }
+
+    /// The paths of the phases with a twentieth of all samples, from the program's own code on, as far as it is there.
+    var phasePaths: [PhasePath] {
+        let all = samples?.count ?? 0
+        let own = program.executables.last
+        return phases.compactMap { phase in
+            guard let samples = phase.samples, samples.count > 0, samples.count >= all / 20 else { return nil }
+            let path = samples.heaviestPath
+            let first = path.firstIndex { $0.object == own && $0.hasName } ?? max(0, path.count - 4)
+            let calls = path[first...].prefix(6).map { ($0.object == own ? "*" : "") + $0.function }
+            return calls.isEmpty ? nil : PhasePath(title: phase.kind.title, count: samples.count, calls: calls)
+        }
+    }
+}
+
 extension SampledCalls.Call {
     /// Whether the function is known, not its file alone.
     var hasName: Bool {

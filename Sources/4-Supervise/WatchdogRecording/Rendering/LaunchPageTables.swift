@@ -35,6 +35,12 @@ enum LaunchPageTables {
                 [percentText(tenths: samples.tenths(of: $0)), $0.function, $0.object ?? ""]
             }
             table("Heaviest path of the main thread", ["samples", "function", "file"], path, &page)
+            let paths = recording.phasePaths
+            if paths.count > 1 {
+                table(
+                    "Heaviest path of each phase (* the program's own code)", ["phase", "samples", "path"],
+                    paths.map { [$0.title, "\($0.count)", $0.calls.joined(separator: " > ")] }, &page)
+            }
             let functions = samples.functions.prefix(Self.rowLimit).map {
                 [percentText(tenths: samples.tenths(of: $0)), $0.function, $0.object ?? ""]
             }

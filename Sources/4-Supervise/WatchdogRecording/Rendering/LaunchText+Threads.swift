@@ -90,6 +90,19 @@ extension LaunchText {
             let place = file.map { $0 == call.function ? "" : "  (\($0))" } ?? ""
             line("  " + share.alignedRight(8) + "  " + Self.cut(indent + call.function + place, width - 12))
         }
+        phasePaths()
+    }
+
+    /// The same for each phase with a twentieth of the samples, from the program's own code on.
+    private mutating func phasePaths() {
+        let paths = recording.phasePaths
+        guard paths.count > 1 else { return }
+        heading("Heaviest path of each phase", paint(" (* the program's own code)", .quiet))
+        let title = paths.map(\.title.count).max() ?? 0
+        for path in paths {
+            let words = "  " + path.title.alignedLeft(title) + "\(path.count)".alignedRight(7) + "  "
+            line(words + Self.cut(path.calls.joined(separator: " > "), width - words.count))
+        }
     }
 
     /// The functions in which the main thread ran, whoever called them.
