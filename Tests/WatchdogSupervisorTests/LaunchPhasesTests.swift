@@ -86,6 +86,20 @@ struct LaunchPhasesTests {
         #expect(resumed.durations(launchedAt: launchedAt, ready: .milliseconds(100), until: at(500)) == [:])
     }
 
+    @Test("are in the summary of a run that was not ready, with how the first thread spent them")
+    func unfinished() throws {
+        let trace = trace(log())
+        let launch = try #require(
+            RunSummary.UnfinishedLaunch(trace, launchedAt: Self.launchedAt, .killed, after: .milliseconds(500)))
+        #expect(launch.milliseconds == 500)
+        #expect(launch.phases.map(\.name) == ["exec", "hello", "ready"])
+        #expect(launch.phases.map(\.isOpen) == [nil, nil, true])
+        #expect(launch.phases.map(\.blockedMilliseconds) == [nil, 40, 0])
+        #expect(launch.phases.last?.milliseconds == 440)
+        #expect(
+            RunSummary.UnfinishedLaunch(trace, launchedAt: Self.launchedAt, .ready, after: .milliseconds(500)) == nil)
+    }
+
     @Test("are complete when the ready notice is published")
     func notice() {
         let effects = ScriptedEffects()

@@ -391,6 +391,9 @@ final class RunSession {
             termination: outcome.cause.name,
             spawnError: supervisor.spawnFailure.map { "\($0)" },
             launch: readiness?.adding(supervisor.trace, launchedAt: machine.launchedAt, ready: machine.launchDuration),
+            unfinishedLaunch: machine.launchedAt.flatMap { launchedAt in
+                launchEnd(since: launchedAt).flatMap { .init(supervisor.trace, launchedAt: launchedAt, $0, after: $1) }
+            },
             pings: RunSummary.Pings(machine.pings, strayAnswers: machine.strayAnswers),
             probes: machine.probes.count > 0 ? RunSummary.Pings(machine.probes, strayAnswers: 0) : nil,
             hangs: RunSummary.Hangs(

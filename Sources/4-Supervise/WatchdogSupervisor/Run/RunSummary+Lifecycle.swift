@@ -27,12 +27,7 @@ extension RunSummary.Launch {
         }
         if let ready {
             let all = LaunchPhases(trace, launchedAt: launchedAt, until: launchedAt + ready, isReady: true).phases
-            phases = all.map { phase in
-                RunSummary.Phase(
-                    name: phase.name, startMilliseconds: Duration.nanoseconds(phase.startNanoseconds).milliseconds,
-                    milliseconds: Duration.nanoseconds(phase.nanoseconds).milliseconds,
-                    runningMilliseconds: phase.runningNanoseconds.map { Duration.nanoseconds($0).milliseconds })
-            }
+            phases = all.map { RunSummary.Phase($0) }
         }
         signpostsLost = trace.lost > 0 ? trace.lost : nil
         guard !trace.intervals.isEmpty else { return }
@@ -46,6 +41,17 @@ extension RunSummary.Launch {
                 isOnMainThread: interval.isOnMainThread
             )
         }
+    }
+}
+
+extension RunSummary.UnfinishedLaunch {
+    /// Nil for a launch that was completed.
+    init?(_ trace: LaunchTrace, launchedAt: Instant, _ end: LaunchPicture.End, after duration: Duration) {
+        guard end != .ready else { return nil }
+        let over = launchedAt + duration
+        milliseconds = duration.milliseconds
+        phases = LaunchPhases(trace, launchedAt: launchedAt, until: over, isReady: false).phases
+            .map { RunSummary.Phase($0) }
     }
 }
 

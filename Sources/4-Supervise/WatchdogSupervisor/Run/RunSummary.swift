@@ -3,6 +3,7 @@
 import FoundationEssentials
 import WatchdogBase
 import WatchdogPolicy
+import WatchdogReport
 
 /// The JSON object of `watchdogd run --json`, printed at the end of the run; times in milliseconds.
 struct RunSummary: Codable, Equatable {
@@ -25,6 +26,14 @@ struct RunSummary: Codable, Equatable {
         var signpostsLost: Int?
     }
 
+    /// A launch that was not completed.
+    struct UnfinishedLaunch: Codable, Equatable {
+        /// From the launch to the decision to kill the app, or to its end.
+        var milliseconds: Double
+        /// The phases from the request on; the launch ended in the last one.
+        var phases: [Phase]
+    }
+
     struct Phase: Codable, Equatable {
         /// The name, as in the report.
         var name: String
@@ -33,6 +42,23 @@ struct RunSummary: Codable, Equatable {
         var milliseconds: Double
         /// The first thread's time on a CPU; absent if unknown.
         var runningMilliseconds: Double?
+        /// The first thread's time preempted; absent if unknown.
+        var preemptedMilliseconds: Double?
+        /// The first thread's time blocked, or waiting for a CPU after that; absent if unknown.
+        var blockedMilliseconds: Double?
+        /// Whether the launch ended in the phase; absent otherwise.
+        var isOpen: Bool?
+
+        init(_ phase: LaunchDetails.Phase) {
+            func milliseconds(_ nanoseconds: Int64) -> Double { Duration.nanoseconds(nanoseconds).milliseconds }
+            name = phase.name
+            startMilliseconds = milliseconds(phase.startNanoseconds)
+            self.milliseconds = milliseconds(phase.nanoseconds)
+            runningMilliseconds = phase.runningNanoseconds.map(milliseconds)
+            preemptedMilliseconds = phase.preemptedNanoseconds.map(milliseconds)
+            blockedMilliseconds = phase.blockedNanoseconds.map(milliseconds)
+            isOpen = phase.isOpen ? true : nil
+        }
     }
 
     struct Task: Codable, Equatable {
@@ -145,6 +171,8 @@ struct RunSummary: Codable, Equatable {
     var termination: String
     var spawnError: String?
     var launch: Launch?
+    /// Absent for a launch that was completed.
+    var unfinishedLaunch: UnfinishedLaunch?
     var pings: Pings
     /// Successful liveness probes.
     var probes: Pings?
