@@ -6,7 +6,7 @@ import WatchdogBase
 import WatchdogLinux
 
 extension EndToEnd {
-    @Suite("Alerts from a real Prometheus and Alertmanager")
+    @Suite("Alerts of a real Prometheus")
     struct AlertTests {
         private static let programs = ["prometheus", "promtool", "prometheus-alertmanager", "python3"]
 
@@ -86,13 +86,59 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
+        @Test(
+            "A run that is killed and started again triggers the alert, as a container does with its volume",
+            .enabled(if: PrometheusServer.isInstalled, "needs prometheus (Debian: prometheus)"))
+        func restartedRun() throws {
+            let scratch = try Scratch()
+            let port = try freePort()
+            let root = "\(#filePath)".split(separator: "/").dropLast(3).reduce("") { "\($0)/\($1)" }
+            let prometheus = try PrometheusServer(
+                """
+                global: {scrape_interval: 500ms, evaluation_interval: 1s}
+                rule_files: ['\(root)/packaging/prometheus/rules.yml']
+                scrape_configs:
+                  - job_name: watchdogd
+                    static_configs: [{targets: ['127.0.0.1:\(port)'], labels: {instance: shop-1}}]
+
+                """, in: scratch)
+            let options = [
+                "--name", "editor", "--metrics", "\(port)", "--keep-counts", scratch["counts"], "--ping", "50ms",
+            ]
+            // The program hangs when it has been scraped: its counts must have been 0 before.
+            let start = scratch["start"]
+            let script =
+                "while [ ! -e \(shellWord(start)) ]; do sleep 0.05; done; exec \(shellWord(product("HangMain")))"
+            let killed = try Supervision(
+                options + ["--launch", "1h", "--update", "600ms"],
+                ["/bin/sh", "-c", "\(script) --how sleep --after 0"], scratch: scratch)
+            try #require(eventually { isScraped(prometheus) }, "\(prometheus.program.text(.errors))")
+            try scratch.write("", to: "start")
+            #expect(try killed.end().exitCode == 137)
+            let restarted = try Supervision(
+                unhurried(options + ["--readiness", "none"]), ["/bin/sleep", "600"], scratch: scratch)
+            #expect(
+                eventually {
+                    answer(of: prometheus, to: "ALERTS%7Balertstate%3D%22firing%22%7D").contains(#""app":"editor""#)
+                },
+                "no alert: \(answer(of: prometheus, to: "watchdogd_app_incidents_total"))")
+            #expect(answer(of: prometheus, to: "ALERTS%7Balertstate%3D%22firing%22%7D").contains("WatchdogdAppKilled"))
+            try restarted.send(SIGTERM)
+            #expect(try restarted.end().exitCode == 143)
+        }
+
+        /// What Prometheus answers to a query; empty if it does not.
+        private func answer(of prometheus: PrometheusServer, to query: String) -> String {
+            guard let address = try? WebAddress(parsing: prometheus.url),
+                let answer = try? WebRequest(to: address).get("/api/v1/query?query=\(query)")
+            else { return "" }
+            return String(decoding: answer.body, as: UTF8.self)
+        }
+
         /// Whether Prometheus has scraped the app's counter.
         private func isScraped(_ prometheus: PrometheusServer) -> Bool {
-            guard let address = try? WebAddress(parsing: prometheus.url),
-                let answer = try? WebRequest(to: address).get(
-                    "/api/v1/query?query=watchdogd_app_incidents_total%7Baction%3D%22killed%22%7D")
-            else { return false }
-            return String(decoding: answer.body, as: UTF8.self).contains(#""app":"editor""#)
+            answer(of: prometheus, to: "watchdogd_app_incidents_total%7Baction%3D%22killed%22%7D")
+                .contains(#""app":"editor""#)
         }
     }
 }

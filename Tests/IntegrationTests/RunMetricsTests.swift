@@ -87,6 +87,50 @@ extension EndToEnd {
             _ = try TextServer.listen(on: NetworkAddress(parsing: "127.0.0.1:\(port)"))
         }
 
+        @Test("A run continues from the counts that the run before has kept, its kill included")
+        func kept() throws {
+            let counts = scratch["counts"]
+            let first = try Supervision(
+                [
+                    "--name", "shop", "--update", "600ms", "--ping", "50ms", "--control", scratch["control"],
+                    "--keep-counts", counts,
+                ],
+                [product("HangMain"), "--how", "sleep", "--after", "0"], scratch: scratch)
+            #expect(try first.end().exitCode == 137)
+            let second = try serve("--keep-counts", counts)
+            var values: [String: Double] = [:]
+            #expect(
+                try eventually {
+                    values = try told()
+                    return values[Self.running] == 1
+                })
+            let prefix = "watchdogd_app_"
+            #expect(values[prefix + #"incidents_total{app="shop",event="scene-update",action="killed"}"#] == 1)
+            #expect(values[prefix + #"terminations_total{app="shop",cause="watchdog"}"#] == 1)
+            #expect(values[prefix + #"launches_total{app="shop"}"#] == 2)
+            #expect(try #require(values[prefix + #"last_incident_time_seconds{app="shop"}"#]) > 1.7e9)
+            try second.send(SIGTERM)
+            #expect(try second.end().exitCode == 143)
+        }
+
+        @Test(
+            "A file of counts that cannot be used is reported, and the run starts from 0",
+            arguments: [
+                ("nonsense", "it is not a file of counts"),
+                (#"{"app":"mail","startedUSec":1,"runningNSec":0,"counts":{},"durations":{}}"#, "it has those of mail"),
+            ])
+        func unusable(text: String, complaint: String) throws {
+            try scratch.write(text, to: "counts")
+            let run = try serve("--keep-counts", scratch["counts"])
+            #expect(try eventually { try told()[Self.running] == 1 })
+            #expect(try told()[#"watchdogd_app_launches_total{app="shop"}"#] == 1)
+            try run.send(SIGTERM)
+            #expect(try run.end().exitCode == 143)
+            #expect(
+                run.program.text(.errors).contains(
+                    "counts start from 0: --keep-counts \(scratch["counts"]): \(complaint)"))
+        }
+
         @Test("Without --metrics there is no port: the run listens on no TCP address")
         func none() throws {
             let run = try serve()

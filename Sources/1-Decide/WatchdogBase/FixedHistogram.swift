@@ -19,6 +19,14 @@ public struct FixedHistogram: Hashable, Sendable {
         buckets = Array(repeating: 0, count: bounds.count + 1)
     }
 
+    /// Creates a histogram of durations that were recorded before; nil if the buckets do not fit the bounds.
+    public init?(bounds: [Duration], buckets: [Int], sum: Duration) {
+        guard buckets.count == bounds.count + 1 else { return nil }
+        self.bounds = bounds
+        self.buckets = buckets
+        nanoseconds = sum.nanoseconds
+    }
+
     /// The number of recorded durations.
     public var count: Int { buckets.reduce(0, +) }
 

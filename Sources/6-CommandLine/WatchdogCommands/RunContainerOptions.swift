@@ -22,7 +22,19 @@ struct RunContainerOptions: ParsableArguments {
             valueName: "addr:port"))
     var metrics: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Keep the counts of the metrics in this file, and continue from those in it.", valueName: "file"),
+        completion: .file())
+    var keepCounts: String?
+
     func validate() throws {
+        guard keepCounts != "" else {
+            throw ValidationError("--keep-counts is empty; give it a value or leave it out")
+        }
+        guard keepCounts == nil || metrics != nil || control != nil else {
+            throw ValidationError("--keep-counts needs --metrics or --control, which show the counts")
+        }
         guard control != "" else { throw ValidationError("--control is empty; give it a value or leave it out") }
         _ = try metrics.map(MetricsOptions.address)
         guard let appVersion else { return }
@@ -36,6 +48,7 @@ struct RunContainerOptions: ParsableArguments {
         configuration.logFormat = shared.logFormat
         configuration.controlPath = control
         configuration.metrics.address = try metrics.map(MetricsOptions.address)
+        configuration.metrics.counts = keepCounts
         if let appVersion { configuration.appVersion = appVersion }
     }
 }

@@ -233,4 +233,53 @@ public struct AppMeter: Hashable, Sendable {
     private static func add(_ counts: [Int], to sums: inout [Int]) {
         for index in sums.indices { sums[index] += counts[index] }
     }
+
+    // MARK: - Files
+
+    /// The counts with their names in files.
+    var namedCounts: [(name: String, count: Int)] { Self.countPlaces.map { ($0.name, self[keyPath: $0.place]) } }
+
+    /// The histograms with their names in files.
+    var namedHistograms: [(name: String, histogram: FixedHistogram)] {
+        Self.histogramPlaces.map { ($0.name, self[keyPath: $0.place]) }
+    }
+
+    /// Adds the counts of a file.
+    public mutating func add(_ kept: KeptCounts) {
+        for (name, place) in Self.countPlaces { self[keyPath: place] += kept.count(name) }
+        for (name, place) in Self.histogramPlaces {
+            guard let histogram = kept.histogram(name, bounds: self[keyPath: place].bounds) else { continue }
+            self[keyPath: place].add(histogram)
+        }
+        runningTime += .nanoseconds(max(0, kept.runningNSec))
+    }
+
+    private static var countPlaces: [(name: String, place: WritableKeyPath<AppMeter, Int>)] {
+        var places: [(name: String, place: WritableKeyPath<AppMeter, Int>)] = [
+            ("launches", \.launches), ("launch-failures", \.launchFailures), ("probe-failures", \.failedProbes),
+        ]
+        for event in WatchdogEvent.allCases {
+            let index = 2 * index(event)
+            places.append(("incidents.\(event.rawValue).reported", \.incidentCounts[index]))
+            places.append(("incidents.\(event.rawValue).killed", \.incidentCounts[index + 1]))
+        }
+        for kind in Verdict.Kind.allCases {
+            places.append(("verdicts.\(kind.rawValue)", \.verdictCounts[index(kind)]))
+        }
+        for fault in Fault.allCases { places.append(("faults.\(fault.rawValue)", \.faultCounts[index(fault)])) }
+        for cause in Termination.allCases {
+            places.append(("terminations.\(cause.rawValue)", \.terminationCounts[index(cause)]))
+        }
+        return places
+    }
+
+    private static var histogramPlaces: [(name: String, place: WritableKeyPath<AppMeter, FixedHistogram>)] {
+        [
+            ("launch", \.launchDurations), ("ping", \.pings), ("hang", \.hangs), ("probe", \.probes),
+            ("reload", \.reloads),
+        ]
+            + LaunchPhaseName.allCases.map {
+                ("phase.\($0.rawValue)", \.launchPhases[index($0)])
+            }
+    }
 }

@@ -16,7 +16,7 @@ final class MetricsFile {
     private let queue = DispatchQueue(label: "org.watchdogd.metrics-file", qos: .utility)
     private var timer: Timer?
     private var isWriting = false
-    private var note = ProblemNote()
+    private var note = ProblemNote(what: "metrics")
 
     /// Writes the file for the first time soon.
     init(_ path: String, of source: any MetricsSource) throws(LinuxError) {
@@ -56,7 +56,11 @@ final class MetricsFile {
 
     /// Reports a problem once, and its end.
     struct ProblemNote {
+        /// What is written, in the plural.
+        let what: String
         private var problem: String?
+
+        init(what: String) { self.what = what }
 
         /// The message; nil for nothing new.
         ///
@@ -64,7 +68,7 @@ final class MetricsFile {
         mutating func sentence(for problem: String?, _ path: String) -> String? {
             guard problem != self.problem else { return nil }
             self.problem = problem
-            return problem.map { "cannot write metrics: \($0)" } ?? "metrics are written again: \(path)"
+            return problem.map { "cannot write \(what): \($0)" } ?? "\(what) are written again: \(path)"
         }
     }
 }

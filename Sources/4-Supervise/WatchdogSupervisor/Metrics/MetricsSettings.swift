@@ -9,6 +9,8 @@ public struct MetricsSettings: Hashable, Sendable {
     public var address: NetworkAddress?
     /// The file into which they are written; nil if they are not.
     public var file: String?
+    /// The file that keeps the counts of a run for the next one; nil if they end with the run.
+    public var counts: String?
 
     /// Creates settings.
     public init(address: NetworkAddress? = nil, file: String? = nil) {
@@ -36,6 +38,16 @@ public struct MetricsSettings: Hashable, Sendable {
             try AtomicFile.check(file)
         } catch {
             throw .cannotCreate("--metrics-file: \(error)")
+        }
+    }
+
+    /// Checks in advance whether the counts can be kept.
+    func checkCounts() throws(RunError) {
+        guard let counts else { return }
+        do throws(LinuxError) {
+            try AtomicFile.check(counts)
+        } catch {
+            throw .cannotCreate("--keep-counts: \(error)")
         }
     }
 }

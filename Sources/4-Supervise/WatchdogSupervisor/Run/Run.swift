@@ -57,6 +57,7 @@ public struct Run {
         try surroundings.disks.check(
             outputs: configuration.outputs + (configuration.printsReports ? [] : [launch.store.directory]))
         try configuration.resultFiles.check()
+        try configuration.metrics.checkCounts()
         launch.attributes.allowsFaults = configuration.allowsHangs
         launch.attributes.recordsStartup = configuration.recordsStartup
         launch.launchingEvent = configuration.script?.launchingEvent
@@ -100,7 +101,13 @@ public struct Run {
         let app = try AppLaunch(launch, on: host, terminal: configuration.readsKeys ? nil : ForegroundTerminal())
         defer { app.shell.stop() }
         app.supervisor.noteClockLead(surroundings.clockLead)
-        let meter = try RunMeter(of: app, configuration.spec)
+        let kept = configuration.metrics.counts.flatMap { CountsFile.contents($0, of: configuration.spec.name) }
+        let meter = try RunMeter(of: app, configuration.spec, continuing: kept)
+        let counts = try configuration.metrics.counts.map { path throws(LinuxError) in
+            try CountsFile(path, of: meter)
+        }
+        // Last of all, when the end of the program and its report are counted.
+        defer { counts?.finish() }
         let session = try RunSession(configuration, app, meter, limits, surroundings, loop)
         let control = try socket.map { socket throws(LinuxError) in
             try RunControl(socket, for: app, meter, of: configuration.spec, on: loop, closer: host.closer)

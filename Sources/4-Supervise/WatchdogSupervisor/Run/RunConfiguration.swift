@@ -98,7 +98,9 @@ public struct RunConfiguration: Sendable {
 
     /// The files and sockets that the run creates, besides reports.
     var outputs: [String] {
-        var paths = [trace, history?.path, terminationMessage, controlPath, resultFiles.junit, resultFiles.tap]
+        var paths = [
+            trace, history?.path, terminationMessage, controlPath, metrics.counts, resultFiles.junit, resultFiles.tap,
+        ]
         if case .file(let path) = summary { paths.append(path) }
         return paths.compactMap(\.self).filter { $0 != "-" }
     }

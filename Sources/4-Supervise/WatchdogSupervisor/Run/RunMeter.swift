@@ -13,7 +13,8 @@ import WatchdogVerdict
 final class RunMeter: MetricsSource {
     let host: Host
     let disks: DiskReading
-    let started = Duration(since1970: .now())
+    /// When counting began, in the first of the runs that share the counts.
+    let started: Duration
     let invalidFileCount = 0
     private(set) var failedReports = 0
     /// Updated by the session.
@@ -25,7 +26,13 @@ final class RunMeter: MetricsSource {
     private var counts = AppMeter()
     private var lastIncident: Duration?
 
-    init(of launch: AppLaunch, _ spec: AppSpec) throws(LinuxError) {
+    /// - Parameter kept: the counts of the run before; nil to start from 0.
+    init(of launch: AppLaunch, _ spec: AppSpec, continuing kept: KeptCounts?) throws(LinuxError) {
+        let now = Duration(since1970: .now())
+        // A clock that was set back must not move the beginning into the future.
+        started = kept.map { min(now, .microseconds($0.startedUSec)) } ?? now
+        lastIncident = kept?.lastIncidentUSec.map { .microseconds($0) }
+        if let kept { counts.add(kept) }
         self.launch = launch
         self.spec = spec
         host = launch.shell.host
@@ -62,6 +69,11 @@ final class RunMeter: MetricsSource {
         var app = AppReading(ofRun: launch, spec, counts, at: now, wall)
         app.lastIncident = lastIncident
         return MetricsCollection.Reading(app: app, cgroup: launch.outcome == nil ? launch.shell.cgroup : nil)
+    }
+
+    /// The counts for the next run.
+    var kept: KeptCounts {
+        KeptCounts(of: spec.name, counts.settled(at: host.loop.now), started: started, lastIncident: lastIncident)
     }
 
     func say(_ line: String) { StandardError.mention(line) }
