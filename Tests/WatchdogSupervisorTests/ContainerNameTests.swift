@@ -41,6 +41,34 @@ struct ContainerNameTests {
         #expect(found(monitor("conmon", "-n")) == [])
     }
 
+    @Test(
+        "The version of an image is its label, else its tag, if the engine's files have them",
+        arguments: [
+            (#"{"Config":{"Labels":{"org.opencontainers.image.version":"2.4.1"}}}"#, nil, "2.4.1"),
+            (#"{"Config":{"Labels":null}}"#, nil, nil),
+            (nil, #"{"annotations":{"org.opencontainers.image.version":"7.2"}}"#, "7.2"),
+            (nil, #"{"annotations":{"io.kubernetes.cri.image-name":"registry:5000/shop:1.0"}}"#, "1.0"),
+            (nil, #"{"annotations":{"io.kubernetes.cri.image-name":"registry:5000/shop"}}"#, nil),
+            (nil, #"{"annotations":{"io.kubernetes.cri.image-name":"shop:latest"}}"#, nil),
+            (nil, #"{"annotations":{"io.kubernetes.cri.image-name":"shop:1.1@sha256:00"}}"#, "1.1"),
+            (nil, #"{"annotations":{"org.opencontainers.image.version":"\u001b[2J"}}"#, #"\x1b[2J"#),
+            ("not JSON", "not JSON", nil), (nil, nil, nil),
+        ] as [(String?, String?, String?)])
+    func imageVersions(docker: String?, containerd: String?, version: String?) throws {
+        try withTemporaryDirectory { root in
+            for (folder, name, text) in [
+                ("/var/lib/docker/containers/\(Self.first)", "config.v2.json", docker),
+                ("/run/containerd/io.containerd.runtime.v2.task/k8s.io/\(Self.first)", "config.json", containerd),
+            ] {
+                guard let text else { continue }
+                try FileManager.default.createDirectory(atPath: root + folder, withIntermediateDirectories: true)
+                try #require(
+                    FileManager.default.createFile(atPath: "\(root)\(folder)/\(name)", contents: Data(text.utf8)))
+            }
+            #expect(names(below: root).imageVersion(of: Self.first) == version)
+        }
+    }
+
     @Test("Names are read from Docker's state, the kubelet's links and nerdctl's files")
     func files() throws {
         try withTemporaryDirectory { root in

@@ -47,7 +47,7 @@ final class AppObserving {
             let probe = configuration.watchdog.probe
             try ObservedPushes.checkJudgeable(observation?.target ?? .process(process.process.pid), probe, unit)
             var launching = process.configuration(configuration.spec, probe?.target, store: app.daemon.store)
-            launching.version = configuration.program.version
+            if let version = configuration.program.version { launching.version = version }
             let launch = try AppLaunch(observing: process, launching, on: app.daemon.host)
             try launch.shell.start(launch.supervisor)
             app.add(launch)

@@ -29,7 +29,7 @@ struct ContainerNames {
         }
     }
 
-    private let files: EngineFiles
+    let files: EngineFiles
     private let processes: () -> [Process]
 
     /// - Parameter root: the folder that is prepended to all paths; empty except in tests.

@@ -31,6 +31,8 @@ struct ObservedProcess: Sendable {
     let parent: (pid: Int32, name: String)
     /// The directory of the cgroup that holds the service or container; nil if only descendants can be attributed.
     private(set) var cgroup: String?
+    /// The version of the container's image; nil outside of containers, or if it is unknown.
+    private(set) var imageVersion: String?
     /// The owner, as in "runs as *nginx.service of systemd*".
     let owner: String
 
@@ -123,6 +125,7 @@ struct ObservedProcess: Sendable {
             credentials: nil, probe: nil, livenessTarget: probe, store: store)
         configuration.observed = ObservedDetails(
             user: user, parent: parent.pid, parentName: parent.name, owner: owner)
+        configuration.version = imageVersion
         return configuration
     }
 
@@ -138,6 +141,7 @@ struct ObservedProcess: Sendable {
             throw .unavailable("process \(container.pid) ended before it could be observed")
         }
         cgroup = Cgroup.directory(of: container.cgroup)
+        if container.isVouchedFor { imageVersion = ContainerNames().imageVersion(of: container.id) }
     }
 
     private init(_ pid: Int32, owner: String, _ copiers: Copiers) throws(RunError) {
