@@ -109,6 +109,7 @@ extension EndToEnd {
             Mistake(["help", "lunch"], "there is no command 'watchdogd lunch'; did you mean 'launch'?"),
             Mistake(["help", "report", "shw"], "there is no command 'watchdogd report shw'; did you mean 'show'?"),
             Mistake(["report", "list", "--event", "scene-updat"], "--event", "did you mean 'scene-update'?"),
+            Mistake(["report", "list", "--event", "did not anser"], "--event", "did you mean 'did not answer'?"),
             Mistake(["report", "list", "--event", "hangs"], "--event 'hangs' is not an event; did you mean 'hang'?"),
             Mistake(["report", "shw"], "there is no command 'watchdogd report shw'; did you mean 'show'?"),
         ]

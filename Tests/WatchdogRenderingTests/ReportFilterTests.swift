@@ -29,6 +29,8 @@ struct ReportFilterTests {
         #expect(names(ReportFilter(app: "hang*")).count == 4)
         #expect(names(ReportFilter(app: "*x")) == [])
         #expect(names(ReportFilter(event: "process-exit")) == ["process-exit"])
+        #expect(names(ReportFilter(event: "did not exit")) == ["process-exit"])
+        #expect(names(ReportFilter(event: "not ready")) == ["process-launch", "scene-create"])
         #expect(names(ReportFilter(verdict: "blocked")) == ["process-launch", "scene-update"])
         #expect(names(ReportFilter(verdict: "FUTEX")) == ["process-launch"])
         #expect(names(ReportFilter(verdict: "uninterruptible")) == ["process-exit"])

@@ -25,24 +25,24 @@ struct ReportListingTests {
         #expect(
             ReportListing.text(Samples.goldens.map { stored($0.report) } + [damaged]) == """
                 ID        DATE (UTC)        APP            PID  EVENT           VERDICT
-                00000000  2026-11-21 00:20  HangMain      4242  process-launch  blocked in f...
-                00000000  2026-11-21 00:20  HangMain      4242  scene-create    starved
-                00000000  2026-11-21 00:20  HangMain      4242  scene-update    blocked in r...
-                00000000  2026-11-21 00:20  HangMain      4242  process-exit    D state at f...
+                00000000  2026-11-21 00:20  HangMain      4242  not ready       blocked in f...
+                00000000  2026-11-21 00:20  HangMain      4242  not ready       starved
+                00000000  2026-11-21 00:20  HangMain      4242  did not answer  blocked in r...
+                00000000  2026-11-21 00:20  HangMain      4242  did not exit    D state at f...
                 -         2026-11-21 00:20  Broken-20...     -  -               damaged
 
                 """)
         #expect(
             ReportListing.text([stored(Samples.report())]) == """
-                ID        DATE (UTC)        APP        PID  EVENT         VERDICT
-                00000000  2026-11-21 00:20  HangMain  4242  scene-update  blocked in recvfrom
+                ID        DATE (UTC)        APP        PID  EVENT           VERDICT
+                00000000  2026-11-21 00:20  HangMain  4242  did not answer  blocked in recvfrom
 
                 """)
         #expect(ReportListing.text([]) == "No reports.\n")
         let colored = TextStyle(isColored: true)
         let reports = Samples.goldens.map { stored($0.report) } + [damaged]
         let text = ReportListing.text(reports, in: colored)
-        #expect(text.contains("\u{1b}[1;31mdamaged\u{1b}[0m") && text.contains("\u{1b}[1;31mscene-update"))
+        #expect(text.contains("\u{1b}[1;31mdamaged\u{1b}[0m") && text.contains("\u{1b}[1;31mdid not answer"))
         #expect(text.replacing(#/\u{1b}\[[0-9;]*m/#, with: "").lines == ReportListing.text(reports).lines)
     }
 

@@ -11,7 +11,7 @@ struct LaunchCommand: ParsableCommand {
         commandName: "launch",
         abstract: "Launch apps that are not running.",
         discussion: """
-            Exits with 0 once the app is ready, was running already, or has done its work (it exited with 0, and its restart policy does not \
+            Exits with 0 once the app is ready, was already running, or has done its work (it exited with 0, and its restart policy does not \
             restart it), and with 1 if the app could not be launched. Stops waiting after two seconds for an app that \
             can report that it is ready but has not.
             """

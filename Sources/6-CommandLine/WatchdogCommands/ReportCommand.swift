@@ -37,7 +37,8 @@ struct FilterOptions: ParsableArguments {
     var app: String?
 
     @Option(
-        help: ArgumentHelp("Show only this event: process-launch, scene-update, ...", valueName: "event"),
+        help: ArgumentHelp(
+            "Show only this event: 'did not answer', 'not ready', process-exit, ...", valueName: "event"),
         completion: .list(Self.events)
     )
     var event: String?
@@ -54,8 +55,10 @@ struct FilterOptions: ParsableArguments {
     var limit: Int?
 
     func validate() throws {
-        if let event, !Self.events.contains(event) {
-            let question = Similarity.nearest(to: event, among: Self.events).map { "did you mean '\($0)'?" }
+        // Also as lists show them.
+        let known = Self.events + Self.events.map(EventWords.omission).filter { !Self.events.contains($0) }
+        if let event, !known.contains(event) {
+            let question = Similarity.nearest(to: event, among: known).map { "did you mean '\($0)'?" }
             let advice = question ?? "use one of \(Self.events.joined(separator: ", "))"
             throw ValidationError("--event '\(event)' is not an event; \(advice)")
         }

@@ -5,9 +5,9 @@ import WatchdogPolicy
 /// Plain words for what an app was watched for.
 ///
 /// Reports name it in the terms of Apple's, which a reader need not know. A foreign report may have any text.
-enum EventWords {
+package enum EventWords {
     /// What the app did not do: `did not answer`; other events as they are.
-    static func omission(_ event: String) -> String {
+    package static func omission(_ event: String) -> String {
         switch WatchdogEvent(rawValue: event) {
         case .processLaunch, .sceneCreate: "not ready"
         case .sceneUpdate: "did not answer"

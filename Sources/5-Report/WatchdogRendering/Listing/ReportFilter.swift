@@ -38,7 +38,7 @@ public struct ReportFilter: Equatable, Sendable {
     package func passes(_ report: StoredReport) -> Bool {
         let metadata = report.metadata
         if let app, !(metadata.map { Wildcard.selects($0.appName, by: app) } ?? false) { return false }
-        if let event, metadata?.linux?.event != event { return false }
+        guard admits(event: metadata?.linux?.event) else { return false }
         if let verdict {
             let words = metadata?.linux?.verdict.lowercased() ?? ""
             let culprit = metadata?.linux?.culprit?.lowercased() ?? ""
@@ -51,6 +51,12 @@ public struct ReportFilter: Equatable, Sendable {
         }
         guard let since else { return true }
         return report.time.since(since) >= .zero
+    }
+
+    /// Whether an event is the wanted one: by its name, `scene-update`, or as lists show it, `did not answer`.
+    package func admits(event own: String?) -> Bool {
+        guard let event else { return true }
+        return own.map { $0 == event || EventWords.omission($0) == event } ?? false
     }
 
     /// Parses a start time: a span before now (`2h`), a date (`2026-11-20`), or a date and time (`2026-11-20 18:30`),

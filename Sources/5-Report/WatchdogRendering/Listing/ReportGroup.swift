@@ -43,7 +43,8 @@ public struct ReportGroup: Equatable, Sendable {
             let newest = String(group.newest.singleLine().prefix(8)).alignedLeft(8)
             text += style(String(group.count).alignedRight(width), .emphasis)
             text += "  \(dates[0])  \(dates[1])  \(newest)  \(group.signature.id)\n"
-            let what = [group.signature.app, group.signature.event, group.culprit, group.signature.cause]
+            let signature = group.signature
+            let what = [signature.app, EventWords.omission(signature.event), group.culprit, signature.cause]
                 .compactMap(\.self).joined(separator: " · ")
             text += indent + style(what.singleLine(limit: columns - indent.count), .failure) + "\n"
             text += indent + group.signature.path.singleLine(limit: columns - indent.count) + "\n"

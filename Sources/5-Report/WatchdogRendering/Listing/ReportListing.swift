@@ -122,7 +122,9 @@ public enum ReportListing {
         }
         if !showsHosts || width >= wide {
             columns.append(
-                Column(title: "EVENT", meaning: { meaning($1) }) { $1?.linux?.event.singleLine(limit: 16) ?? "-" })
+                Column(title: "EVENT", meaning: { meaning($1) }) {
+                    $1?.linux.map { EventWords.omission($0.event).singleLine(limit: 16) } ?? "-"
+                })
         }
         let verdict = Column(title: "VERDICT", meaning: { $1 == nil ? .failure : nil }) { _, metadata in
             metadata.map { Explanation.line($0) ?? "-" } ?? "damaged"

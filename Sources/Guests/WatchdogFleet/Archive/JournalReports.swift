@@ -65,7 +65,7 @@ final class JournalReports {
             else { continue }
             if let host, text("_HOSTNAME")?.lowercased() != host.lowercased() { continue }
             if let app = filter.app, !Wildcard.selects(text(ReportEntryField.app) ?? "", by: app) { continue }
-            if let event = filter.event, event != self.event { continue }
+            guard filter.event == nil || filter.admits(event: event) else { continue }
             if let verdict = filter.verdict?.lowercased(), !passes(verdict: verdict) { continue }
             guard visit(Announcement(incident: incident, time: time, sender: sender)) else { return }
         }

@@ -27,7 +27,7 @@ enum OrganizerTables {
     static func terminations(_ app: OrganizerTable.App, _ page: inout Markup) {
         guard !app.terminations.isEmpty else { return }
         let rows = app.terminations.map { end in
-            [end.event.isEmpty ? end.cause : "\(end.cause) · \(end.event)"]
+            [OrganizerWords.ending(end)]
                 + [end.foreground, end.background, end.unknown].map(OrganizerWords.grouped)
         }
         table(

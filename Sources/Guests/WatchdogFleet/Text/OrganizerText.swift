@@ -74,8 +74,7 @@ public struct OrganizerText: Sendable {
             ("UNKNOWN", nil),
         ])
         for end in app.terminations {
-            let name = end.event.isEmpty ? end.cause : "\(end.cause) · \(end.event)"
-            table.add([name] + [end.foreground, end.background, end.unknown].map(Self.count))
+            table.add([OrganizerWords.ending(end)] + [end.foreground, end.background, end.unknown].map(Self.count))
         }
         return table.lines(width: columns, isUnicode: isUnicode)
     }

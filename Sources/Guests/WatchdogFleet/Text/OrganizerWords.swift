@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WatchdogBase
+import WatchdogRendering
 
 /// The texts that the terminal output and the page share.
 ///
@@ -72,7 +73,12 @@ enum OrganizerWords {
 
     /// The description of a signature, without its calls.
     static func fault(_ signature: OrganizerTable.Signature) -> String {
-        [signature.event, signature.cause].filter { !$0.isEmpty }.joined(separator: " · ")
+        [EventWords.omission(signature.event), signature.cause].filter { !$0.isEmpty }.joined(separator: " · ")
+    }
+
+    /// The cause of ends, with what the app did not do if that is the cause.
+    static func ending(_ end: OrganizerTable.Termination) -> String {
+        [end.cause, EventWords.omission(end.event)].filter { !$0.isEmpty }.joined(separator: " · ")
     }
 
     static func calls(_ signature: OrganizerTable.Signature) -> String {
