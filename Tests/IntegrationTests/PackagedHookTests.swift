@@ -98,7 +98,7 @@ extension EndToEnd {
             let (head, body) = try parts(of: mail)
             #expect(
                 head == [
-                    "To: admin@localhost", "Subject: watchdogd: Feed: scene-update 0x8badf00d", "MIME-Version: 1.0",
+                    "To: admin@localhost", "Subject: watchdogd: Feed: did not answer (0x8badf00d)", "MIME-Version: 1.0",
                     "Content-Type: text/plain; charset=utf-8", "Content-Transfer-Encoding: 8bit",
                 ])
             let report = try storedReport()
@@ -116,7 +116,7 @@ extension EndToEnd {
             let errors = try run(Self.crashing, hook: "mail admin@localhost", reports: "none")
             #expect(!errors.contains("the command for incidents failed"), "\(errors)")
             let (head, body) = try parts(of: try #require(scratch.read("mail")))
-            #expect(head.contains("Subject: watchdogd: Feed: crash SIGSEGV"))
+            #expect(head.contains("Subject: watchdogd: Feed: crash (SIGSEGV)"))
             #expect(body == "Crashed: SIGSEGV\nFault: app\nReport: none\n")
         }
 
