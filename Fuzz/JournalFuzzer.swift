@@ -95,4 +95,8 @@ private final class Entries: JournalEntries {
     func value(_ name: String, limit: Int) -> JournalValue {
         entries[position][name].map { .bytes(Array($0.prefix(limit))) } ?? .absent
     }
+
+    func texts(_ names: JournalFieldNames, limit: Int) -> [String?] {
+        names.texts.map { value($0, limit: limit).text }
+    }
 }

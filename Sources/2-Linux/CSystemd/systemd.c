@@ -67,6 +67,7 @@
     F(int, sd_journal_add_disjunction, (sd_journal *j), (j)) \
     F(int, sd_journal_add_match, (sd_journal *j, const void *data, size_t size), (j, data, size)) \
     N(void, sd_journal_close, (sd_journal *j), (j)) \
+    F(int, sd_journal_enumerate_data, (sd_journal *j, const void **data, size_t *l), (j, data, l)) \
     N(void, sd_journal_flush_matches, (sd_journal *j), (j)) \
     F(int, sd_journal_get_cursor, (sd_journal *j, char **cursor), (j, cursor)) \
     F(int, sd_journal_get_data, (sd_journal *j, const char *field, const void **data, size_t *l), (j, field, data, l)) \
@@ -81,6 +82,7 @@
     F(int, sd_journal_open_directory, (sd_journal **ret, const char *path, int flags), (ret, path, flags)) \
     F(int, sd_journal_open_files, (sd_journal **ret, const char **paths, int flags), (ret, paths, flags)) \
     F(int, sd_journal_previous, (sd_journal *j), (j)) \
+    N(void, sd_journal_restart_data, (sd_journal *j), (j)) \
     F(int, sd_journal_seek_cursor, (sd_journal *j, const char *cursor), (j, cursor)) \
     F(int, sd_journal_seek_tail, (sd_journal *j), (j)) \
     F(int, sd_journal_set_data_threshold, (sd_journal *j, size_t sz), (j, sz)) \

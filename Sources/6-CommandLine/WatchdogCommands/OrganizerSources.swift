@@ -46,12 +46,11 @@ struct OrganizerSources {
         let archive = try location.open()
         let progress = WorkProgress()
         try location.reading(archive, showing: progress) { archive in
-            try archive.forEach(ReportFilter(app: app, since: since)) { stored, result in
+            try archive.forEachIncident(ReportFilter(app: app, since: since)) { result, place in
                 do {
-                    let line = IncidentLine(of: try result.get(), host: stored.host)
-                    guard !organizer.add(OrganizerIncident(line)) else { return }
-                    let path = stored.path.singleLine(limit: 4_096)
+                    guard !organizer.add(try result.get()) else { return }
                     progress.clear()
+                    let path = place().singleLine(limit: 4_096)
                     StandardError.say("\(path) was not counted: its time is missing or in the future")
                 } catch {
                     progress.clear()
@@ -148,15 +147,5 @@ extension OrganizerEvent {
                 time: end.time.seconds, version: end.version.name, reason: end.reason.rawValue, event: end.event,
                 isForeground: end.isForeground)
         }
-    }
-}
-
-extension OrganizerIncident {
-    fileprivate init(_ line: IncidentLine) {
-        self.init(
-            time: line.wallTime?.seconds ?? -1, host: line.host ?? "", app: line.app, version: line.version ?? "",
-            event: line.event,
-            role: Role(word: line.role ?? ""), cause: line.cause, signature: line.signature, incident: line.incident,
-            frames: line.frames, count: min(line.repeats ?? 0, 1_000_000_000) + 1)
     }
 }

@@ -26,6 +26,8 @@ final class FakeEntries: JournalEntries {
     private var position = 0
     /// The most bytes requested from one field.
     private(set) var largestRead = 0
+    /// The number of whole reports that were read.
+    private(set) var reportReads = 0
     /// The number of entries read.
     private(set) var steps = 0
 
@@ -92,6 +94,11 @@ final class FakeEntries: JournalEntries {
         guard let bytes = entries[position].fields[name] else { return .absent }
         if bytes == Array("UNREADABLE".utf8) { return .unreadable(.invalidArgument) }
         largestRead = max(largestRead, min(limit, bytes.count))
+        if name == ReportEntryField.data, limit > ReportEntryField.dataLimit { reportReads += 1 }
         return .bytes(Array(bytes.prefix(limit)))
+    }
+
+    func texts(_ names: JournalFieldNames, limit: Int) -> [String?] {
+        names.texts.map { value($0, limit: limit).text }
     }
 }

@@ -201,6 +201,52 @@ struct ReportArchiveTests {
         #expect(try archive.list(ReportFilter(), atMost: nil).reports.count == 8)
     }
 
+    private func counted(
+        _ archive: ReportArchive, _ filter: ReportFilter = ReportFilter()
+    ) throws -> [OrganizerIncident] {
+        var found: [OrganizerIncident] = []
+        try archive.forEachIncident(filter) { incident, _ in
+            if let incident = try? incident.get() { found.append(incident) }
+        }
+        return found.sorted { $0.time < $1.time }
+    }
+
+    @Test("the organizer reads one report of each signature, and counts the others by their fields")
+    func incidentsByFields() throws {
+        var repeated = try FakeEntries.entry(9, at: 90)
+        repeated["WATCHDOGD_REPORT_DATA"] = nil
+        repeated["WATCHDOGD_REPEATS"] = "1"
+        var old = try FakeEntries.entry(1, at: 1, host: "beta")
+        old["WATCHDOGD_APP_VERSION"] = nil
+        old["WATCHDOGD_APP_BUILD"] = "9f2c41aa"
+        old["WATCHDOGD_VISIBILITY"] = "background"
+        let entries = FakeEntries([old] + (try (2...8).map { try FakeEntries.entry($0, at: Int64($0)) }) + [repeated])
+        let archive = ReportArchive(
+            ReportArchive.Sources(folder: nil, journal: .local), entries: entries, user: 0, machine: nil)
+        let found = try counted(archive)
+        #expect(entries.reportReads == 2)
+        #expect(found.map(\.time) == [1, 2, 3, 4, 5, 6, 7, 8, 90])
+        #expect(Set(found.map(\.incident)).count == 9)
+        let line = IncidentLine(of: try archive.salvage(archive.find("latest")).report, host: nil)
+        #expect(!line.frames.isEmpty)
+        #expect(
+            found.allSatisfy { $0.frames == line.frames && $0.cause == line.cause && $0.signature == line.signature })
+        #expect(found.allSatisfy { $0.event == "scene-update" && $0.count == 1 })
+        #expect((found[0].host, found[0].version, found[0].role) == ("beta", "9f2c41aa", .background))
+        #expect((found[8].host, found[8].version, found[8].role) == ("alpha", "1.4", .unknown))
+        #expect(try counted(archive, ReportFilter(since: WallTime(seconds: 8))).map(\.time) == [8, 90])
+        #expect(try counted(archive, ReportFilter(app: "no such app")) == [])
+    }
+
+    @Test("an incident without a report anywhere is counted with the kind of its verdict")
+    func incidentsWithoutReport() throws {
+        var large = try FakeEntries.entry(1, at: 1)
+        large["WATCHDOGD_REPORT_DATA"] = nil
+        let found = try counted(archive([large]))
+        #expect(found.map(\.cause) == ["blocked"])
+        #expect(found.map(\.signature) == ["00000001"])
+    }
+
     @Test("a report is found by the first digits of its incident, and several matches are reported")
     func find() throws {
         let archive = archive([try FakeEntries.entry(1, at: 1), try FakeEntries.entry(2, at: 2)])
@@ -211,6 +257,23 @@ struct ReportArchiveTests {
         let missing = #expect(throws: ReportStoreError.self) { try archive.find("ffff") }
         #expect(missing?.description.contains("the journal holds no such report") == true)
         #expect(throws: ReportStoreError.self) { try archive.find("abc") }
+    }
+
+    @Test(
+        "a list shows the version, else the build of the program",
+        arguments: [
+            ("1.4", "9f2c41aa", "1.4"), (nil, "9f2c41aa", "9f2c41aa"), ("", "9f2c41aa", "9f2c41aa"), (nil, nil, "-"),
+        ] as [(String?, String?, String)])
+    func version(named: String?, build: String?, shown: String) throws {
+        var entry = try FakeEntries.entry(0, at: 0)
+        entry["WATCHDOGD_APP_VERSION"] = named
+        entry["WATCHDOGD_APP_BUILD"] = build
+        // Otherwise the report in it says both.
+        entry["WATCHDOGD_REPORT_DATA"] = nil
+        let list = try archive([entry], allUsers: true).list(ReportFilter(), atMost: nil)
+        let lines = ReportListing.text(list.reports, showsHosts: true, showsUsers: false).split(separator: "\n")
+        let words = try #require(lines.dropFirst().first).split(separator: " ")
+        #expect(words.contains { $0 == shown })
     }
 
     @Test("no bytes in the fields stop the reader")

@@ -214,11 +214,7 @@ public final class JournalFiles {
     /// The value of a field of this entry, at most `limit` bytes of it.
     public func value(_ name: String, limit: Int) -> JournalValue {
         let prefix = name.utf8.count + 1
-        if threshold != limit + prefix {
-            threshold = limit + prefix
-            // Nothing beyond it is decompressed.
-            sd_journal_set_data_threshold(journal, threshold)
-        }
+        limitData(to: limit + prefix)
         var data: UnsafeRawPointer?
         var length = 0
         let result = sd_journal_get_data(journal, name, &data, &length)
@@ -226,5 +222,37 @@ public final class JournalFiles {
             return result == -ENOENT ? .absent : .unreadable(Errno(rawValue: -result))
         }
         return .bytes(Array(UnsafeRawBufferPointer(start: data, count: length)[prefix...].prefix(limit)))
+    }
+
+    private func limitData(to bytes: Int) {
+        guard threshold != bytes else { return }
+        threshold = bytes
+        // Nothing beyond it is decompressed.
+        sd_journal_set_data_threshold(journal, bytes)
+    }
+
+    /// The values of several fields of this entry as text, at most `limit` bytes of each; nil for those it lacks.
+    ///
+    /// One pass over the entry, up to the last required field: a search for each field would pass the same data once
+    /// for each, and decompress what is large.
+    public func texts(_ names: JournalFieldNames, limit: Int) -> [String?] {
+        limitData(to: limit + JournalFieldNames.longest + 1)
+        var texts = [String?](repeating: nil, count: names.count)
+        var missing = names.required
+        var data: UnsafeRawPointer?
+        var length = 0
+        sd_journal_restart_data(journal)
+        while missing > 0, sd_journal_enumerate_data(journal, &data, &length) > 0, let start = data {
+            guard let sign = memchr(start, Int32(UInt8(ascii: "=")), min(length, JournalFieldNames.longest + 1)) else {
+                continue
+            }
+            let count = UnsafeRawPointer(sign) - start
+            guard let index = names.index(of: UnsafeRawBufferPointer(start: start, count: count)), texts[index] == nil
+            else { continue }
+            let value = UnsafeRawBufferPointer(start: start, count: length)[(count + 1)...].prefix(limit)
+            texts[index] = String(decoding: value, as: UTF8.self)
+            if index < names.required { missing -= 1 }
+        }
+        return texts
     }
 }

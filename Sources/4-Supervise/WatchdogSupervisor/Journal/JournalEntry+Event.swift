@@ -84,11 +84,14 @@ extension JournalEntry {
         event.addFields(to: &self)
         add("WATCHDOGD_VERDICT", report.line)
         add("WATCHDOGD_VERDICT_KIND", report.verdict.kind.rawValue)
+        add(ReportEntryField.build, report.build)
+        add(ReportEntryField.visibility, report.visibility)
+        // Before the incident, up to which the organizer reads an entry.
+        if let count = report.repeats { add(ReportEntryField.repeats, "\(count)") }
         add(ReportEntryField.path, report.path)
         add(ReportEntryField.incident, report.explanation?.incident)
         add(ReportEntryField.signature, report.explanation?.signature.id)
         add(ReportEntryField.fault, report.explanation?.blame?.party.rawValue)
-        if let count = report.repeats { add(ReportEntryField.repeats, "\(count)") }
         guard carriesReport, let data = report.data else { return }
         switch data {
         case .file(let bytes): attach(ReportEntryField.data, bytes, orSayWhyNotIn: ReportEntryField.omitted)

@@ -28,6 +28,10 @@ struct ReportOutcome: Sendable {
     var incident: IncidentID?
     /// The signature of its fault.
     var signature: String?
+    /// The beginning of the program's build ID; nil if it is unknown.
+    var build: String?
+    /// Where the app was, `foreground` or `background`; nil if it reported neither.
+    var visibility: String?
     /// Whether the store could not write it.
     var isUnwritten = false
     /// Why it was not written.

@@ -241,6 +241,8 @@ final class ReportWriter: Sendable {
         report.name(culpritOf: explanation)
         let ownSignature = Signature(of: report)
         (outcome.incident, outcome.signature) = (facts.id, ownSignature.id)
+        outcome.build = report.metadata.buildVersion.flatMap { $0.isEmpty ? nil : $0 }
+        outcome.visibility = facts.visibility == .unknown ? nil : facts.visibility.rawValue.lowercased()
         var encoded = try? ReportCoding.encode(report)
         if prints {
             outcome.data = encoded.map { ReportData($0) }

@@ -63,8 +63,7 @@ public struct IncidentLine: Encodable, Equatable, Sendable {
         time = captured?.utc ?? report.body.captureTime
         self.host = host ?? linux?.hostName
         app = report.metadata.appName
-        let versions = [report.metadata.appVersion, report.metadata.buildVersion]
-        version = versions.lazy.compactMap { $0 }.first { !$0.isEmpty }
+        version = report.metadata.version
         pid = report.body.pid
         event = report.event
         let place = report.body.procRole?.lowercased() ?? ""

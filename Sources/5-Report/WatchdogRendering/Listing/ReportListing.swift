@@ -111,9 +111,7 @@ public enum ReportListing {
         )
         if showsHosts {
             columns.append(
-                Column(title: "VERSION", limits: 7...widest) { _, metadata in
-                    metadata?.appVersion.flatMap { $0.isEmpty ? nil : $0 } ?? "-"
-                })
+                Column(title: "VERSION", limits: 7...widest) { _, metadata in metadata?.version ?? "-" })
         } else {
             columns.append(
                 Column(title: "PID", isRightAligned: true) { _, metadata in
@@ -167,7 +165,7 @@ public enum ReportListing {
             uid = report.entry?.user
             timestamp = metadata?.timestamp
             app = metadata?.appName
-            version = metadata?.appVersion.flatMap { $0.isEmpty ? nil : $0 }
+            version = metadata?.version
             pid = metadata?.linux?.pid
             event = metadata?.linux?.event
             verdict = metadata?.linux?.verdict

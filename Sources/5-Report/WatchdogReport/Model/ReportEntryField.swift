@@ -19,8 +19,12 @@ package enum ReportEntryField {
     /// The app's name.
     package static let app = "WATCHDOGD_APP"
     package static let version = "WATCHDOGD_APP_VERSION"
+    /// The beginning of the program's build ID, which tells versions apart where nobody named them.
+    package static let build = "WATCHDOGD_APP_BUILD"
     /// The ID of the main process.
     package static let pid = "WATCHDOGD_PID"
+    /// `foreground` or `background`.
+    package static let visibility = "WATCHDOGD_VISIBILITY"
     /// The watched event.
     package static let event = "WATCHDOGD_EVENT"
     /// The verdict's line.

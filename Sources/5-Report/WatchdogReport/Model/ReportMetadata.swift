@@ -54,6 +54,9 @@ public struct ReportMetadata: Codable, Equatable, Sendable {
     /// Values without a key in Apple's format; absent in foreign files.
     public var linux: Linux?
 
+    /// The app version, or else the build; nil if neither is known.
+    public var version: String? { [appVersion, buildVersion].lazy.compactMap(\.self).first { !$0.isEmpty } }
+
     /// Apple's bug type for a crash report with a JSON body.
     public static let crash = "309"
 

@@ -18,6 +18,9 @@ package protocol JournalEntries: AnyObject {
     var cursor: String { get }
     /// The first `limit` bytes of a field of this entry.
     func value(_ name: String, limit: Int) -> JournalValue
+    /// The first `limit` bytes of several fields of this entry as text, in the order of the names; nil for those it
+    /// lacks. An optional field may be missed if it comes after the required ones.
+    func texts(_ names: JournalFieldNames, limit: Int) -> [String?]
 }
 
 extension JournalFiles: JournalEntries {}

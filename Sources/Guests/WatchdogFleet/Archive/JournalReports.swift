@@ -17,7 +17,7 @@ final class JournalReports {
     struct Announcement {
         let incident: String
         let time: WallTime
-        fileprivate let sender: UInt32
+        let sender: UInt32
     }
 
     /// The maximum number of bytes to read of a short field.
@@ -71,11 +71,32 @@ final class JournalReports {
         }
     }
 
+    /// Visits the incidents in entries that pass a filter by app and time, newest first, by their short fields.
+    func scanIncidents(_ filter: ReportFilter, host: String?, _ visit: (IncidentEntry) -> Void) {
+        imitations = 0
+        otherUsers = 0
+        let host = host?.lowercased()
+        entries.begin(matching: "MESSAGE_ID", ReportEntryField.messageIDs.values.sorted())
+        while entries.previous() {
+            let time = entries.time
+            if let since = filter.since, time.since(since) < .zero { return }
+            let entry = IncidentEntry(time, entries.texts(IncidentEntry.fields, limit: Self.fieldBytes))
+            guard entry.incident != nil, let sender = admitted(entry.sender) else { continue }
+            if let host, entry.host?.lowercased() != host { continue }
+            if let app = filter.app, !Wildcard.selects(entry.app, by: app) { continue }
+            visit(entry.sent(by: sender))
+        }
+    }
+
     /// The user ID of the entry's sender; nil if its reports are not accepted.
     private func admittedSender() -> UInt32? {
-        let sender = JournalSender(
-            user: text("_UID").flatMap { UInt32($0) }, executable: text("_EXE"), name: text("_COMM"),
-            machine: text("_MACHINE_ID"))
+        admitted(
+            JournalSender(
+                user: text("_UID").flatMap { UInt32($0) }, executable: text("_EXE"), name: text("_COMM"),
+                machine: text("_MACHINE_ID")))
+    }
+
+    private func admitted(_ sender: JournalSender) -> UInt32? {
         switch sender.standing(for: user, on: machine) {
         case .trusted: return sender.user
         case .otherUser where includesAllUsers: return sender.user
@@ -99,6 +120,7 @@ final class JournalReports {
             appName: text(ReportEntryField.app) ?? "", timestamp: time.text(fractionDigits: 2),
             incidentID: announcement.incident)
         metadata.appVersion = text(ReportEntryField.version)
+        metadata.buildVersion = text(ReportEntryField.build)
         metadata.linux = .init(
             pid: text(ReportEntryField.pid).flatMap { Int($0) } ?? 0, event: event,
             verdict: text(ReportEntryField.verdict) ?? "")
@@ -114,12 +136,11 @@ final class JournalReports {
 
     /// The watched event, in the terms of reports.
     private var event: String {
-        switch text(ReportEntryField.kind) {
-        case "crashed": ReportKind.crash.rawValue
-        case "hangReported": ReportKind.hang.rawValue
-        default: text(ReportEntryField.event) ?? ""
-        }
+        IncidentEntry.event(text(ReportEntryField.event), ofKind: text(ReportEntryField.kind))
     }
+
+    /// Whether the current entry carries a report.
+    var carriesReport: Bool { entries.value(ReportEntryField.data, limit: 1) != .absent }
 
     /// Whether the verdict contains these words, or is of that kind.
     private func passes(verdict words: String) -> Bool {

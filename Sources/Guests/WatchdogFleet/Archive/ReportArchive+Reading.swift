@@ -31,7 +31,7 @@ extension ReportArchive {
         }
     }
 
-    private func visitEach(
+    func visitEach(
         of reports: [StoredReport], _ visit: (StoredReport, Result<Report, ReportStoreError>) -> Void
     ) {
         for (done, stored) in reports.enumerated() {
