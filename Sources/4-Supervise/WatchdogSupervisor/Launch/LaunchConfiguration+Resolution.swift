@@ -29,20 +29,15 @@ extension LaunchConfiguration {
     /// Resolves everything that a run names, so that mistakes are reported before anything is launched.
     init(_ run: RunConfiguration) throws {
         let user = try Self.user(named: run.user)
-        environment = Environment.inherited.forApp(variables: run.environment, user: user)
-        sharedSpec = Shared(wrappedValue: run.spec.onThisMachine)
-        arguments = run.command
-        workingDirectory = run.workingDirectory
-        credentials = user?.credentials
+        let environment = Environment.inherited.forApp(variables: run.environment, user: user)
         // Check before creating anything, so that an invalid option leaves no trace.
-        probe = try Self.probe(run.probe)
-        sharedSpec.wrappedValue.readinessTarget = probe?.description
-        livenessTarget = run.livenessTarget
-        takesCrashStacks = run.takesCrashStacks
-        store = try run.reportStore
-        version = run.appVersion
+        let probe = try Self.probe(run.probe)
+        var spec = run.spec.onThisMachine
+        spec.readinessTarget = probe?.description
+        let store = try run.reportStore
         try Self.checkSummary(run.summary)
-        if run.readsKeys { streams = try Self.streamsWithoutInput() }
+        let streams = run.readsKeys ? try Self.streamsWithoutInput() : nil
+        let executable: String
         do {
             executable = try resolveExecutable(
                 run.command[0].description,
@@ -52,6 +47,11 @@ extension LaunchConfiguration {
         } catch {
             throw RunError("\(error)", exitCode: error.shellCode)
         }
+        self.init(
+            sharedSpec: Shared(wrappedValue: spec), executable: executable, arguments: run.command,
+            environment: environment, workingDirectory: run.workingDirectory, credentials: user?.credentials,
+            probe: probe, livenessTarget: run.livenessTarget, store: store, version: run.appVersion, streams: streams,
+            takesCrashStacks: run.takesCrashStacks)
     }
 
     private static func user(named name: String?) throws -> UserAccount? {

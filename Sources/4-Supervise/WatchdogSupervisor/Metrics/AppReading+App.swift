@@ -106,3 +106,10 @@ extension AppMeter.Fault {
             }
     }
 }
+
+extension AppState {
+    /// The state of the program of a run, which is launched when the run begins.
+    init(ofRun machine: ProcessMachine) {
+        self = machine.phase == .idle ? .launching : AppState(machine.phase)
+    }
+}

@@ -150,14 +150,3 @@ final class ObservedApp {
             line: configuration.verbosity == .quiet ? nil : text)
     }
 }
-
-extension ObservedProcess {
-    /// Describes what is watched, how, and the consequence of a hang.
-    func words(_ name: String, _ probe: ProbeSettings?, _ unit: ServiceUnit?, restarts: Bool) -> String {
-        let probe = probe.map { "probes \($0.probe.target) every \(TimeSpan.text($0.interval))" }
-        let pushes = unit?.watchdogInterval.map { "expects WATCHDOG=1 every \(TimeSpan.text($0))" }
-        let means = [probe, pushes].compactMap(\.self).joined(separator: ", ")
-        let consequence = restarts ? "writes a crash log and restarts the service" : "writes a crash log"
-        return "observing \(name), pid \(process.pid): \(means); after a hang, \(consequence)"
-    }
-}

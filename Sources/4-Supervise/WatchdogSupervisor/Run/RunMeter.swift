@@ -78,10 +78,3 @@ final class RunMeter: MetricsSource {
 
     func say(_ line: String) { StandardError.mention(line) }
 }
-
-extension AppState {
-    /// The state of the program of a run, which is launched when the run begins.
-    init(ofRun machine: ProcessMachine) {
-        self = machine.phase == .idle ? .launching : AppState(machine.phase)
-    }
-}
