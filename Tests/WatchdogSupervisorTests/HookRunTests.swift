@@ -61,7 +61,7 @@ struct HookRunTests {
         for isWanted in [false, true] {
             var hook = IncidentHook("exec sleep 31415")
             hook.includesHangs = isWanted
-            hooks.run(hook, for: facts)
+            hooks.run(hook, orOf: nil, for: facts)
             #expect(hooks.isIdle == !isWanted)
         }
         var limit = HookLimit()

@@ -74,9 +74,10 @@ final class IncidentHooks {
         }
     }
 
-    /// Runs a hook with watchdogd's rights, if the incident calls for it.
-    func run(_ hook: IncidentHook, for facts: HookFacts) {
-        if hook.admits(facts) { run(HookRequest(hook), for: facts) }
+    /// Runs the hook of the command line with watchdogd's rights, or else that of the app, if the incident calls for it.
+    func run(_ hook: IncidentHook?, orOf app: AppConfiguration?, for facts: HookFacts?) {
+        guard let hook else { return run(of: app, scope: .ofThisUser, for: facts) }
+        if let facts, hook.admits(facts) { run(HookRequest(hook), for: facts) }
     }
 
     func run(_ request: HookRequest, for facts: HookFacts) {

@@ -161,12 +161,7 @@ final class RunSession {
 
     private func reportWritten(_ report: ReportOutcome, _ facts: HookFacts?) {
         meter.reported(report)
-        let hooks = shell.host.hooks
-        if let hook = configuration.onIncident {
-            if let facts { hooks.run(hook, for: facts) }
-        } else {
-            hooks.run(of: configuration.app, scope: .ofThisUser, for: facts)
-        }
+        shell.host.hooks.run(configuration.onIncident, orOf: configuration.app, for: facts)
         if !launch.hasPendingReports { driver.receive(.reported(launch.id)) }
     }
 
