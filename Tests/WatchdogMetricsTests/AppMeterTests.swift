@@ -87,6 +87,23 @@ struct AppMeterTests {
         #expect(histogram.sum == .nanoseconds(2_002_000_002))
     }
 
+    @Test("histograms with the same durations are equal, in whatever order and sums they came", arguments: 0...3)
+    func orders(count: Int) {
+        let durations = [Duration.zero, .seconds(2), .milliseconds(5)].prefix(count)
+        let empty = FixedHistogram(bounds: [.milliseconds(1), .seconds(1)])
+        var (forward, backward, sum) = (empty, empty, empty)
+        for duration in durations {
+            forward.record(duration)
+            var single = empty
+            single.record(duration)
+            sum.add(empty)
+            sum.add(single)
+        }
+        for duration in durations.reversed() { backward.record(duration) }
+        #expect(forward == backward && forward == sum)
+        #expect(sum.count == count && sum.buckets.reduce(0, +) == count && sum.buckets.count == 3)
+    }
+
     @Test("sums include everything")
     func sums() {
         var one = AppMeter()
