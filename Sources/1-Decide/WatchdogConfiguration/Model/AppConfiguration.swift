@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import WatchdogBase
+public import WatchdogBase
 public import WatchdogPolicy
 
 /// The complete configuration of an app, except for the contents of environment files.
@@ -14,7 +14,7 @@ public struct AppConfiguration: Hashable, Sendable {
     /// `Observe=`: what to observe instead of launching a program; nil if watchdogd launches one.
     public var observed: ObservedSettings?
     /// The section `[App]`.
-    public var program: ProgramSettings
+    @Shared public var program: ProgramSettings
     /// The section `[Watchdog]`.
     @Shared public var watchdog = WatchdogSettings()
     /// The section `[Restart]`.
@@ -23,14 +23,15 @@ public struct AppConfiguration: Hashable, Sendable {
     /// Creates the default configuration of a program.
     public init(name: AppName, command: Command) {
         self.name = name
-        program = ProgramSettings(command: command)
+        _program = Shared(wrappedValue: ProgramSettings(command: command))
     }
 
     /// The same configuration, which shares the storage of values that are equal in another one: most apps have the
-    /// defaults, or those of their host.
+    /// defaults, or those of their host, and instances of a template often run the same command.
     public func sharing(with other: AppConfiguration?) -> AppConfiguration {
         guard let other else { return self }
         var copy = self
+        copy.$program.share(with: other.$program)
         copy.$watchdog.share(with: other.$watchdog)
         copy.$restart.share(with: other.$restart)
         return copy
