@@ -34,7 +34,7 @@ public final class HistoryStore {
     private var names: [String: Int64] = [:]
     private var versions: [Int64: [ProgramVersion: Int64]] = [:]
     /// The maximum number of cached identifiers of names and versions.
-    private static let cacheLimit = 4_096
+    private static let cacheLimit = 64
 
     /// Opens or creates the history; the file's mode is 0640, or stricter, depending on the umask.
     ///
