@@ -13,7 +13,7 @@ enum AppState {
     case live(LaunchID, silence: Instant?)
     case waiting(until: Instant)
     case failed
-    case unkillable(Unkillable)
+    indirect case unkillable(Unkillable)
     case forgotten
 
     /// A launch with processes that survive SIGKILL.

@@ -14,7 +14,7 @@ struct Duties: Hashable, Sendable {
         case inTime
     }
 
-    private(set) var allowance: AllowanceWatch?
+    @Boxed private(set) var allowance: AllowanceWatch?
     private var ping: PingWatch
     private(set) var push = PushWatch()
     private(set) var latencies = Latencies()
@@ -353,7 +353,7 @@ extension Duties {
     struct Passing {
         fileprivate var latencies = Latencies()
         fileprivate var ping: PingWatch
-        fileprivate var allowance: AllowanceWatch?
+        fileprivate var allowance = Boxed<AllowanceWatch>(wrappedValue: nil)
         fileprivate let hasPulse: Bool
     }
 
@@ -364,7 +364,7 @@ extension Duties {
         swap(&latencies, &passing.latencies)
         guard passing.hasPulse else { return }
         swap(&ping, &passing.ping)
-        swap(&allowance, &passing.allowance)
+        swap(&$allowance, &passing.allowance)
     }
 
     init(_ saved: SavedDuties) {

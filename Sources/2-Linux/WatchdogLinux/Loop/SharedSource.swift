@@ -18,13 +18,11 @@ public final class SharedSource {
     public final class Member {
         fileprivate let descriptor: OwnedDescriptor
         fileprivate let handler: () -> Void
+        /// Nil without a limit.
+        private let pacing: Pacing?
         private weak var source: SharedSource?
         private let token: UInt64
         private var isPaused = false
-        /// Nil for no limit.
-        private var pace: TokenBucket?
-        /// Until when it is not called, because its pace is exhausted.
-        private var heldUntil: Instant?
 
         fileprivate init(
             _ descriptor: OwnedDescriptor, of source: SharedSource, token: UInt64, pace: TokenBucket?,
@@ -32,7 +30,7 @@ public final class SharedSource {
         ) {
             self.descriptor = descriptor
             self.handler = handler
-            self.pace = pace
+            pacing = pace.map { Pacing($0) }
             self.source = source
             self.token = token
         }
@@ -58,22 +56,39 @@ public final class SharedSource {
         ///
         /// - Returns: when it may be called again; nil if it may be now.
         fileprivate func count(at now: Instant) -> Instant? {
-            pace?.take(at: now)
-            guard let pace, now < pace.earliest() else { return nil }
-            heldUntil = pace.earliest(for: pace.capacity)
+            guard let end = pacing?.count(at: now) else { return nil }
             watch()
-            return heldUntil
+            return end
         }
 
         /// - Returns: when it may be called again; nil if it may be now.
         fileprivate func release(at now: Instant) -> Instant? {
-            if let heldUntil, now < heldUntil { return heldUntil }
-            heldUntil = nil
+            if let end = pacing?.heldUntil, now < end { return end }
+            pacing?.heldUntil = nil
             watch()
             return nil
         }
 
-        private func watch() { source?.watch(descriptor, token, !isPaused && heldUntil == nil) }
+        private func watch() { source?.watch(descriptor, token, !isPaused && pacing?.heldUntil == nil) }
+    }
+
+    /// How often a member with a limit has been called; most have none, and no room for this.
+    private final class Pacing {
+        private var bucket: TokenBucket
+        /// Until when the member is not called, because its bucket is empty.
+        var heldUntil: Instant?
+
+        init(_ bucket: TokenBucket) { self.bucket = bucket }
+
+        /// Counts a call.
+        ///
+        /// - Returns: when the member may be called again; nil if it may be now.
+        func count(at now: Instant) -> Instant? {
+            bucket.take(at: now)
+            guard now < bucket.earliest() else { return nil }
+            heldUntil = bucket.earliest(for: bucket.capacity)
+            return heldUntil
+        }
     }
 
     private struct Reference {

@@ -53,7 +53,9 @@ public struct ProcessProbe: Sendable {
     /// The observed thread.
     public let thread: Int32
     private let clock: clockid_t?
-    private let directory: String
+    private let pid: Int32
+    /// Made each time: there are many probes, which are rarely read.
+    private var directory: String { "/proc/\(pid)/task/\(thread)" }
 
     /// Finds a thread of a process.
     ///
@@ -62,9 +64,9 @@ public struct ProcessProbe: Sendable {
     public init(_ pid: Int32, thread: Int32? = nil) throws(LinuxError) {
         clock = ProcessCPU.clock(of: pid)
         self.thread = thread ?? pid
-        let directory = "/proc/\(pid)/task/\(self.thread)"
+        self.pid = pid
+        let directory = directory
         _ = try check("find \(directory)") { access(directory, F_OK) }
-        self.directory = directory
     }
 
     private func contents(_ name: String, limit: Int) -> [UInt8]? {

@@ -107,6 +107,7 @@ public struct StartupLog: Hashable, Sendable {
             state = !isOut ? .running : isPreempted ? .preempted : .blocked
         case .boundary(.entry, _) where program.entered == nil && isWatched(.entry):
             program.entered = Moment(time: time, account: account)
+            program.writable = []
         case .boundary(.main, _) where program.main == nil && isWatched(.main):
             program.main = Moment(time: time, account: account)
         case .exit(process): state = .gone
@@ -140,6 +141,7 @@ public struct StartupLog: Hashable, Sendable {
                 program.mapped = Moment(time: time, account: account)
             } else {
                 program.isLoaded = true
+                program.writable = []
             }
         } else if mapping.isWritable {
             if program.writable.count < Self.fileLimit { program.writable.insert(file) }

@@ -13,20 +13,26 @@ final class LaunchCommands {
     /// A readiness command that runs longer is killed and counts as failed, as does a search for a socket.
     private static let readinessLimit = Duration.seconds(5)
 
+    /// What runs the commands.
+    private struct Slots {
+        let command: CommandSlot
+        /// Who should answer the readiness command.
+        let commandLook: CommandLook
+        let probe: CommandSlot
+        let liveness: LivenessProber
+        let reload: ReloadCommand
+    }
+
     @Shared private var launch: LaunchConfiguration
     private let host: Host
-    private let cgroups: CommandCgroups
+    private let cgroup: Cgroup?
+    private let evidence: LaunchEvidence
     private let emit: (LaunchEvent) -> Void
-    private let command: CommandSlot
-    /// Who should answer the readiness command.
-    private let commandLook: CommandLook
-    private let probe: CommandSlot
+    /// Created for the first command: most apps have none.
+    @Boxed private var used: Slots?
+    private lazy var cgroups = CommandCgroups(host, launch.launchID)
     /// The search for a listening socket.
     private var search: BlockingWork.Ticket?
-    /// The liveness probes.
-    let liveness: LivenessProber
-    /// The command of the running reload.
-    let reload: ReloadCommand
 
     init(
         _ host: Host, _ launch: Shared<LaunchConfiguration>, below cgroup: Cgroup?, _ evidence: LaunchEvidence,
@@ -34,45 +40,72 @@ final class LaunchCommands {
     ) {
         _launch = launch
         self.host = host
+        self.cgroup = cgroup
+        self.evidence = evidence
         self.emit = emit
-        cgroups = CommandCgroups(host, launch.wrappedValue.launchID)
-        command = CommandSlot(host, .command, cgroups, emit: emit)
-        probe = CommandSlot(host, .probe, cgroups, emit: emit)
-        commandLook = CommandLook(host, at: command, evidence)
-        liveness = LivenessProber(host, launch, probe, evidence, emit: emit)
-        reload = ReloadCommand(host, below: cgroup, cgroups)
     }
 
+    private var slots: Slots {
+        if let used { return used }
+        let command = CommandSlot(host, .command, cgroups, emit: emit)
+        let probe = CommandSlot(host, .probe, cgroups, emit: emit)
+        let new = Slots(
+            command: command, commandLook: CommandLook(host, at: command, evidence), probe: probe,
+            liveness: LivenessProber(host, $launch, probe, evidence, emit: emit),
+            reload: ReloadCommand(host, below: cgroup, cgroups))
+        used = new
+        return new
+    }
+
+    /// The command of the running reload.
+    var reload: ReloadCommand { slots.reload }
+
     /// Children that only this component reaps.
-    var children: [Int32] { [command.pid, probe.pid, reload.pid].compactMap(\.self) }
+    var children: [Int32] {
+        guard let used else { return [] }
+        return [used.command.pid, used.probe.pid, used.reload.pid].compactMap(\.self)
+    }
 
     /// Commands that would run forever if watchdogd were killed now.
-    var kept: [KeptCommand] { [command.kept, probe.kept].compactMap(\.self) }
+    var kept: [KeptCommand] {
+        guard let used else { return [] }
+        return [used.command.kept, used.probe.kept].compactMap(\.self)
+    }
 
     func reap() {
-        command.reap()
-        probe.reap()
-        reload.reap()
+        guard let used else { return }
+        used.command.reap()
+        used.probe.reap()
+        used.reload.reap()
     }
 
     /// Runs a command before the program; see ``CommandSlot/run(_:for:onEnd:)``.
     func run(
         _ request: SpawnRequest, for limit: Duration, onEnd: @escaping (Result<ExitStatus?, any Error>) -> Void
     ) {
-        command.run(request, for: limit, onEnd: onEnd)
+        slots.command.run(request, for: limit, onEnd: onEnd)
     }
 
     /// Kills the command that ``run(_:for:onEnd:)`` started.
-    func cancel() { command.cancel() }
+    func cancel() { used?.command.cancel() }
+
+    /// Probes whether the app is alive.
+    func probeLiveness(id: Int) { slots.liveness.probe(id: id) }
+
+    func cancelLivenessProbe() { used?.liveness.cancel() }
 
     /// Kills all commands except that of a reload.
     func stop() {
-        commandLook.end(isAnswered: false)
-        command.cancel()
         if let search { host.work.cancel(search) }
-        liveness.cancel()
+        guard let used else { return }
+        used.commandLook.end(isAnswered: false)
+        used.command.cancel()
+        used.liveness.cancel()
         cgroups.stop()
     }
+
+    /// Kills the command of a reload.
+    func cancelReload() { used?.reload.cancel() }
 
     /// Starts a readiness probe of a process; reports `probed`.
     func probeReadiness(of process: Int32?) {
@@ -87,15 +120,17 @@ final class LaunchCommands {
                 emit(.machine(.probed(isReady: isListening ?? false)))
             }
         case .command(let text):
-            commandLook.begin(within: min(Self.readinessLimit, launch.spec.allowances.launch / 2))
+            let slots = slots
+            let look = slots.commandLook
+            look.begin(within: min(Self.readinessLimit, launch.spec.allowances.launch / 2))
             let request = SpawnRequest(shell: text, asIn: launch)
-            command.run(request, for: Self.readinessLimit) { [commandLook, emit] result in
+            slots.command.run(request, for: Self.readinessLimit) { [look, emit] result in
                 switch result {
                 case .success(let status):
-                    commandLook.end(isAnswered: status == .exited(code: 0))
+                    look.end(isAnswered: status == .exited(code: 0))
                     emit(.machine(.probed(isReady: status == .exited(code: 0))))
                 case .failure(let error):
-                    commandLook.end(isAnswered: false)
+                    look.end(isAnswered: false)
                     StandardError.mention("the readiness command cannot be run: \(error)")
                     emit(.machine(.probed(isReady: false)))
                 }

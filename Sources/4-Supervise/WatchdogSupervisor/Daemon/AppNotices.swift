@@ -15,7 +15,7 @@ final class AppNotices {
     private let announcer: Announcer
     private let lastFailure: LastFailureFile?
     private let loop: EventLoop
-    private(set) var lastIncident: IncidentSummary?
+    @Boxed private(set) var lastIncident: IncidentSummary?
     private(set) var lastExit: String?
     /// Whether journal entries carry the app's reports.
     var reportsInJournal: Bool

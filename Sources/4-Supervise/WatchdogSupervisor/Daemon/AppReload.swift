@@ -111,7 +111,7 @@ final class AppReload {
     private func cancelCommand() {
         if let lookup { launch.shell.host.work.cancel(lookup) }
         lookup = nil
-        launch.shell.commands.reload.cancel()
+        launch.shell.commands.cancelReload()
     }
 
     private func handle(_ event: ReloadMachine.Event) {

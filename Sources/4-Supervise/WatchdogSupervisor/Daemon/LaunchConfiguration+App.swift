@@ -39,15 +39,13 @@ extension LaunchConfiguration {
         let user = try Self.account(of: program)
         sharedSpec = Shared(wrappedValue: app.spec.onThisMachine)
         environment = try Self.environment(of: program, user: user, scope: scope, step, warn)
-        credentials = program.command.isPrivileged ? nil : user.flatMap { geteuid() == 0 ? $0.credentials : nil }
         step("WorkingDirectory")
         let directory = try Self.directory(program.workingDirectory, user: user, scope: scope)
         workingDirectory = directory
         self.store = store
         version = program.version
-        probe = Self.probe(of: app.watchdog)
+        let probe = Self.probe(of: app.watchdog)
         sharedSpec.wrappedValue.readinessTarget = probe?.description
-        livenessTarget = app.watchdog.probe?.target
         step("ExecStart \(program.command.program)")
         executable = isFound ? program.command.program : try Self.executable(program.command, environment, directory)
         let variables = environment
@@ -55,6 +53,9 @@ extension LaunchConfiguration {
         attributes = ProcessAttributes(program, recordsStartup: app.watchdog.recordsLaunchPhases)
         cgroupLimits = program.cgroupLimits
         takesCrashStacks = app.watchdog.takesCrashStacks
+        credentials = program.command.isPrivileged ? nil : user.flatMap { geteuid() == 0 ? $0.credentials : nil }
+        self.probe = probe
+        livenessTarget = app.watchdog.probe?.target
     }
 
     /// A request for a further command of the app, which runs like the app itself.

@@ -27,12 +27,12 @@ final class ThreadEvidence {
     private(set) var startTime: UInt64?
     /// Nil if the process was gone before it could be examined.
     private var probe: ProcessProbe?
-    private var window: Window?
+    @Boxed private var window: Window?
     /// Whether the process has just been started, so that what it has used since is all that it has ever used.
     private var isNew = false
     /// The number of the check that will read the window.
     private var reading: Int?
-    private var observation: ProcessProbe.Observation?
+    @Boxed private var observation: ProcessProbe.Observation?
     /// What the last ``inspect()`` asked about the thread's system call.
     private(set) var blocking: BlockingEvidence?
 

@@ -12,8 +12,8 @@ extension LaunchConfiguration {
     /// Marks the processes of a launch, so that they are recognized even after all their ancestors are gone.
     static let launchVariable = "WATCHDOG_LAUNCH_ID"
 
-    /// The environment entry that marks the processes of this launch.
-    var launchMarker: String { "\(Self.launchVariable)=\(launchID)" }
+    /// The environment entry that marks the processes of a launch.
+    static func marker(of launchID: IncidentID) -> String { "\(launchVariable)=\(launchID)" }
 
     /// The request that starts the program.
     func request(channel appEnd: OwnedDescriptor?, notifyAddress: String) -> SpawnRequest {

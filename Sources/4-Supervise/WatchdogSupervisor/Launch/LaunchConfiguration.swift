@@ -16,10 +16,10 @@ struct LaunchConfiguration {
     let arguments: [ByteString]
     var environment: Environment
     let workingDirectory: String?
-    let credentials: Credentials?
-    let probe: Probe?
+    @Boxed var credentials: Credentials?
+    @Boxed var probe: Probe?
     /// The target of liveness probes.
-    let livenessTarget: ProbeSettings.Target?
+    @Boxed var livenessTarget: ProbeSettings.Target?
     let store: ReportStore
     /// The app's version, as far as somebody said it.
     var version: String?
@@ -28,15 +28,15 @@ struct LaunchConfiguration {
     /// Limits for all processes together.
     var cgroupLimits = CgroupLimits()
     /// The standard streams; nil for the supervisor's own.
-    var streams: StandardStreams?
+    @Boxed var streams: StandardStreams?
     /// Whether the kernel should write a core file when a signal ends the program.
     var takesCrashStacks = false
     /// The event for whose sake the app is launched.
-    var launchingEvent: LaunchingEvent?
+    @Boxed var launchingEvent: LaunchingEvent?
     /// Distinguishes this launch from all others.
     var launchID = IncidentID.random()
     /// What is known of a process that someone else started and owns; nil for a launch by watchdogd.
-    var observed: ObservedDetails?
+    @Boxed var observed: ObservedDetails?
 
     /// Whose calls off the loop its own are, because this user can make them hang; nil for watchdogd's own user.
     var workOwner: String? { credentials.map { String($0.user) } }

@@ -105,9 +105,19 @@ protocol LaunchEffects: AnyObject {
 
 /// What is known of a program's start.
 struct StartupReading: Hashable, Sendable {
-    var log: StartupLog?
+    /// Read once, and kept for the rest of the launch.
+    @Boxed var log: StartupLog?
     /// Why the kernel recorded nothing; nil if it did, or was not asked to.
     var refusal: String?
+
+    init(log: StartupLog? = nil, refusal: String? = nil) {
+        self.init(Boxed(wrappedValue: log), refusal: refusal)
+    }
+
+    init(_ log: Boxed<StartupLog>, refusal: String?) {
+        _log = log
+        self.refusal = refusal
+    }
 }
 
 extension LaunchEffects {

@@ -35,7 +35,7 @@ final class LaunchShell: LaunchEffects {
     private var deadlineCanWait = false
     private var onEvent: (LaunchEvent) -> Void = { _ in }
     /// The running reload, for the next watchdogd.
-    private(set) var reload: KeptReload?
+    @Boxed private(set) var reload: KeptReload?
     /// Whether the app blocks its main loop when it is asked to.
     private(set) var heedsFaults = false
     /// How many processes of the app remained when its main process exited with code 0.
@@ -92,7 +92,7 @@ final class LaunchShell: LaunchEffects {
         let emit = { (event: LaunchEvent) in relay.shell?.handle(event) ?? () }
         key = host.makeKey()
         tree = LaunchTree(
-            host, key: key, of: configuration.tenant, cgroup: cgroup, marker: configuration.launchMarker,
+            host, key: key, of: configuration.tenant, cgroup: cgroup, launchID: configuration.launchID,
             isObserved: configuration.observed != nil, terminal: terminal,
             hearLastWords: { sockets.hearLastWords() }, emit: emit)
         evidence = LaunchEvidence(
@@ -128,7 +128,7 @@ final class LaunchShell: LaunchEffects {
 
     /// Disconnects from the loop, kills the commands, and removes what the launch created in the file system.
     func stop() {
-        commands.reload.cancel()
+        commands.cancelReload()
         commands.stop()
         incidents.stop()
         startup.stop()
@@ -278,7 +278,7 @@ final class LaunchShell: LaunchEffects {
     }
 
     func expectMessages(_ isExpecting: Bool) { sockets.isExpecting = isExpecting }
-    func readStartup() -> StartupReading { StartupReading(log: startup.read(), refusal: startup.refusal) }
+    func readStartup() -> StartupReading { startup.read() }
     func endStartup() { startup.stop() }
     func send(_ datagram: [UInt8]) { sockets.send(datagram) }
     /// Asks the app to block its main loop; returns false if the message is lost.
@@ -294,8 +294,8 @@ final class LaunchShell: LaunchEffects {
     func observe(every interval: Duration) { incidents.observe(every: interval) }
     func endObservation(_ hang: Hang?, _ record: LaunchRecord) { incidents.endObservation(hang, record) }
     func probe() { commands.probeReadiness(of: tree.main?.pid) }
-    func probeLiveness(id: Int) { commands.liveness.probe(id: id) }
-    func cancelLivenessProbe() { commands.liveness.cancel() }
+    func probeLiveness(id: Int) { commands.probeLiveness(id: id) }
+    func cancelLivenessProbe() { commands.cancelLivenessProbe() }
     func capture(_ incident: Incident) { incidents.capture(incident) }
     func freeze() { tree.freeze() }
     func thaw() { tree.thaw() }

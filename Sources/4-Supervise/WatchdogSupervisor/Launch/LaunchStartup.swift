@@ -17,7 +17,7 @@ final class LaunchStartup {
     private var source: IOSource?
     /// Why nothing is recorded; nil if it is.
     private(set) var refusal: String?
-    private var last: StartupLog?
+    @Boxed private var last: StartupLog?
 
     init(_ host: Host, of tenant: Tenant) {
         self.host = host
@@ -64,10 +64,10 @@ final class LaunchStartup {
         source = nil
     }
 
-    /// What has been recorded until now; nil if nothing is known.
-    func read() -> StartupLog? {
+    /// What has been recorded until now.
+    func read() -> StartupReading {
         if let recorder { last = recorder.read() }
-        return last?.executed == nil ? nil : last
+        return last?.executed == nil ? StartupReading(refusal: refusal) : StartupReading($last, refusal: refusal)
     }
 
     /// Ends the recording.

@@ -46,8 +46,8 @@ struct LaunchTrace: Hashable, Sendable {
     /// What the kernel recorded of the program's start.
     private(set) var startup = StartupReading()
     /// How the first thread had spent its time at the hello and at the first frame.
-    private(set) var helloAccount: ThreadTime?
-    private(set) var firstFrameAccount: ThreadTime?
+    @Boxed private(set) var helloAccount: ThreadTime?
+    @Boxed private(set) var firstFrameAccount: ThreadTime?
     /// The tasks that extend the launch, in the order in which they began.
     private(set) var tasks: [Task] = []
     /// The kinds of marks that ``newMarks(launchedAt:ready:)`` has returned.

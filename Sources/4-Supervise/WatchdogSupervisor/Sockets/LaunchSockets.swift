@@ -26,7 +26,7 @@ final class LaunchSockets {
     private let host: Host
     /// Senders that are gone and cannot be identified are believed if they had one of these users: root, watchdogd's,
     /// the app's, and those of the app's processes that have been heard.
-    private var users: Set<UInt32>
+    private var users: [UInt32]
     /// Nil while it cannot be known who belongs to the app.
     private let senders: () -> SenderJudge?
     /// The present user of the main process, which may have changed it.
@@ -43,7 +43,7 @@ final class LaunchSockets {
     /// machine drops what comes before a launch.
     private var isProcessKnown = false
     /// The channel's message that is being handled.
-    private(set) var current: SocketMessage?
+    @Boxed private(set) var current: SocketMessage?
     /// Whose messages the closer removes.
     private let owner: UInt32
     /// Tickets for the sockets that the closer keeps.
@@ -78,7 +78,7 @@ final class LaunchSockets {
         self.senders = senders
         self.mainUser = mainUser
         self.emit = emit
-        users = Set([0, host.userID, launch.credentials?.user].compactMap(\.self))
+        users = Self.users(host, launch)
         notifySocket = try host.system.bindNotifySocket(Self.name(launch), in: host.runtimeDirectory)
         let pair = try host.system.socketPair()
         (channel, appEnd) = (pair.supervisor, pair.app)
@@ -96,7 +96,7 @@ final class LaunchSockets {
         self.senders = senders
         self.mainUser = mainUser
         self.emit = emit
-        users = Set([0, host.userID, launch.credentials?.user].compactMap(\.self))
+        users = Self.users(host, launch)
         if let inherited = descriptors.notifySocket,
             let socket = NotifySocket(inherited.descriptor, boundTo: notifyAddress)
         {
@@ -120,6 +120,10 @@ final class LaunchSockets {
         keeping.notify = host.closer?.keep(notifySocket.descriptor, for: owner)
         guard let channel, !channel.refusesDescriptors else { return }
         keeping.channel = host.closer?.keep(channel.descriptor, for: owner)
+    }
+
+    private static func users(_ host: Host, _ launch: LaunchConfiguration) -> [UInt32] {
+        Array(Set([0, host.userID, launch.credentials?.user].compactMap(\.self)))
     }
 
     private static func name(_ launch: LaunchConfiguration) -> String { "notify-\(launch.launchID)" }
@@ -264,7 +268,7 @@ final class LaunchSockets {
     private func isBelieved(_ message: SocketMessage, _ standing: SenderStanding) -> Bool {
         switch standing {
         case .member:
-            if users.count < Self.mostUsers { users.insert(message.senderUser) }
+            if users.count < Self.mostUsers, !users.contains(message.senderUser) { users.append(message.senderUser) }
             return true
         case .unknown: return users.contains(message.senderUser) || mainUser() == message.senderUser
         case .stranger: return false

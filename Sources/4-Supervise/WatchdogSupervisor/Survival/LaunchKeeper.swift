@@ -23,7 +23,7 @@ final class LaunchKeeper {
     private var saved: ProcessMachine.Checkpoint?
     private var savedAt = Instant(nanoseconds: 0)
     /// The pulse written since the last checkpoint, if any.
-    private var savedPulse: LaunchPulse?
+    @Boxed private var savedPulse: LaunchPulse?
     private var isDirty = false
     /// Apps can cause checkpoints, for example by asking for extensions repeatedly.
     private var limiter = TokenBucket(capacity: 20, perSecond: 10)

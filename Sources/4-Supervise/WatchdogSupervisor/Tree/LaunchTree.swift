@@ -14,12 +14,12 @@ final class LaunchTree {
     private let host: Host
     private let key: Int
     private let tenant: Tenant
-    private let marker: String
+    private let launchID: IncidentID
     private let terminal: ForegroundTerminal?
     private let emit: (LaunchEvent) -> Void
     /// Reads the app's last messages before its end is handled.
     private let hearLastWords: () -> Void
-    private let freezer: Freezer
+    private lazy var freezer = Freezer(host, of: tenant, emit: emit)
 
     /// The cgroup made for the launch; its processes may still be outside it.
     let cgroup: Cgroup?
@@ -29,45 +29,43 @@ final class LaunchTree {
     private let isObserved: Bool
     private(set) var main: MainProcess?
     /// Says hello and answers pings instead of the main process.
-    private var answering: MainProcess?
+    @Boxed private var answering: MainProcess?
     private let knownSenders = KnownSenders()
     private var judgedProcess = JudgedProcess()
     /// What the main process had used by the time it was reaped.
-    private(set) var exitUsage: ResourceUsage?
+    @Boxed private(set) var exitUsage: ResourceUsage?
     private var pending: PendingLaunch?
     private var containment: Containment?
     /// Whether the end of the main process has been handled.
     private(set) var isReaped = false
     /// Whether watchdogd was asked to stop, and stops when the program has.
     private var isStopRequested = false
-    private let end: TreeEnd
+    private lazy var end = TreeEnd(host)
     /// The main process as the previous watchdogd saved it.
-    private var formerProcess: LaunchState.Process?
+    @Boxed private var formerProcess: LaunchState.Process?
 
     /// Creates the tree without a process.
     ///
     /// - Parameters:
     ///   - key: identifies the launch to the host.
     ///   - cgroup: the cgroup for the processes, or why there is none.
-    ///   - marker: an environment entry that only the app's processes have.
+    ///   - launchID: the launch, which is in the environment of the app's processes.
     ///   - isObserved: whether someone else owns the processes.
     ///   - terminal: lent to the program, if it gets one.
     init(
-        _ host: Host, key: Int, of tenant: Tenant, cgroup: (cgroup: Cgroup?, refusal: String?), marker: String,
+        _ host: Host, key: Int, of tenant: Tenant, cgroup: (cgroup: Cgroup?, refusal: String?), launchID: IncidentID,
         isObserved: Bool, terminal: ForegroundTerminal?, hearLastWords: @escaping () -> Void,
         emit: @escaping (LaunchEvent) -> Void
     ) {
         self.host = host
         self.key = key
         self.tenant = tenant
-        self.marker = marker
+        self.launchID = launchID
         self.isObserved = isObserved
         self.terminal = terminal
         self.hearLastWords = hearLastWords
         self.emit = emit
         (self.cgroup, cgroupRefusal) = cgroup
-        freezer = Freezer(host, of: tenant, emit: emit)
-        end = TreeEnd(host)
     }
 
     /// The main process's id; nil before the launch.
@@ -200,7 +198,7 @@ final class LaunchTree {
         } else {
             if let refusal = spawned.cgroupRefusal { host.cgroupRefused(tenant.app, refusal) }
             containment = .processTree(
-                ProcessTree(spawned.pid, spawned.startTime, marker: marker, of: tenant, host))
+                ProcessTree(spawned.pid, spawned.startTime, of: launchID, tenant, host))
         }
     }
 
@@ -262,7 +260,7 @@ final class LaunchTree {
         if let cgroup {
             containment = .cgroup(cgroup)
         } else if let former {
-            containment = .processTree(ProcessTree(former.pid, former.startTime, marker: marker, of: tenant, host))
+            containment = .processTree(ProcessTree(former.pid, former.startTime, of: launchID, tenant, host))
         }
     }
 
@@ -400,8 +398,11 @@ final class LaunchTree {
 
 extension ProcessTree {
     /// The processes of an app, whose environments copiers read.
-    fileprivate convenience init(_ root: Int32, _ startTime: UInt64?, marker: String, of tenant: Tenant, _ host: Host) {
+    fileprivate convenience init(
+        _ root: Int32, _ startTime: UInt64?, of launchID: IncidentID, _ tenant: Tenant, _ host: Host
+    ) {
         let copying = host.copiers.copying(for: tenant)
-        self.init(root: root, startTime: startTime ?? 0, marker: marker, by: copying)
+        self.init(
+            root: root, startTime: startTime ?? 0, marker: LaunchConfiguration.marker(of: launchID), by: copying)
     }
 }
