@@ -2,6 +2,7 @@
 #include "wd_memory.h"
 
 #include <link.h>
+#include <malloc.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -22,3 +23,5 @@ static int release(struct dl_phdr_info *object, size_t size, void *data) {
 }
 
 void wd_release_program(void) { dl_iterate_phdr(release, NULL); }
+
+void wd_release_heap(void) { malloc_trim(0); }

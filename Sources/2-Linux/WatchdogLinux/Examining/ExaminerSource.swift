@@ -99,6 +99,8 @@ public final class ExaminerSource: Sendable {
     /// Forks a process for each descriptor that arrives, until the other end is closed.
     private static func serve() -> Never {
         var numbers = [Int32](repeating: -1, count: WD_SOCKET_MOST_DESCRIPTORS)
+        // It has used them to become a source.
+        wd_release_program()
         while true {
             var entry = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
             guard poll(&entry, 1, -1) >= 0 || errno == EINTR else { _exit(1) }
@@ -125,6 +127,7 @@ public final class ExaminerSource: Sendable {
 enum ExaminerProcess {
     static func serve(_ socket: Int32) -> Never {
         var buffer = [UInt8](repeating: 0, count: ExaminerFields.longest)
+        wd_release_program()
         while true {
             let length = recv(socket, &buffer, buffer.count, 0)
             guard length > 0 else { _exit(0) }

@@ -11,6 +11,11 @@ public enum ProcessMemory {
     /// nothing but the breakpoints of a debugger: madvise(2), `MADV_DONTNEED`.
     public static func releaseProgram() { wd_release_program() }
 
+    /// Gives free pages of the heap back to the kernel: malloc_trim(3).
+    ///
+    /// A process whose many objects are gone would keep their pages, because objects that remain lie between them.
+    public static func releaseHeap() { wd_release_heap() }
+
     /// Keeps every process without `CAP_SYS_PTRACE` from tracing this one or opening its memory: prctl(2),
     /// `PR_SET_DUMPABLE`.
     ///

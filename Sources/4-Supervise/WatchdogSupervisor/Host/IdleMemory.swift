@@ -21,6 +21,7 @@ final class IdleMemory {
     func start() throws(LinuxError) {
         timer = try loop.timer(priority: .last) { [unowned self] _ in
             changes = 0
+            ProcessMemory.releaseHeap()
             ProcessMemory.releaseProgram()
         }
         timer?.arm(at: loop.now + Self.delay)
