@@ -31,6 +31,24 @@ struct DescriptorStoreTests {
         }
     }
 
+    @Test("a notify socket is in the directory that has its path now")
+    func replacedDirectory() throws {
+        try withTemporaryDirectory { folder in
+            let path = "\(folder)/sockets"
+            let directory = RuntimeDirectory(path: path)
+            #expect(mkdir(path, 0o700) == 0)
+            let first = try NotifySocket(in: directory, name: "first")
+            #expect(access(first.address, F_OK) == 0)
+            #expect(rename(path, "\(folder)/former") == 0 && mkdir(path, 0o700) == 0)
+            var second: NotifySocket? = try NotifySocket(in: directory, name: "second")
+            let address = try #require(second?.address)
+            #expect(access(address, F_OK) == 0)
+            second = nil
+            #expect(access(address, F_OK) != 0)
+            withExtendedLifetime(first) {}
+        }
+    }
+
     @Test("an inherited notify socket must be the one at its address")
     func takenOver() throws {
         try withTemporaryDirectory { directory in

@@ -14,6 +14,8 @@ public final class NotifySocket {
     public let address: String
     /// Whether to keep the path when this object is released, for a new owner of the descriptor.
     public var keepsAddress = false
+    /// The folder of the address, if other sockets share it.
+    private let folder: HeldFolder?
 
     /// Binds a socket in a directory, or to an abstract name if the path is too long for a socket.
     ///
@@ -28,19 +30,23 @@ public final class NotifySocket {
         let unguessable = String(UInt64.random(in: .min ... .max, using: &generator), radix: 16)
         let path = "\(directory.path)/\(name)\(Self.separator)\(unguessable)"
         let isShort = path.utf8.count <= wd_socket_longest_name
-        try self.init(address: isShort ? path : "@watchdogd-\(getpid())-\(unguessable)")
+        try self.init(
+            address: isShort ? path : "@watchdogd-\(getpid())-\(unguessable)", in: isShort ? directory.folder : nil)
     }
 
     /// Binds a socket at the address of an earlier one, which is gone.
-    public init(address: String) throws(LinuxError) {
+    public convenience init(address: String) throws(LinuxError) { try self.init(address: address, in: nil) }
+
+    private init(address: String, in folder: HeldFolder?) throws(LinuxError) {
         let receiveBuffer: Int32 = 8 << 20
         self.address = address.withoutSpareRoom
+        self.folder = folder
         guard address.hasPrefix("/") else {
             descriptor = try Self.bind(address, receiveBuffer)
             return
         }
         let path = Self.boundPath(of: address)
-        let place = try FilePlace(path)
+        let place = try Self.place(of: path, in: folder)
         do throws(LinuxError) {
             descriptor = try Self.bind(path, receiveBuffer)
         } catch  where error.errno == .addressInUse {
@@ -48,7 +54,7 @@ public final class NotifySocket {
             place.remove()
             descriptor = try Self.bind(path, receiveBuffer)
         }
-        let name = address.split(separator: "/").last.map { String($0) } ?? address
+        let name = Self.name(in: address)
         do throws(LinuxError) {
             let file = try Self.file(at: place)
             // /proc/net/unix shows everyone the path that was bound, but not what it was renamed to: unix(7).
@@ -60,6 +66,14 @@ public final class NotifySocket {
             unlinkat(place.folder, name, 0)
             throw error
         }
+    }
+
+    private static func place(of path: String, in folder: HeldFolder?) throws(LinuxError) -> FilePlace {
+        if let folder { try folder.place(of: name(in: path)) } else { try FilePlace(path) }
+    }
+
+    private static func name(in path: String) -> String {
+        path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[path.utf8.index(after: $0)...]) } ?? path
     }
 
     /// The socket that was bound in a folder, and not what somebody else has put there instead.
@@ -103,12 +117,13 @@ public final class NotifySocket {
         else { return nil }
         self.descriptor = descriptor
         self.address = address
+        folder = nil
         guard wd_socket_tell_origin(descriptor.number) == 0 else { return nil }
         wd_socket_tell_no_pidfds(descriptor.number)
     }
 
     deinit {
-        if !keepsAddress, address.hasPrefix("/") { _ = try? FilePlace(address).remove() }
+        if !keepsAddress, address.hasPrefix("/") { _ = try? Self.place(of: address, in: folder).remove() }
     }
 
     /// Receives the next message; nil if there is none.

@@ -6,7 +6,7 @@ import Glibc
 ///
 /// Each creation makes another directory: a process can have several supervisors, and each removes only its own sockets.
 /// Other users can enter it, but not list it: programs that change their user must reach their sockets.
-public struct RuntimeDirectory: Hashable, Sendable {
+public struct RuntimeDirectory: Sendable {
     /// Others may use what they know the name of.
     private static let mode: mode_t = 0o711
     /// Entries of a shared directory that are searched for leftovers.
@@ -14,6 +14,13 @@ public struct RuntimeDirectory: Hashable, Sendable {
 
     /// The path of the directory.
     public let path: String
+    /// The directory as it was found, for all sockets in it.
+    let folder: HeldFolder
+
+    init(path: String) {
+        self.path = path
+        folder = HeldFolder(path)
+    }
 
     /// Creates `/run/watchdogd/PID-RANDOM` for root, `$XDG_RUNTIME_DIR/watchdogd/PID-RANDOM` for other users, or else
     /// `watchdogd-PID-RANDOM` in the first of these that can be written to: `$TMPDIR`, `$XDG_RUNTIME_DIR`, `/tmp`,
@@ -165,4 +172,12 @@ public struct RuntimeDirectory: Hashable, Sendable {
             }
         }
     }
+}
+
+extension RuntimeDirectory: Hashable {
+    /// Whether both have the same path.
+    public static func == (left: RuntimeDirectory, right: RuntimeDirectory) -> Bool { left.path == right.path }
+
+    /// Hashes the path.
+    public func hash(into hasher: inout Hasher) { hasher.combine(path) }
 }
