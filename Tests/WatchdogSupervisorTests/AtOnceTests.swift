@@ -55,10 +55,10 @@ struct AtOnceTests {
     func turns() throws {
         let bench = try HostBench("turns")
         var allowed = 0
-        for _ in 0..<3 where bench.host.mayLaunchAtOnce { allowed += 1 }
+        for _ in 0..<3 where bench.host.launchTurn.take() { allowed += 1 }
         #expect(allowed == 1)
         var call: CallSource?
-        call = try bench.loop.soon { allowed += bench.host.mayLaunchAtOnce ? 1 : 0 }
+        call = try bench.loop.soon { allowed += bench.host.launchTurn.take() ? 1 : 0 }
         try bench.turn("the loop has turned") { allowed == 2 }
         withExtendedLifetime(call) {}
     }

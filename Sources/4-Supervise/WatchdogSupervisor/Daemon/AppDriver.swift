@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
 import WatchdogLinux
 import WatchdogPolicy
 
@@ -13,11 +14,16 @@ final class AppDriver {
     var perform: (AppEffect) -> Void = { _ in }
     /// Called when every effect of an event, and of the events within them, has been executed.
     var onHandled: () -> Void = {}
+    /// Whether a launch that is due may begin in this turn of the loop.
+    var mayLaunchAtOnce: () -> Bool = { false }
 
     private let loop: EventLoop
     private var queue: [AppEvent] = []
     private var isHandling = false
     private var timer: Timer?
+    private var launchedAtOnceAt: Instant?
+    /// An app that ends all the time is launched by its timer, behind the events of others.
+    private static let pause = Duration.seconds(1)
 
     init(_ machine: AppMachine, on loop: EventLoop) {
         self.machine = machine
@@ -28,11 +34,28 @@ final class AppDriver {
     func receive(_ event: AppEvent) {
         guard !isHandling else { return queue.append(event) }
         isHandling = true
-        answer(event)
-        while !queue.isEmpty { answer(queue.removeFirst()) }
+        answerAll(event)
+        if isLaunchDue { answerAll(.deadlineReached) }
         isHandling = false
         arm()
         onHandled()
+    }
+
+    private func answerAll(_ event: AppEvent) {
+        answer(event)
+        while !queue.isEmpty { answer(queue.removeFirst()) }
+    }
+
+    /// Whether the next launch is due already and need not wait for the timer, which comes after everything else that an end
+    /// has caused.
+    private var isLaunchDue: Bool {
+        guard case .waiting(let due) = machine.phase else { return false }
+        let now = loop.now
+        guard due <= now, launchedAtOnceAt.map({ now - $0 >= Self.pause }) ?? true, mayLaunchAtOnce() else {
+            return false
+        }
+        launchedAtOnceAt = now
+        return true
     }
 
     /// Passes on the answer to the effect that is being executed.

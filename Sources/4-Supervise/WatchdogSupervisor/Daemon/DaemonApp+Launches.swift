@@ -102,7 +102,6 @@ extension DaemonApp {
     private func ended(_ launch: AppLaunch, _ outcome: Outcome, isKnown: Bool = false) {
         let isCausedByMemory = launch.shell.mayHaveEndedForMemory
         if outcome.cause == .spawnFailed { creation.forgetProgram() }
-        daemon.history?.ended(launch, outcome, isCausedByMemory: isCausedByMemory)
         if !isKnown { count { $0.ended(outcome, isCausedByMemory: isCausedByMemory) } }
         if current === launch {
             count { [daemon] in $0.run(false, at: daemon.host.loop.now) }
@@ -114,7 +113,11 @@ extension DaemonApp {
         // A crash report that the previous watchdogd began is being written already.
         let crash = launch.shell.incidents.owedCrash == nil ? launch.supervisor.crash(in: outcome) : nil
         if crash != nil { launch.shell.incidents.oweCrash() }
-        defer { if let crash { launch.report(crash) } }  // After the restart, which does not need it.
+        // After the restart, which does not need them; both wake threads that would take a CPU from it.
+        defer {
+            daemon.history?.ended(launch, outcome, isCausedByMemory: isCausedByMemory)
+            if let crash { launch.report(crash) }
+        }
         driver.receive(
             .ended(
                 launch.id,

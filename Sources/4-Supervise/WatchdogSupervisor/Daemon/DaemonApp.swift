@@ -71,6 +71,7 @@ final class DaemonApp {
         phase = driver.machine.phase
         driver.perform = { [unowned self] in perform($0) }
         driver.onHandled = { [unowned self] in handled() }
+        driver.mayLaunchAtOnce = { [unowned daemon] in daemon.host.launchTurn.isFree }
         keepReports()
     }
 

@@ -33,7 +33,7 @@ final class LaunchCreation {
         do {
             try daemon.host.checkNothingRuns(of: name)
             try OpenFileLimit.checkRoom()
-            if configuration.program.names(nothingBut: program), daemon.host.mayLaunchAtOnce {
+            if configuration.program.names(nothingBut: program), daemon.host.launchTurn.take() {
                 let found = try LaunchLookup(known: configuration, scope: daemon.places.scope, store: daemon.store)
                 return end(Result { try create(found, for: event) })
             }

@@ -64,8 +64,8 @@ final class Host {
     var onNamed: (NamedReport) -> Void = { _ in }
 
     private var launches: [Int: LaunchShell] = [:]
-    /// The turn of the loop in which ``mayLaunchAtOnce`` was last true.
-    private var launchTurn: UInt64?
+    /// Which launches may begin at once.
+    var launchTurn: LaunchTurn
     /// Keys of launches by the ids of their main processes.
     private var owners: [Int32: Int] = [:]
     private var nextKey = 1
@@ -102,6 +102,7 @@ final class Host {
     ) throws {
         self.loop = loop
         idleMemory = IdleMemory(loop)
+        launchTurn = LaunchTurn(loop)
         self.system = system
         // First, because the kernel takes its time.
         perfEvents = recordsStartups ? try PerfEvents() : nil
@@ -196,14 +197,6 @@ final class Host {
     }
 
     // MARK: - Apps
-
-    /// Whether a launch may begin in this turn of the loop: true once, because many would make it long.
-    var mayLaunchAtOnce: Bool {
-        let turn = loop.iteration
-        guard turn != launchTurn else { return false }
-        launchTurn = turn
-        return true
-    }
 
     /// A key that identifies a launch to other threads.
     func makeKey() -> Int {
