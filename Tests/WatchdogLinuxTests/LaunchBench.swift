@@ -34,9 +34,11 @@ final class LaunchBench {
     func launch(_ request: SpawnRequest, onHeld: ((HeldProcess) -> Void)? = nil) -> PendingLaunch {
         let number = count
         count += 1
-        return launcher.launch(request.patient, onHeld: onHeld) { [unowned self] in
+        let launch = launcher.launch(request.patient, onHeld: onHeld) { [unowned self] in
             #expect(ends.updateValue($0, forKey: number) == nil)
         }
+        launch.confirm()
+        return launch
     }
 
     /// Runs the loop until a condition holds; false after the tests' patience.

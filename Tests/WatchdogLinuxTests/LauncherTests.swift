@@ -109,6 +109,24 @@ struct LauncherTests {
         #expect(poll(&entry, 1, 0) == 0)
     }
 
+    @Test("a held process whose supervisor ends executes its program if it was confirmed", arguments: [false, true])
+    func supervisorEnds(isConfirmed: Bool) throws {
+        let bench = try LaunchBench()
+        let output = try OwnedDescriptor.pipe()
+        var request = shell("echo 1")
+        request.descriptors[1].source = output.write.number
+        var attempt: LaunchAttempt? = try LaunchAttempt(request, isHeld: true)
+        #expect(try attempt?.send(to: bench.process) == .sent)
+        if isConfirmed { attempt?.confirm() }
+        #expect(eventually { attempt?.isAnswered == true })
+        let process = try Pidfd(opening: try #require(attempt?.knownProcessID))
+        // The supervisor's only copy of its end of the status socket.
+        attempt = nil
+        #expect(try waitForExit(process)?.status == .exited(code: isConfirmed ? 0 : 127))
+        var entry = pollfd(fd: output.read.number, events: Int16(POLLIN), revents: 0)
+        #expect(poll(&entry, 1, 0) == (isConfirmed ? 1 : 0))
+    }
+
     @Test("a held process takes all steps but the last before its owner has seen it")
     func stepsWhileHeld() throws {
         let bench = try LaunchBench()

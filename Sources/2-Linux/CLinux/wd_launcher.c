@@ -182,8 +182,9 @@ int wd_launcher_take_answer(int status, struct wd_launcher_answer *answer, int *
         .msg_iov = &vector, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
     *pidfd = -1;
     ssize_t length;
+    /* ECONNRESET, once: the child has failed before it read that it is confirmed. What it has sent comes after that. */
     do length = recvmsg(status, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    while (length < 0 && errno == EINTR);
+    while (length < 0 && (errno == EINTR || errno == ECONNRESET));
     const struct cmsghdr *header = length < 0 ? NULL : CMSG_FIRSTHDR(&message);
     if (header != NULL && header->cmsg_type == SCM_RIGHTS && header->cmsg_len == CMSG_LEN(sizeof(int)))
         memcpy(pidfd, CMSG_DATA(header), sizeof *pidfd);
@@ -191,11 +192,14 @@ int wd_launcher_take_answer(int status, struct wd_launcher_answer *answer, int *
     return length < 0 && errno == EAGAIN ? 0 : -1;
 }
 
-void wd_launcher_release(int status) {
-    static const char run = 1;
-    while (send(status, &run, sizeof run, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 && errno == EINTR) {
+static void say(int status, enum wd_launcher_word word) {
+    char byte = (char)word;
+    while (send(status, &byte, sizeof byte, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 && errno == EINTR) {
     }
 }
+
+void wd_launcher_confirm(int status) { say(status, WD_LAUNCHER_CONFIRMED); }
+void wd_launcher_release(int status) { say(status, WD_LAUNCHER_RUN); }
 
 void wd_launcher_take_outcome(int status, struct wd_spawn_outcome *outcome) {
     struct wd_spawn_outcome taken;

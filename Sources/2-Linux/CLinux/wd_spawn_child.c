@@ -94,22 +94,34 @@ WD_CHILD static enum sent send_answer(int status, struct wd_launcher_answer *ans
     return sent == sizeof *answer ? SENT_ALONE : NOT_SENT;
 }
 
+/* What a process still waits for before it executes its program. */
+enum hold { HOLD_NONE, HOLD_UNTIL_CONFIRMED, HOLD_UNTIL_RELEASED };
+
 /* Until the supervisor can know about this process, its actions must have no visible effect. A supervisor that has given
- * the launch up takes no answer. Returns whether the process waits before it executes its program. */
-WD_CHILD static bool report_birth(const struct wd_spawn_birth *birth) {
+ * the launch up takes no answer. */
+WD_CHILD static enum hold report_birth(const struct wd_spawn_birth *birth) {
     struct wd_launcher_answer answer;
     answer.pid = (pid_t)CALL(__NR_getpid, 0, 0, 0, 0, 0);
     answer.error = 0;
     int pidfd = (int)CALL(__NR_pidfd_open, answer.pid, 0, 0, 0, 0);
     enum sent sent = send_answer(birth->descriptors[0], &answer, pidfd);
     if (sent == NOT_SENT) leave();
-    return birth->held && sent == SENT_WITH_PIDFD;
+    if (!birth->held) return HOLD_NONE;
+    return sent == SENT_WITH_PIDFD ? HOLD_UNTIL_RELEASED : HOLD_UNTIL_CONFIRMED;
 }
 
-/* At the end of file, the supervisor has ended; the next one takes the process for launched. */
-WD_CHILD static void wait_for_release(const struct wd_launch *launch) {
-    char byte;
-    while (CALL(__NR_read, launch->descriptors[launch->descriptor_count - 1].target, &byte, 1, 0, 0) == -EINTR) {
+/* At the end of file, the supervisor has ended. If it had saved the launch, the next one takes the process for launched;
+ * otherwise, nobody knows of it, and it must not run. */
+WD_CHILD static void wait_for_leave(const struct wd_launch *launch, enum hold hold) {
+    int status = launch->descriptors[launch->descriptor_count - 1].target;
+    bool confirmed = false;
+    while (!confirmed || hold == HOLD_UNTIL_RELEASED) {
+        char word = 0;
+        long length = CALL(__NR_read, status, &word, 1, 0, 0);
+        if (length == -EINTR) continue;
+        if (length != 1 && !confirmed) leave();
+        if (length != 1 || word == WD_LAUNCHER_RUN) return;
+        confirmed = true;
     }
 }
 
@@ -280,10 +292,10 @@ WD_CHILD static bool looks_like_script(const struct wd_spawn_outcome *outcome) {
     return true;
 }
 
-WD_CHILD static void execute(struct wd_launch *launch, bool held) {
+WD_CHILD static void execute(struct wd_launch *launch, enum hold hold) {
     launch->outcome.stage = WD_SPAWN_STAGE_EXECUTE;
     launch->outcome.index = 0;
-    if (held) wait_for_release(launch);
+    if (hold != HOLD_NONE) wait_for_leave(launch, hold);
     unsigned long no_signals = 0;
     CALL(__NR_rt_sigprocmask, 2 /* SIG_SETMASK */, &no_signals, NULL, sizeof no_signals, 0);
     long result = CALL(__NR_execve, launch->path, launch->arguments, launch->environment, 0, 0);
@@ -300,7 +312,7 @@ WD_CHILD static void execute(struct wd_launch *launch, bool held) {
 
 WD_CHILD void wd_spawn_child(const struct wd_spawn_birth *birth) {
     struct wd_launch *launch = map(birth);
-    bool held = report_birth(birth);
+    enum hold hold = report_birth(birth);
 
     launch->outcome.stage = WD_SPAWN_STAGE_CGROUP;
     send_outcome(launch);
@@ -346,5 +358,5 @@ WD_CHILD void wd_spawn_child(const struct wd_spawn_birth *birth) {
         check(launch, CALL(__NR_chdir, launch->directory, 0, 0, 0, 0));
     }
     for (size_t i = 0; i < launch->pid_text_count; i++) write_pid(launch->pid_texts[i]);
-    execute(launch, held);
+    execute(launch, hold);
 }

@@ -57,7 +57,7 @@ struct wd_spawn_birth {
     const int *descriptors; /* in the order of arrival: the status socket, the file, the passed ones */
     uint64_t length;        /* of the file */
     bool in_pipe;           /* the file is a pipe */
-    bool held;              /* waits before execve until the supervisor lets it run */
+    bool held;              /* waits before execve until the supervisor confirms it and lets it run */
     bool moves; /* created outside of the cgroup; must move there */
     struct wd_scheduling scheduling;
 };

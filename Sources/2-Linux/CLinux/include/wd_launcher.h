@@ -24,13 +24,14 @@ struct wd_launcher_request {
     int cgroup;      /* index among the passed descriptors; -1: none */
     bool without_clone3; /* use clone(2), as if clone3(2) were refused; for tests */
     bool in_pipe;        /* the file is the read end of a pipe that holds the description */
-    bool held;           /* the process waits before execve until the supervisor lets it run */
+    bool held;           /* the process waits before execve until the supervisor confirms it and lets it run */
 };
 
 /* The answer on the status socket: from the new process, before its first step, or from the launcher if there is none. A
  * pidfd comes with it if one could be opened and passed: the process may have ended and been reaped by the time that the
- * answer is read. With `held`, the process then waits, before execve, for wd_launcher_release() or until the last copy of the
- * supervisor's end is closed. Without a pidfd, the process is not held. */
+ * answer is read. With `held`, the process then waits, before execve, for wd_launcher_confirm() and wd_launcher_release().
+ * When the last copy of the supervisor's end is closed, it exits if it has not been confirmed, and goes on otherwise. Without
+ * a pidfd, it waits only to be confirmed. */
 struct wd_launcher_answer {
     pid_t pid;
     int error; /* errno if the process could not be created */
@@ -60,8 +61,15 @@ int wd_launcher_status_pair(int ends[2]);
  * will. */
 int wd_launcher_take_answer(int status, struct wd_launcher_answer *answer, int *pidfd);
 
-/* Lets a process that is held execute its program. Only once, and only if a pidfd came with its answer: it reads nothing
- * else. */
+/* What the supervisor sends to a process that is held. */
+enum wd_launcher_word { WD_LAUNCHER_RUN = 1, WD_LAUNCHER_CONFIRMED = 2 };
+
+/* Tells a process that is held, whether or not it exists already, that the supervisor's end does not undo the launch. Only
+ * once. */
+void wd_launcher_confirm(int status);
+
+/* Lets a process that is held execute its program. Only once, after wd_launcher_confirm(), and only if a pidfd came with its
+ * answer: it reads nothing else. */
 void wd_launcher_release(int status);
 
 /* Takes the latest outcome that the child has sent, if there is one; only after the answer. For a description in a pipe. */

@@ -31,12 +31,12 @@ final class LaunchAttempt {
     private var answer: wd_launcher_answer?
     /// The process that the answer named, since before its first step.
     private var pidfd: OwnedDescriptor?
-    /// Whether the process, if it sends a pidfd, waits for ``release()``.
+    /// Whether the process waits for ``confirm()``, and for ``release()`` if it sends a pidfd.
     private var isHeld: Bool
 
     /// Writes the file; nothing is started yet.
     ///
-    /// - Parameter isHeld: whether the process waits, before it executes the program, for ``release()``.
+    /// - Parameter isHeld: whether the process waits, before it executes the program, for ``confirm()`` and ``release()``.
     init(_ request: SpawnRequest, isHeld: Bool) throws(SpawnError) {
         self.request = request
         self.isHeld = isHeld
@@ -118,6 +118,11 @@ final class LaunchAttempt {
     var held: HeldProcess? {
         guard isHeld, let pidfd, let pid = knownProcessID else { return nil }
         return try? HeldProcess(pid: pid, pidfd: pidfd, execution: OwnedDescriptor(duplicating: status.number))
+    }
+
+    /// Lets the process wait only for its release from now on, and execute the program if this supervisor ends.
+    func confirm() {
+        if isHeld { wd_launcher_confirm(status.number) }
     }
 
     /// Lets the process execute the program, if it waits for that.

@@ -42,7 +42,8 @@ public final class Launcher {
     /// - Parameters:
     ///   - request: The program; its descriptors may be closed after this returns.
     ///   - onHeld: Called later by the loop with the process, before that executes the program; again if the launch is
-    ///     repeated because the launcher died. Not called where the kernel passes no descriptors.
+    ///     repeated because the launcher died. Not called where the kernel passes no descriptors. With it, the program is
+    ///     not executed before ``PendingLaunch/confirm()``, and not at all if this process ends before that.
     ///   - onEnd: Called later by the loop, once, unless the launch is canceled: with the process as soon as it
     ///     executes the program, or with the step that failed. A failed launch leaves nothing behind.
     @discardableResult
@@ -94,6 +95,7 @@ public final class Launcher {
             case .sent:
                 try watch(launch, attempt)
                 launch.process = process
+                if launch.isConfirmed { attempt.confirm() }
                 unanswered.append(launch)
                 return true
             case .full:
@@ -287,6 +289,7 @@ public final class PendingLaunch {
     fileprivate var source: IOSource?
     /// The launcher that the attempt was sent to.
     fileprivate var process: LauncherProcess?
+    fileprivate private(set) var isConfirmed = false
     /// How many launchers have died of the request.
     fileprivate var attempts = 0
     /// Why the launch fails without having been sent, and the call that reports it.
@@ -305,6 +308,13 @@ public final class PendingLaunch {
         self.deadline = deadline
         self.onHeld = onHeld
         self.onEnd = onEnd
+    }
+
+    /// Says that the launch counts, also if this process ends now.
+    public func confirm() {
+        guard !isConfirmed else { return }
+        isConfirmed = true
+        attempt?.confirm()
     }
 
     /// Cancels the launch without calling back; its process, if there is one, is killed.

@@ -23,6 +23,13 @@ protocol LaunchEffects: AnyObject {
     /// Says whether more than signs of life is expected from the app, so that its messages must be read at once.
     func expectMessages(_ isExpecting: Bool)
 
+    /// Whether a process that ``spawn()`` starts executes its program only after ``confirmSpawn()``, and not at all if this
+    /// watchdogd ends before.
+    var holdsSpawn: Bool { get }
+
+    /// Says that the state that knows of the process is saved.
+    func confirmSpawn()
+
     /// Starts the process; ends in `spawned` once `execve` has succeeded, or in ``LaunchEvent/spawnFailed(_:)``.
     func spawn()
 
@@ -121,6 +128,8 @@ struct StartupReading: Hashable, Sendable {
 }
 
 extension LaunchEffects {
+    var holdsSpawn: Bool { false }
+    func confirmSpawn() {}
     func readStartup() -> StartupReading { StartupReading() }
     func endStartup() {}
     func expectMessages(_ isExpecting: Bool) {}

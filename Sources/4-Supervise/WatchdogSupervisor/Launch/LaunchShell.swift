@@ -174,6 +174,9 @@ final class LaunchShell: LaunchEffects {
         evidence.launching()
     }
 
+    var holdsSpawn: Bool { configuration.attributes.recordsStartup && startup.isPossible }
+    func confirmSpawn() { tree.confirm() }
+
     private func spawned(_ pid: Int32) {
         let log = streams.map(\.log) ?? StandardStreams.ownLog
         sockets.closeAppEnd()

@@ -15,6 +15,7 @@ final class LaunchStartup {
     /// Nil before the process exists, where nothing is recorded, and after the launch.
     private var recorder: StartupRecorder?
     private var source: IOSource?
+    private var setting: CallSource?
     /// Why nothing is recorded; nil if it is.
     private(set) var refusal: String?
     @Boxed private var last: StartupLog?
@@ -27,6 +28,9 @@ final class LaunchStartup {
 
     /// The launcher passes what the process waits for as a descriptor, which is lost where the table has no room for it.
     private static let notHeld = "it began before it could be recorded, as when too many files are open"
+
+    /// Whether the kernel lets starts be recorded; stays so.
+    var isPossible: Bool { host.perfEvents.map { $0.refusal == nil } ?? false }
 
     /// What to do with the process before it executes the program; nil if nothing can be recorded.
     var beginning: ((HeldProcess) -> Void)? {
@@ -43,7 +47,10 @@ final class LaunchStartup {
         do throws(LinuxError) {
             let recorder = try StartupRecorder(process, by: host.copiers.copying(for: tenant))
             source = try host.watch(recorder.descriptor, priority: .idle) { [unowned self] in drain() }
-            host.work.run(in: lane, within: .seconds(6), recorder.setting) { _ in }
+            // The process goes on when this returns, and another thread would take a CPU from it.
+            setting = try host.loop.soon { [unowned self] in
+                host.work.run(in: lane, within: .seconds(6), recorder.setting) { _ in }
+            }
             self.recorder = recorder
             refusal = nil
         } catch {
@@ -73,6 +80,8 @@ final class LaunchStartup {
     /// Ends the recording.
     func stop() {
         endWatch()
+        setting?.cancel()
+        setting = nil
         recorder = nil
     }
 }

@@ -157,8 +157,7 @@ final class Supervisor {
             guard !hasRefusedMessage else { return }
             hasRefusedMessage = true
             onNotice(.messageRefused(sender: sender, user: user))
-        case .stateChanged(isUrgent: true):
-            shell.prepare(for: [], machine, account, suspendedTime: suspendedTime)
+        case .stateChanged(isUrgent: true): prepare(for: [])
         case .stateChanged(isUrgent: false): settle(isChanged: true)
         }
     }
@@ -213,10 +212,17 @@ final class Supervisor {
             account.note(measurement, at: lastStep)
             onMeasurement(measurement)
         }
-        if step.effects.contains(where: \.isIrrevocable) {
-            shell.prepare(for: step.effects, machine, account, suspendedTime: suspendedTime)
-        }
+        let isIrrevocable = step.effects.contains(where: \.isIrrevocable)
+        // The launcher creates the process while the state is written; without that, it would not execute its program.
+        let spawnsFirst = step.effects.contains(where: \.isSpawn) && shell.holdsSpawn
+        if isIrrevocable, !spawnsFirst { prepare(for: step.effects) }
         for effect in step.effects { perform(effect) }
+        if spawnsFirst { prepare(for: step.effects) }
+        if step.effects.contains(where: \.isSpawn) { shell.confirmSpawn() }
+    }
+
+    private func prepare(for effects: [ProcessEffect]) {
+        shell.prepare(for: effects, machine, account, suspendedTime: suspendedTime)
     }
 
     private func settle(isChanged: Bool) {

@@ -92,6 +92,8 @@ extension LaunchShell {
 }
 
 extension ProcessEffect {
+    var isSpawn: Bool { if case .spawn = self { true } else { false } }
+
     /// Whether it cannot be undone, or cannot be repeated without the app noticing.
     var isIrrevocable: Bool {
         switch self {

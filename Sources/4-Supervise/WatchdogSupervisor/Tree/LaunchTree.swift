@@ -166,6 +166,9 @@ final class LaunchTree {
         }
     }
 
+    /// Says that the state that knows of the process is saved: it waits for that if it is held.
+    func confirm() { pending?.confirm() }
+
     private func failed(_ error: any Error) {
         end.cancel()
         terminal?.reclaim()
