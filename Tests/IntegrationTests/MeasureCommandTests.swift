@@ -147,6 +147,19 @@ extension EndToEnd {
             #expect(faster.code == 0, "\(faster.output)")
         }
 
+        @Test("Without --runs, the pairs end as soon as the answer is clear, or with the time")
+        func adaptive() throws {
+            func code(_ size: Int) -> String { "sum(i * i for i in range(\(size)))" }
+            let old = "\(Self.python) -c '\(code(200_000))'"
+            let slower = try measure(["--against", old, "--", Self.python, "-c", code(2_000_000)])
+            #expect(slower.code == 1, "\(slower.output)")
+            #expect(slower.output.contains("12 pairs until it exits"), "\(slower.output)")
+            // Seven pairs are made whatever they take.
+            let hasty = try measure(["--against", old, "--within", "1ms", "--", Self.python, "-c", code(200_000)])
+            #expect(hasty.output.contains(" pairs)"), "\(hasty.output)")
+            #expect([0, 2].contains(hasty.code), "\(hasty.output)")
+        }
+
         @Test("--against with one word uses the program's arguments")
         func sameArguments() throws {
             let answer = try measure(["--runs", "7", "--against", "/usr/bin/test", "--", "/bin/test", "1", "=", "1"])
@@ -208,6 +221,8 @@ extension EndToEnd {
             arguments: [
                 ([], 64, "a program is missing"), (["--runs", "0", "--", "true"], 64, "--runs 0 is out of range"),
                 (["--runs", "6", "--against", "true", "--", "true"], 64, "--runs 6 is too few for --against"),
+                (["--within", "5s", "--", "true"], 64, "--within has no effect without --against"),
+                (["--within", "5s", "--runs", "9", "--against", "true", "--", "true"], 64, "cannot be combined"),
                 (["--against", "a 'b", "--", "true"], 64, "the quote ' at column 3 is not closed"),
                 (["--until", "later", "--", "true"], 64, "--until"), (["--max", "400", "--", "true"], 64, "unit"),
                 (["--cpu-quota", "half", "--", "true"], 64, "write for example 50%"),

@@ -25,7 +25,7 @@ public struct ComparisonWatch {
     ///   - measurement: All pairs so far.
     ///   - elapsed: The time since the first one began.
     public mutating func needsPair(after measurement: Measurement, elapsed: Duration) -> Bool {
-        let made = measurement.runs.count / 2
+        let made = measurement.runs.count { !$0.isDiscarded } / 2
         let counted = measurement.pairs.count
         if counted >= next, let ratio = measurement.cpuRatio {
             if StoppingRule.isDecided(ratio, threshold: threshold) { return false }
@@ -33,6 +33,7 @@ public struct ComparisonWatch {
         }
         if counted >= StoppingRule.mostPairs || made >= 2 * StoppingRule.mostPairs { return false }
         if counted == 0, made >= 2 * StoppingRule.firstLook { return false }
-        return elapsed + elapsed / max(made, 1) <= limit || made < PairedRatio.fewestPairs
+        let pairs = max(measurement.runs.count / 2, 1)
+        return elapsed + elapsed / pairs <= limit || made < PairedRatio.fewestPairs
     }
 }

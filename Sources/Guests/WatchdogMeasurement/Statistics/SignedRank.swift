@@ -37,8 +37,9 @@ public struct SignedRank: Equatable, Sendable {
         pGreater = ranked.isEmpty ? 1 : Self.upperTail(doubled, from: sum)
         let means = Self.walshAverages(differences)
         shift = means.median ?? 0
-        interval = Self.cut(differences.count, .ninetyFive).map { means[$0 - 1]...means[means.count - $0] }
-        ceiling = Self.cut(differences.count, .ninetyNine).map { means[means.count - $0] }
+        let cuts = Self.cuts(differences.count, [.ninetyFive, .ninetyNine])
+        interval = cuts[0].map { means[$0 - 1]...means[means.count - $0] }
+        ceiling = cuts[1].map { means[means.count - $0] }
     }
 
     // MARK: Ranks
@@ -100,21 +101,24 @@ public struct SignedRank: Equatable, Sendable {
         static let ninetyNine = Level(tail: 0.005, quantile: 2.575_829)
     }
 
-    /// The number of means to omit on each side, plus one, so that the level remains; nil if there are too few.
-    private static func cut(_ count: Int, _ level: Level) -> Int? {
-        guard count > 0 else { return nil }
+    /// For each level the number of means to omit on each side, plus one, so that it remains; nil if there are too few.
+    private static func cuts(_ count: Int, _ levels: [Level]) -> [Int?] {
+        guard count > 0 else { return levels.map { _ in nil } }
         guard count <= mostExact else {
             let sums = Double(count) * Double(count + 1) / 2
             let deviation = (sums * Double(2 * count + 1) / 12).squareRoot()
-            return max(1, Int(sums / 2 - level.quantile * deviation))
+            return levels.map { max(1, Int(sums / 2 - $0.quantile * deviation)) }
         }
-        var below = 0.0
-        var cut = 0
-        for probability in distribution(Array(1...count)) {
-            guard below + probability <= level.tail else { break }
-            below += probability
-            cut += 1
+        let probabilities = distribution(Array(1...count))
+        return levels.map { level in
+            var below = 0.0
+            var cut = 0
+            for probability in probabilities {
+                guard below + probability <= level.tail else { break }
+                below += probability
+                cut += 1
+            }
+            return cut > 0 ? cut : nil
         }
-        return cut > 0 ? cut : nil
     }
 }
