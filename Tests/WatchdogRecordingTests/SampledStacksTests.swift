@@ -72,7 +72,8 @@ struct SampledStacksTests {
         ]
         var recording = LaunchRecording(
             program: LaunchedProgram(command: ["app"], executables: ["/bin/app"], processID: 100),
-            host: RecordingHost(architecture: "x86_64", kernel: "6.1", processors: 1), requested: .now(),
+            host: RecordingHost(architecture: "x86_64", kernel: "6.1", processors: 1),
+            requested: WallTime(seconds: 0),
             phases: Self.phases, end: LaunchEnd(kind: .exit, time: .milliseconds(1)),
             samples: stacks.calls(named: names))
         stacks.addCalls(named: names, to: &recording.phases)
