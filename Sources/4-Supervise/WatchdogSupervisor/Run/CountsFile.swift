@@ -15,7 +15,7 @@ final class CountsFile {
     /// How long the end of the run waits for the disk.
     private static let patience = DispatchTimeInterval.seconds(1)
 
-    private unowned let meter: RunMeter
+    private let meter: RunMeter
     private let path: String
     // One at a time: the last counts are written last.
     private let queue = DispatchQueue(label: "org.watchdogd.counts-file", qos: .utility)
