@@ -75,7 +75,7 @@ function facts(app, details, use, now) {
         ['Latest launch', details.launch && launchText(details.launch)],
         ['Allowances', allowances && ['launch', 'update', 'terminate']
             .map((name) => `${name} ${brief(allowances[`${name}USec`])}`).join(', ')],
-        ['When exhausted', details.isEnforced ? 'killed' : 'only reported'],
+        ['When time runs out', details.isEnforced ? 'killed' : 'only reported'],
         ['Last exit', details.lastExit], ['Output', details.output], ['File', details.file],
     ].filter(([, value]) => value !== undefined && value !== 0 && value !== '');
 }

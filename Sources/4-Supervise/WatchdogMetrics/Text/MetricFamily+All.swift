@@ -44,7 +44,7 @@ extension MetricFamily {
     static let appTerminations = MetricFamily(
         "watchdogd_app_terminations_total", .counter, "Ends of the app's process, by what ended it.")
     static let appIncidents = MetricFamily(
-        "watchdogd_app_incidents_total", .counter, "Exhausted allowances, by what the app was watched for.")
+        "watchdogd_app_incidents_total", .counter, "Allowances that ran out, by what the app was watched for.")
     static let appVerdicts = MetricFamily(
         "watchdogd_app_verdicts_total", .counter, "Incidents, hangs and crashes, by what the main thread did.")
     static let appFaults = MetricFamily(
