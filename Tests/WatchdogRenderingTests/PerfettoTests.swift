@@ -82,7 +82,9 @@ struct PerfettoTests {
                 print('  ' * len(open_slices) + name, (last - begin) // 1000000)
         """
 
-    @Test("Timed constructors lie within their phase, even an interrupted one")
+    @Test(
+        "Timed constructors lie within their phase, even an interrupted one",
+        .enabled(if: Self.knowsFormat, "there is no module perfetto: scripts/setup installs it"))
     func constructors() throws {
         func constructor(_ name: String?, _ begin: Double, _ end: Double, isOwn: Bool = false) -> LaunchConstructor {
             LaunchConstructor(
@@ -147,7 +149,9 @@ struct PerfettoTests {
         print([n for n in names if n in ('first frame after 2.30 s', 'library constructors', 'futex', 'hello')])
         """
 
-    @Test("Perfetto's own definition of the format reads a trace without an unknown field")
+    @Test(
+        "Perfetto's own definition of the format reads a trace without an unknown field",
+        .enabled(if: Self.knowsFormat, "there is no module perfetto: scripts/setup installs it"))
     func published() throws {
         try expect(
             Self.program, of: Launches.starSearcher,
@@ -160,12 +164,13 @@ struct PerfettoTests {
                 """)
     }
 
-    /// Compares a Python program's output for a recording's trace; skips that if Perfetto's definition is missing.
+    /// Whether Perfetto's definition of the format is installed: scripts/setup.
+    private static var knowsFormat: Bool {
+        (try? ForeignReaderTests.run(["-c", "import perfetto.protos.perfetto.trace.perfetto_trace_pb2"]).status) == 0
+    }
+
+    /// Compares a Python program's output for a recording's trace.
     private func expect(_ program: String, of recording: LaunchRecording, prints expected: String) throws {
-        guard try run(["-c", "import perfetto.protos.perfetto.trace.perfetto_trace_pb2"]).status == 0 else {
-            print("skipped: \(Self.interpreter) has no module perfetto (scripts/setup installs it)")
-            return
-        }
         try TestFiles.withFolder { folder in
             let path = "\(folder)/trace.perfetto"
             try TestFiles.write(PerfettoTrace.encode(recording), to: path)
@@ -174,9 +179,6 @@ struct PerfettoTests {
             #expect(output == expected)
         }
     }
-
-    /// The interpreter of the project's own environment, or the system's.
-    private static var interpreter: String { ForeignReaderTests.interpreter }
 
     private func run(_ arguments: [String]) throws -> (status: Int32, output: String) {
         try ForeignReaderTests.run(arguments)

@@ -26,12 +26,15 @@ struct ProcessExitTests {
         #expect(poll(&entry, 1, patienceInMilliseconds) == 1)
     }
 
-    @Test("A test that forgets to await fails its runner, with a separate exit code")
+    @Test("A test that forgets to await fails its runner, with a separate exit code and a message")
     func forgottenAwait() async throws {
-        await #expect(processExitsWith: .exitCode(70)) {
+        let result = await #expect(processExitsWith: .exitCode(70), observing: [\.standardErrorContent]) {
             let app = try await SupervisedApp.launch(.command("/bin/sleep", "600"))
             Task { try await app.expectKill() }
             while !ForgottenWaits.isPending { await Task.yield() }
         }
+        let message = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+        #expect(message.contains(" waits for "), "\(message)")
+        #expect(message.contains("but the tests are over; write 'try await', or await the task"), "\(message)")
     }
 }

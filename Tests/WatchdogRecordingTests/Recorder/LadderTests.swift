@@ -16,8 +16,10 @@ struct LadderTests {
         do {
             launch = try record("/bin/true", rung: rung)
         } catch let error as RecordingError where error.exitCode == 77 {
-            // This machine does not permit the rung, with a reason.
+            // This machine does not permit the rung, with a reason. The last rung needs no permission.
             #expect(error.description.hasPrefix("rung \(rung.rawValue) is not possible here: "))
+            #expect(rung != .d, "\(error)")
+            print("skipped: \(error)")
             return
         }
         let recording = launch.recording
