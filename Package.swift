@@ -261,7 +261,7 @@ let package = Package(
                 "WatchdogBase", "WatchdogLinux", "WatchdogRendering", "WatchdogReport", "WatchdogReportStore",
                 "WatchdogFleet", "ReportFixtures",
             ]),
-        tests("WatchdogTestingTests", ["Watchdog", "WatchdogTesting", "WatchdogLinux"] + testedApps),
+        tests("WatchdogTestingTests", ["Watchdog", "WatchdogTesting", "WatchdogLinux", "QuickPick"] + testedApps),
         tests("SampleSupportTests", ["SampleSupport"]),
         tests(
             "IntegrationTests", exclude: ["Subjects"],
