@@ -21,10 +21,9 @@ demo: ## watch four programs being supervised (less than 40 s)
 	@scripts/build
 	@scripts/demo
 
-samples: ## four apps in all states of repair, as a table (3 min): SCALE=1
+samples: ## four apps in all states of repair, as a table (7 min): SCALE=1
 	@scripts/setup build
-	@for product in watchdogd watchdogd-symbolicate PhotoServer QuickPick StarSearcher StarSearcherWithLogger Stocks \
-	    Glassboard; do scripts/build --product $$product || exit; done
+	@scripts/release watchdogd PhotoServer QuickPick StarSearcher SuperfastLog Stocks Glassboard
 	@scripts/samples --time-scale $(SCALE)
 
 test: ## install what is missing, build, run the tests that every change must pass

@@ -61,6 +61,8 @@ let package = Package(
         .library(name: "WatchdogTesting", targets: ["WatchdogTesting"]),
         .executable(name: "watchdogd", targets: ["watchdogd"]),
         .executable(name: "watchdogd-symbolicate", targets: ["watchdogd-symbolicate"]),
+        // For StarSearcher, which loads it: as a dependency of a target it would be linked statically.
+        .library(name: "SuperfastLog", type: .dynamic, targets: ["CSuperfastLog"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
@@ -170,10 +172,8 @@ let package = Package(
         library(
             "SampleSupport", in: "SampleApps",
             ["Watchdog", "WatchdogBase", "NetworkConditioner", "CSampleThread", "CSQLite", "CZlib"]),
-        library("StarSearcherStory", in: "SampleApps", ["SampleSupport", "Watchdog"]),
         sampleApp("PhotoServer", ["SampleSupport", "NetworkConditioner", "WatchdogBase"]),
-        sampleApp("StarSearcher", ["SampleSupport", "StarSearcherStory"]),
-        sampleApp("StarSearcherWithLogger", ["SampleSupport", "StarSearcherStory", "CSuperfastLog"]),
+        sampleApp("StarSearcher", ["SampleSupport"]),
         sampleApp("Stocks", ["SampleSupport"]),
         sampleApp("Glassboard", ["SampleSupport"]),
         sampleApp("QuickPick", ["SampleSupport", "CPhotoStamp", "NetworkConditioner"]),

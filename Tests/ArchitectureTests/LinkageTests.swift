@@ -35,7 +35,6 @@ struct LinkageRule: Sendable, CustomTestStringConvertible {
         LinkageRule(product: "BackgroundSaver", libraries: app.union(["libsqlite3.so.0"])),
         LinkageRule(product: "PhotoServer", libraries: story),
         LinkageRule(product: "StarSearcher", libraries: story),
-        LinkageRule(product: "StarSearcherWithLogger", libraries: story),
         LinkageRule(product: "Glassboard", libraries: story),
         LinkageRule(product: "QuickPick", libraries: story.union(foundation)),
         LinkageRule(product: "Stocks", libraries: story.union(foundation)),
@@ -62,7 +61,7 @@ struct LinkageTests {
 
     @Test("Every sample app has a rule")
     func everySampleAppHasARule() {
-        let libraries: Set = ["SampleSupport", "StarSearcherStory"]
+        let libraries: Set = ["SampleSupport"]
         let apps = SourceTree.files(below: "Sources/SampleApps").filter(\.isSwift)
             .map { String($0.path.split(separator: "/")[2]) }
         #expect(Set(apps).subtracting(libraries).subtracting(LinkageRule.all.map(\.product)) == [])

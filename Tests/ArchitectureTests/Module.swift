@@ -139,9 +139,8 @@ struct Module: Sendable, CustomTestStringConvertible {
         Module(
             "SampleApps",
             [
-                "Watchdog", "WatchdogBase", "NetworkConditioner", "SampleSupport", "StarSearcherStory", "CPhotoStamp",
-                "CSQLite", "CSampleThread", "CSuperfastLog", "CZlib", "Dispatch", "Foundation", "FoundationEssentials",
-                "Glibc", "Synchronization",
+                "Watchdog", "WatchdogBase", "NetworkConditioner", "SampleSupport", "CPhotoStamp", "CSQLite",
+                "CSampleThread", "CZlib", "Dispatch", "Foundation", "FoundationEssentials", "Glibc", "Synchronization",
             ])
     ]
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import FoundationEssentials
 import Glibc
 import Testing
 import WatchdogBase
@@ -89,14 +90,39 @@ extension EndToEnd {
             if stage == "5" { #expect(record.number("useful") < record.number("complete")) }
         }
 
-        @Test("QuickPick with placeholders is useful from its first frame on, and the rest arrives")
+        @Test("QuickPick with placeholders is useful from its first frame on, and fetches no photo that nobody wants")
         func quickPickPlaceholders() throws {
             let service = try PhotoService()
             let record = try record(.quickPick, ["--stage", "placeholders", "--server", service.address])
             // Without placeholders it is at least 800.
             #expect(record.number("useless") < 400)
-            #expect(record.count("interval.photo") == 8)
+            #expect(record.count("interval.photo") == 0)
             #expect(record.number("complete") > record.number("useful"))
+        }
+
+        @Test(
+            "QuickPick with placeholders fetches photos of rows that are scrolled to or opened, each once",
+            arguments: [("scroll 2", 4), ("scroll 6", 2), ("select 5", 1), ("scroll 2\n1ms select 4\n1ms scroll 2", 4)])
+        func quickPickPhotosOnDemand(touches: String, photos: Int) throws {
+            let scratch = try Scratch()
+            let file = try scratch.write("1ms \(touches)\n", to: "touches")
+            // The touches come long before the launch's own work is done.
+            let service = try PhotoService(["--profile", "perfect", "--delay", "/license=30s"])
+            let record = try record(
+                .quickPick, ["--stage", "placeholders", "--server", service.address, "--script", file])
+            #expect(record.count("interval.photo") == photos)
+        }
+
+        @Test("QuickPick with placeholders unpacks a scene of its interface when that is first shown")
+        func quickPickScenes() throws {
+            let script = try Scratch()
+            let file = try script.write("1ms select 3\n2ms back\n3ms select 4\n4ms quit\n", to: "touches")
+            for (touches, scenes) in [([], 2), (["--script", file], 3)] as [([String], Int)] {
+                let quit = touches.isEmpty ? ["--quit-when", "complete"] : []
+                let run = try supervise(.quickPick, ["--stage", "6", "--server", nowhere] + touches + quit)
+                #expect(try run.end().exitCode == 0)
+                #expect(try StoryRecord(run.scratch).count("interval.interface") == scenes)
+            }
         }
 
         @Test("QuickPick with placeholders is useful without any server, and answers touches")
@@ -151,11 +177,31 @@ extension EndToEnd {
             #expect(firstFrame < slow.number("first-frame") / 2)
         }
 
-        @Test("StarSearcher does not link what it does not use")
-        func linkage() throws {
-            let symbols = try Program(["nm", product("StarSearcher")])
-            #expect(try symbols.end().code == 0)
-            #expect(!symbols.text(.output).contains("superfast_log"))
+        @Test("StarSearcher loads its logger as a library, whose constructor runs before main, or not at all")
+        func logger() throws {
+            for (options, isLoaded) in [(["--slow"], true), (["--repair", "system-logger"], false)] {
+                let scratch = try Scratch()
+                let command = try StoryApp.starSearcher.command(options + ["--quit-when", "useful"], in: scratch)
+                let recording = try Program(
+                    [product("watchdogd"), "record", "--until", "ready", "-o", scratch["launch"], "--"] + command,
+                    directory: scratch.path)
+                #expect(try recording.end().code == 0, "\(recording.text(.errors))")
+                let shown = try Program([product("watchdogd"), "record", "show", "--json", scratch["launch"]])
+                #expect(try shown.end().code == 0, "\(shown.text(.errors))")
+                #expect(shown.text(.output).contains("libSuperfastLog.so") == isLoaded)
+            }
+        }
+
+        @Test("StarSearcher without its logger's library says so")
+        func noLogger() throws {
+            let scratch = try Scratch()
+            let copy = scratch["StarSearcher"]
+            try FileManager.default.copyItem(atPath: product("StarSearcher"), toPath: copy)
+            let command = try StoryApp.starSearcher.command(["--slow"], in: scratch)
+            let program = try Program([copy] + command.dropFirst())
+            #expect(try program.end().code == 71)
+            let message = "cannot read \(scratch["libSuperfastLog.so"]): No such file or directory"
+            #expect(program.text(.errors) == "StarSearcher: \(message)\n")
         }
 
         // MARK: - Stocks
@@ -221,6 +267,19 @@ extension EndToEnd {
             // Others may take the CPU from a visit, which makes it longer and never shorter.
             #expect(try #require(later.map { $0.number("useless") }.min()) < cold.number("useless") / 5)
             #expect(later.allSatisfy { (1...16).contains($0.count("interval.avatar")) })
+        }
+
+        @Test(
+            "A second scene of Glassboard shares what the first one has loaded, or loads it again",
+            arguments: [("--snapshot", "1"), ("--cold", "2")])
+        func scenes(kind: String, fetches: String) throws {
+            let scratch = try Scratch()
+            let visit = try StoryApp.glassboard.command([kind, "--quit-when", "complete"], in: scratch)
+            // The first visit leaves an archive, if it keeps one.
+            #expect(try Program(visit).end().code == 0)
+            let file = try scratch.write("1ms scene\n", to: "touches")
+            #expect(try Program(visit + ["--script", file]).end().code == 0)
+            #expect(try StoryRecord(scratch)["fetches"] == fetches)
         }
 
         @Test("Glassboard survives a damaged archive")

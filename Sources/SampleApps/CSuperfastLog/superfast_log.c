@@ -6,7 +6,7 @@
 #include <time.h>
 
 #define SECONDS_PER_MINUTE 60
-#define MINUTES_IN_TWO_YEARS (2 * 365 * 24 * 60)
+#define MINUTES_IN_FIVE_YEARS (5 * 365 * 24 * 60)
 
 /* "2026-11-26 11:03:", with space for years that no clock shows. */
 typedef char minute_text[24];
@@ -36,7 +36,7 @@ static void write_minute(minute_text text, time_t minute)
 /* No clock ends it: the amount is the same on every machine, and the time it takes is for others to measure. */
 __attribute__((constructor)) static void superfast_log_init(void)
 {
-    long wanted = (long)(MINUTES_IN_TWO_YEARS * time_scale());
+    long wanted = (long)(MINUTES_IN_FIVE_YEARS * time_scale());
 
     texts = calloc((size_t)wanted, sizeof *texts);
     if (!texts)

@@ -15,6 +15,7 @@ struct Message: Codable, Sendable {
 /// The database of messages, and the archive of the rows last shown.
 struct Board: Sendable {
     static let people = 60
+    private static let messages = 300_000
 
     let app: SampleApp
 
@@ -53,18 +54,11 @@ struct Board: Sendable {
 
     // MARK: - Preparation
 
-    /// Writes a database that takes 900 ms to fetch, and the avatars.
+    /// Writes the database of messages, and the avatars.
     @MainActor
     static func prepare(_ app: SampleApp) {
-        app.prepare { folder, workload in
-            let rows = 200
-            let draft = "\(folder)/draft.sqlite"
-            try write(rows, to: draft)
-            try workload.calibrate("messages", to: app.scaled(.milliseconds(900))) { count in
-                for _ in 0..<count { _ = try fetch(draft) }
-            }
-            try FileManager.default.removeItem(atPath: draft)
-            try write(rows * workload["messages"], to: "\(folder)/board.sqlite")
+        app.prepare { folder in
+            try write(app.amount(messages), to: "\(folder)/board.sqlite")
             for number in 0..<people {
                 let avatar = PNG.encode(.photo(number, side: 96), filters: [1, 2, 4])
                 try Data(avatar).write(to: URL(filePath: "\(folder)/avatar-\(number).png"))

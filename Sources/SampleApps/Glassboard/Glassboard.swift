@@ -12,6 +12,8 @@ final class Glassboard: Story {
     /// Whether the rows on the screen are archived for the next launch.
     private let keepsArchive: Bool
     private var messages: [Message] = []
+    /// How often the database has been read for a scene.
+    private var fetches = 0
     private let reading = DispatchQueue(label: "reading", qos: .userInitiated)
     private let writing = DispatchQueue(label: "writing", qos: .utility)
 
@@ -33,10 +35,19 @@ final class Glassboard: Story {
 
     func touched(_ event: String) {
         let words = event.split(separator: " ")
-        if words.first == "scroll" {
-            app.screen.top = max(0, words.dropFirst().first.flatMap { Int($0) } ?? app.screen.top + 1)
+        switch words.first {
+        case "scroll": app.screen.top = max(0, words.dropFirst().first.flatMap { Int($0) } ?? app.screen.top + 1)
+        case "scene": openScene()
+        default: break
         }
         app.screen.render()
+    }
+
+    /// Opens a second window on the same boards.
+    ///
+    /// Each scene of the unrepaired app loads what the others have already loaded.
+    private func openScene() {
+        if keepsArchive, !messages.isEmpty { show(messages) } else { refresh() }
     }
 
     /// The array is captured on main, which owns it; copy-on-write makes that free.
@@ -59,6 +70,8 @@ final class Glassboard: Story {
     // MARK: - Loading
 
     private func refresh() {
+        fetches += 1
+        app.record.note("fetches", "\(fetches)")
         let (app, board, isFrugal) = (app, board, keepsArchive)
         reading.async {
             let messages = (try? board.fetch()) ?? []

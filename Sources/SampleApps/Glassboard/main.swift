@@ -14,6 +14,8 @@ let arguments = Arguments(
         --cold               the list is empty until messages, comments, boards and people have been read, and all avatars
         --snapshot           the list of the last visit is there from the first frame on; the database follows, and the avatars
                              that are in sight. The first visit has nothing to show, and is cold
+
+        For the event 'scene' it opens a second window, which shares the messages with the first one if --snapshot is given.
         """,
     flags: ["--cold", "--snapshot"]
 )

@@ -3,31 +3,20 @@
 import FoundationEssentials
 import SampleSupport
 
-/// The files that are installed with the app.
+/// The files that are installed with the app; their sizes are the same on every machine.
 enum Installation {
+    private static let screens = 15_000
+    private static let templates = 2_000
+    private static let localPhotos = 300_000
+
     @MainActor
     static func prepare(_ app: SampleApp) {
-        app.prepare { folder, workload in
-            try writeInterface(app, folder, &workload)
+        app.prepare { folder in
+            try Interface.write(screens: app.amount(screens), to: folder)
             try writeDefaults(folder)
-            try writeTemplates(folder, max(50, Int(2000 * app.timeScale)))
-            try writeLocalPhotos(app, folder, &workload)
+            try writeTemplates(folder, app.amount(templates))
+            try writeLocalPhotos(folder, app.amount(localPhotos))
         }
-    }
-
-    private static func writeInterface(_ app: SampleApp, _ folder: String, _ workload: inout Workload) throws {
-        let draft = "\(folder)/draft.json"
-        try Interface.write(200, to: draft)
-        try workload.calibrate("interface-files", to: app.scaled(.milliseconds(1200))) { count in
-            for _ in 0..<count { _ = try Interface(file: draft, imagePasses: 0) }
-        }
-        workload.calibrate("interface-image", to: app.scaled(.milliseconds(800))) { passes in
-            _ = Interface.View.frostedGlass(passes)
-        }
-        try FileManager.default.removeItem(atPath: draft)
-        try Interface.write(200 * workload["interface-files"], isFrosted: true, to: "\(folder)/everything.json")
-        try Interface.write(1, to: "\(folder)/table.json")
-        try Interface.write(1, to: "\(folder)/cell.json")
     }
 
     private static func writeDefaults(_ folder: String) throws {
@@ -41,25 +30,11 @@ enum Installation {
         for number in 1...count { try content.write(to: URL(filePath: "\(folder)/templates/template-\(number)")) }
     }
 
-    private static func writeLocalPhotos(_ app: SampleApp, _ folder: String, _ workload: inout Workload) throws {
-        let rows = 2000
-        func write(_ count: Int, to path: String) throws {
-            let database = try Database(path)
-            try database.execute("PRAGMA synchronous = OFF; CREATE TABLE photos (name TEXT, taken INTEGER)")
-            try database.insert(
-                "INSERT INTO photos VALUES (?, ?)",
-                (0..<count).lazy.map { [.text("IMG_\($0 * 7919 % count).png"), .integer($0)] as [Database.Value] })
-        }
-        let draft = "\(folder)/draft.sqlite"
-        try write(rows, to: draft)
-        try workload.calibrate("local-photos", to: app.scaled(.milliseconds(800))) { count in
-            for _ in 0..<count {
-                _ = try Database(draft).select("SELECT name, taken FROM photos ORDER BY name") { row in
-                    row.text(0).count + row.integer(1)
-                }
-            }
-        }
-        try FileManager.default.removeItem(atPath: draft)
-        try write(rows * workload["local-photos"], to: "\(folder)/local.sqlite")
+    private static func writeLocalPhotos(_ folder: String, _ count: Int) throws {
+        let database = try Database("\(folder)/local.sqlite")
+        try database.execute("PRAGMA synchronous = OFF; CREATE TABLE photos (name TEXT, taken INTEGER)")
+        try database.insert(
+            "INSERT INTO photos VALUES (?, ?)",
+            (0..<count).lazy.map { [.text("IMG_\($0 * 7919 % count).png"), .integer($0)] as [Database.Value] })
     }
 }

@@ -21,15 +21,24 @@ struct Pieces: Sendable {
     static let photoCount = 8
 
     let app: SampleApp
-    let workload: Workload
 
     // MARK: - Interface
 
     @inline(never)
     func loadInterface(_ file: String) throws -> Int {
         try app.interval("interface") {
-            let interface = try Interface(file: "\(app.bundle)/\(file).json", imagePasses: workload["interface-image"])
-            return interface.views.count
+            let passes = app.amount(Interface.imagePasses)
+            return try Interface(file: "\(app.bundle)/\(file).json", imagePasses: passes).views.count
+        }
+    }
+
+    /// Unpacks one scene of the file that has all of them.
+    @inline(never)
+    func unpackInterface(_ scene: String) throws -> Int {
+        try app.interval("interface") {
+            let passes = app.amount(Interface.imagePasses)
+            let storyboard = try Storyboard(file: "\(app.bundle)/storyboard")
+            return try storyboard.interface(scene, imagePasses: passes)?.views.count ?? 0
         }
     }
 
@@ -80,7 +89,7 @@ struct Pieces: Sendable {
                 DROP TABLE IF EXISTS photos;
                 CREATE TABLE photos (id INTEGER, title TEXT, tag TEXT);
                 """)
-            let tags = max(10, Int(400 * app.timeScale))
+            let tags = max(10, app.amount(400))
             let rows = entries.lazy.flatMap { entry in
                 (0..<tags).lazy.map {
                     [.integer(entry.id), .text(entry.title), .text("tag \($0)")] as [Database.Value]

@@ -39,23 +39,73 @@ extension QuickPick {
     }
 }
 
-// MARK: - Stages 5 and 6: each piece waits for what it needs, and for nothing else
+// MARK: - Stage 5: each piece waits for what it needs, and for nothing else
 
 extension QuickPick {
-    func launchWithDependencies(_ options: Application.LaunchOptions, showsDefaults: Bool) {
+    func launchWithDependencies(_ options: Application.LaunchOptions) {
         loadFirstScreen(["table", "cell"], options)
-        attempt {
-            let entries = try pieces.readDefaults()
-            if showsDefaults { show(entries) }
-        }
+        attempt { _ = try pieces.readDefaults() }
         app.firstFrame()
-        if showsDefaults { app.useful() }
         let (feed, shared) = queueFeed()
-        let photos = queuePhotos(after: feed)
-        let others = queueOthers()
-        let end = PieceOperation { _ in self.app.onMain { self.app.complete() } }
-        for operation in [shared] + photos + others { end.addDependency(operation) }
+        complete(after: [shared] + queuePhotos(after: feed) + queueOthers())
+    }
+
+    private func queuePhotos(after feed: PieceOperation<[Entry]>) -> [Operation] {
+        let pieces = pieces
+        return (0..<Pieces.photoCount).map { index in
+            let photo = PieceOperation { isCancelled in
+                guard let entries = feed.value, entries.indices.contains(index) else { return }
+                let picture = try pieces.fetchPhoto(entries[index].photo, isCancelled: isCancelled)
+                self.app.onMain { self.place(picture, at: index) }
+            }.after(feed)
+            network.addOperation(photo)
+            return photo
+        }
+    }
+}
+
+// MARK: - Stage 6: usable from the first frame on, and what nobody has asked for is not loaded
+
+extension QuickPick {
+    func launchWithPlaceholders(_ options: Application.LaunchOptions) {
+        unpackFirstScreen(options)
+        attempt { show(try pieces.readDefaults()) }
+        app.firstFrame()
+        app.useful()
+        complete(after: [queueFeed().shared] + queueOthers())
+    }
+
+    /// Fetches the photos of rows that are in view or open, each once and as soon as the list is known.
+    func want(_ rows: some Sequence<Int>) {
+        wanted.formUnion(rows)
+        let (pieces, feed) = (pieces, feed)
+        for index in wanted.subtracting(requested).sorted() where feed.indices.contains(index) {
+            requested.insert(index)
+            unfinished += 1
+            network.addOperation(
+                PieceOperation { isCancelled in
+                    let picture = try? pieces.fetchPhoto(feed[index].photo, isCancelled: isCancelled)
+                    self.app.onMain {
+                        if let picture { self.place(picture, at: index) }
+                        self.finishOne()
+                    }
+                })
+        }
+    }
+}
+
+// MARK: - What both share
+
+extension QuickPick {
+    private func complete(after operations: [Operation]) {
+        let end = PieceOperation { _ in self.app.onMain { self.finishOne() } }
+        for operation in operations { end.addDependency(operation) }
         work.addOperation(end)
+    }
+
+    private func finishOne() {
+        unfinished -= 1
+        if unfinished == 0 { app.complete() }
     }
 
     private func queueFeed() -> (feed: PieceOperation<[Entry]>, shared: Operation) {
@@ -75,19 +125,6 @@ extension QuickPick {
         network.addOperation(feed)
         work.addOperation(shared)
         return (feed, shared)
-    }
-
-    private func queuePhotos(after feed: PieceOperation<[Entry]>) -> [Operation] {
-        let pieces = pieces
-        return (0..<Pieces.photoCount).map { index in
-            let photo = PieceOperation { isCancelled in
-                guard let entries = feed.value, entries.indices.contains(index) else { return }
-                let picture = try pieces.fetchPhoto(entries[index].photo, isCancelled: isCancelled)
-                self.app.onMain { self.place(picture, at: index) }
-            }.after(feed)
-            network.addOperation(photo)
-            return photo
-        }
     }
 
     /// Queues the operations on which no other depends.
@@ -118,6 +155,8 @@ extension QuickPick {
         let pictures = arrived
         show(entries)
         for (index, picture) in pictures { show(picture, at: index) }
+        feed = entries
+        want([])
     }
 
     private func place(_ picture: Raster, at index: Int) {

@@ -31,6 +31,15 @@ final class QuickPick: Story {
     private var restored: Int?
     /// Loaded photos by their index in the list.
     var arrived: [Int: Raster] = [:]
+    /// The list that the server sent; empty until then.
+    var feed: [Entry] = []
+    /// The rows whose photos somebody wants to see, and those whose photos have been asked for.
+    var wanted: Set<Int> = []
+    var requested: Set<Int> = []
+    /// The work that has been begun and not finished: photos, and whatever the launch began, which counts as one.
+    var unfinished = 1
+    /// The scenes that have been unpacked.
+    private var scenes: Set<String> = []
 
     /// Its operations mostly wait for the network: more of them than CPUs, but few enough to share the bandwidth.
     let network = OperationQueue()
@@ -39,7 +48,7 @@ final class QuickPick: Story {
     init(_ app: SampleApp, _ stage: Stage) {
         self.app = app
         self.stage = stage
-        pieces = Pieces(app: app, workload: app.workload)
+        pieces = Pieces(app: app)
         network.maxConcurrentOperationCount = 4
         work.maxConcurrentOperationCount = 4
     }
@@ -52,8 +61,8 @@ final class QuickPick: Story {
         case .splitInterface: launchBlocking("table", options)
         case .naiveAsync: launchNaively(options)
         case .operations: launchWithDownloads(options)
-        case .dependencies: launchWithDependencies(options, showsDefaults: false)
-        case .placeholders: launchWithDependencies(options, showsDefaults: true)
+        case .dependencies: launchWithDependencies(options)
+        case .placeholders: launchWithPlaceholders(options)
         }
     }
 
@@ -62,6 +71,7 @@ final class QuickPick: Story {
         switch words.first {
         case "select": open(words.dropFirst().first.flatMap { Int($0) })
         case "url": open(words.dropFirst().first.flatMap { Self.photo(in: $0) })
+        case "scroll": scroll(to: words.dropFirst().first.flatMap { Int($0) } ?? app.screen.top + 1)
         case "back":
             selection = nil
             app.screen.picture = nil
@@ -93,7 +103,19 @@ final class QuickPick: Story {
         app.screen.picture = row?.picture.map(Self.enlarged)
         app.screen.footer = row.map { "\($0.title), ESC goes back" } ?? "nothing there yet"
         app.record.note("opened", row?.title ?? "nothing")
+        if let selection, stage == .placeholders {
+            unpack("photo")
+            want([selection])
+        }
     }
+
+    private func scroll(to top: Int) {
+        app.screen.top = max(0, min(top, app.screen.rows.count - 1))
+        if stage == .placeholders { want(app.screen.top..<app.screen.top + Self.page) }
+    }
+
+    /// The rows whose photos a scroll brings into view.
+    private static let page = 4
 
     private static func enlarged(_ photo: Raster) -> Raster { photo.scaled(toWidth: 144, height: 88) }
 
@@ -111,6 +133,18 @@ final class QuickPick: Story {
     func loadFirstScreen(_ interface: [String], _ options: Application.LaunchOptions) {
         attempt { for file in interface { _ = try pieces.loadInterface(file) } }
         oddsAndEnds = pieces.oddsAndEnds(options)
+    }
+
+    /// The same, with the scenes of one file.
+    func unpackFirstScreen(_ options: Application.LaunchOptions) {
+        for scene in ["table", "cell"] { unpack(scene) }
+        oddsAndEnds = pieces.oddsAndEnds(options)
+    }
+
+    /// Unpacks a scene before it is first shown.
+    private func unpack(_ scene: String) {
+        guard scenes.insert(scene).inserted else { return }
+        attempt { _ = try pieces.unpackInterface(scene) }
     }
 
     func show(_ entries: [Entry]) {

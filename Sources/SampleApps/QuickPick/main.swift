@@ -19,7 +19,9 @@ let arguments = Arguments(
                              3 naive-async       all of it on one background queue
                              4 operations        each download an operation
                              5 dependencies      each piece waits for what it needs only
-                             6 placeholders      and the first screen is usable without any of it
+                             6 placeholders      and the first screen is usable without any of it; photos are fetched
+                                                 for rows that are scrolled to or opened, and scenes of the interface
+                                                 are unpacked from one file when they are first shown
         --restore            begin with the photo that was open when the app was last used
 
         Opens a photo for the event 'url quickpick://photo/N', too, and may be launched for it.

@@ -60,7 +60,6 @@ package final class SampleApp {
     package nonisolated let bundle: String
     /// The folder that the app writes to.
     package nonisolated let documents: String
-    package private(set) var workload = Workload()
 
     package init(_ arguments: Arguments) {
         self.arguments = arguments
@@ -88,31 +87,28 @@ package final class SampleApp {
         keys.connect { [weak self] key in self?.press(key) }
     }
 
-    /// A time span of the story, scaled for this run.
-    package nonisolated func scaled(_ duration: Duration) -> Duration { duration * timeScale }
+    /// An amount of work, scaled for this run; at least one piece.
+    package nonisolated func amount(_ count: Int) -> Int { max(1, Int(Double(count) * timeScale)) }
 
     // MARK: - Data
 
     /// Ensures that the app's files exist; `--prepare` ends here.
     ///
-    /// - Parameter fill: Writes the files into a folder, and calibrates the workload. Called once, before the first
-    ///   launch, like an installation.
-    package func prepare(_ fill: (_ folder: String, _ workload: inout Workload) throws -> Void) {
+    /// - Parameter fill: Writes the files into a folder. Called once, before the first launch, like an installation.
+    package func prepare(_ fill: (_ folder: String) throws -> Void) {
         do {
             Self.makeFolder(documents, arguments)
-            if access("\(bundle)/workload", F_OK) != 0 {
+            if access(bundle, F_OK) != 0 {
                 // The launch gets its usual allowance and no more, so that the story ends the same way.
-                let notice = InstallationNotice(leaving: scaled(.seconds(20)))
+                let notice = InstallationNotice(leaving: .seconds(20) * timeScale)
                 defer { notice.end() }
                 tell("preparing \(arguments.dataFolder)")
                 let draft = "\(bundle).\(getpid())"
                 Self.makeFolder(draft, arguments)
-                try fill(draft, &workload)
-                try workload.write(to: draft)
+                try fill(draft)
                 // Another instance may have finished first; its files are equivalent.
                 if rename(draft, bundle) != 0 { try? FileManager.default.removeItem(atPath: draft) }
             }
-            workload = Workload(in: bundle)
         } catch {
             arguments.giveUp("cannot prepare \(arguments.dataFolder): \(error)")
         }

@@ -1,16 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The star finder without the logger.
+// An app that shows a list of stars; its launch is slow for four reasons, each of which an option removes.
 
-import Glibc
-import StarSearcherStory
+import SampleSupport
 
-StarSearcher.main(isLoggerLinked: false) { message in
-    syslog(message)
-}
+// An app can measure only the length of the time before its first line; 'watchdogd record' shows what happened in it.
+let beforeMain = LaunchRecord.Interval(
+    name: "before main", start: .zero, end: ProcessClock.now, running: ProcessClock.threadTime,
+    waiting: ProcessClock.threadDelay, isOnMain: true)
+let arguments = Arguments(
+    app: "StarSearcher",
+    help: """
+        usage: StarSearcher --slow | --fast | --repair NAME [options]
 
-/// The system's logger, which costs nothing until it is used.
-func syslog(_ message: String) {
-    let line = "<6>StarSearcher: \(message)\n"
-    write(STDERR_FILENO, line, line.utf8.count)
-}
+        Launches an app that shows a list of stars.
+
+        --slow                  with all four mistakes: a logger that is initialized before main, a priority inversion, a load of
+                                all rows, detail screens that are made before anybody wants them
+        --fast                  without them
+        --repair NAME           with the others: \(Repair.allCases.map(\.rawValue).joined(separator: ", ")); may name
+                                several, separated by commas
+        """, values: ["--repair"], flags: ["--slow", "--fast"])
+let repairs = Repair.chosen(by: arguments)
+let isFree = repairs.contains(.logger) || arguments.has("--prepare")
+let logger = isFree ? Logger.system : .superfast(for: arguments)
+let app = SampleApp(arguments)
+StarChart.prepare(app)
+app.record.add(beforeMain)
+app.run(StarSearcher(app, repairs, logger: logger))

@@ -15,8 +15,14 @@ struct Market: Sendable {
         var price: Double
     }
 
+    /// The amounts of work for one stock, which are the same on every machine.
+    ///
+    /// The scale shortens the history, with which all work grows.
+    private static let days = 60_000
+    private static let smoothing = 7_000
+    private static let layers = 260
+
     let app: SampleApp
-    let workload: Workload
 
     static func symbol(_ stock: Int) -> String {
         String(["ACME", "BOLT", "CORK", "DUNE", "ECHO", "FERN"][stock % 6]) + "\(stock / 6 + 1)"
@@ -30,14 +36,14 @@ struct Market: Sendable {
         }
         guard !isCancelled() else { return nil }
         return app.interval("smooth") {
-            Series.smoothed(quotes.map(\.price), passes: workload["smooth"], isCancelled: isCancelled)
+            Series.smoothed(quotes.map(\.price), passes: Self.smoothing, isCancelled: isCancelled)
         }
     }
 
     /// Draws the prices, and below them ever smoother versions; nil if canceled.
     @inline(never)
     func draw(_ prices: [Double], isCancelled: () -> Bool = { false }) -> Raster? {
-        app.interval("draw") { Self.draw(prices, layers: workload["draw"], isCancelled: isCancelled) }
+        app.interval("draw") { Self.draw(prices, layers: Self.layers, isCancelled: isCancelled) }
     }
 
     @inline(never)
@@ -52,26 +58,12 @@ struct Market: Sendable {
         return plot
     }
 
-    /// Writes the files, whose size makes a stock take 625 ms: 250 to parse, 150 to smooth, 225 to draw.
+    /// Writes the files.
     @MainActor
     static func prepare(_ app: SampleApp) {
-        app.prepare { folder, workload in
-            let draft = URL(filePath: "\(folder)/draft.json")
-            let piece = 250
-            try write(piece, seed: 1, to: draft)
-            try workload.calibrate("parse", to: app.scaled(.milliseconds(250))) { count in
-                for _ in 0..<count { _ = try JSONDecoder().decode([Quote].self, from: Data(contentsOf: draft)) }
-            }
-            try FileManager.default.removeItem(at: draft)
-            let prices = Series.walk(piece * workload["parse"], seed: 1)
-            workload.calibrate("smooth", to: app.scaled(.milliseconds(150))) { passes in
-                _ = Series.smoothed(prices, passes: passes)
-            }
-            workload.calibrate("draw", to: app.scaled(.milliseconds(225))) { layers in
-                _ = draw(prices, layers: layers) { false }
-            }
+        app.prepare { folder in
             for stock in 0..<stocks {
-                try write(prices.count, seed: stock + 1, to: URL(filePath: "\(folder)/\(stock).json"))
+                try write(app.amount(days), seed: stock + 1, to: URL(filePath: "\(folder)/\(stock).json"))
             }
         }
     }

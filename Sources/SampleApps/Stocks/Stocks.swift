@@ -34,7 +34,7 @@ final class Stocks: Story {
     init(_ app: SampleApp, _ stage: Stage) {
         self.app = app
         self.stage = stage
-        market = Market(app: app, workload: app.workload)
+        market = Market(app: app)
         queue.maxConcurrentOperationCount = max(1, ProcessInfo.processInfo.activeProcessorCount - 1)
         queue.qualityOfService = .utility
     }

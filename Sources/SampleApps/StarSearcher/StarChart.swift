@@ -1,18 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
-package import SampleSupport
+import SampleSupport
 
-package struct Star: Sendable {
-    package var name: String
-    package var magnitude: Double
-    package var ascension: Double
-    package var declination: Double
+struct Star: Sendable {
+    var name: String
+    var magnitude: Double
+    var ascension: Double
+    var declination: Double
 }
 
-package enum StarChart {
+enum StarChart {
+    /// The amounts of work, which are the same on every machine; their proportions are those of the talk.
+    static let starCount = 200_000
+    static let detailPasses = 1_400
+    static let letteringPasses = 4_000
+
+    /// Writes the file of stars.
+    @MainActor
+    static func prepare(_ app: SampleApp) {
+        app.prepare { folder in try write(app.amount(starCount), to: "\(folder)/stars.sqlite") }
+    }
+
     @inline(never)
-    package static func load(_ file: String, limit: Int?) -> [Star] {
+    static func load(_ file: String, limit: Int?) -> [Star] {
         let query = "SELECT name, magnitude, ascension, declination FROM stars LIMIT \(limit ?? -1)"
         let stars = try? Database(file).select(query) { row in
             Star(name: row.text(0), magnitude: row.real(1), ascension: row.real(2), declination: row.real(3))
@@ -22,7 +33,7 @@ package enum StarChart {
 
     /// The screen that shows one star.
     @inline(never)
-    package static func detail(_ star: Star, passes: Int) -> Raster {
+    static func detail(_ star: Star, passes: Int) -> Raster {
         var sky = Raster(width: 48, height: 48, color: .ink)
         for index in 0..<60 {
             let (x, y) = (Int(star.ascension) + index * 17, Int(star.declination) + index * 29)
@@ -38,13 +49,13 @@ package enum StarChart {
     }
 
     /// The atlas of glyphs.
-    package static func lettering(passes: Int) -> Raster {
+    static func lettering(passes: Int) -> Raster {
         var atlas = Raster(width: 320, height: 12)
         for _ in 0..<passes { atlas.write("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", 0, 0) }
         return atlas
     }
 
-    static func write(_ count: Int, to file: String) throws {
+    private static func write(_ count: Int, to file: String) throws {
         let database = try Database(file)
         try database.execute(
             """

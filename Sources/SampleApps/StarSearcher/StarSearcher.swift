@@ -2,31 +2,28 @@
 
 import Dispatch
 import FoundationEssentials
-package import SampleSupport
-package import Watchdog
+import SampleSupport
+import Watchdog
 
 /// An app that finds stars; its launch is slow for four reasons, each of which an option removes.
 @MainActor
-package final class StarSearcher: Story {
+final class StarSearcher: Story {
     private let app: SampleApp
     private let repairs: Set<Repair>
-    private let workload: Workload
     private var stars: [Star] = []
     private var details: [Int: Raster] = [:]
-    /// Calls the logger, which the app uses in one case only.
-    private let log: (String) -> Void
+    private let logger: Logger
 
-    package init(_ app: SampleApp, _ repairs: Set<Repair>, log: @escaping (String) -> Void) {
+    init(_ app: SampleApp, _ repairs: Set<Repair>, logger: Logger) {
         self.app = app
         self.repairs = repairs
-        self.log = log
-        workload = app.workload
+        self.logger = logger
     }
 
-    package func launch(_ options: Application.LaunchOptions) {
+    func launch(_ options: Application.LaunchOptions) {
         app.screen.title =
             "StarSearcher · \(repairs.isEmpty ? "slow" : repairs.map(\.rawValue).sorted().joined(separator: ", "))"
-        app.interval("screen init") { _ = StarChart.lettering(passes: workload["lettering"]) }
+        app.interval("screen init") { _ = StarChart.lettering(passes: app.amount(StarChart.letteringPasses)) }
         startThumbnails()
         app.interval("app init") { stars = loadStars() }
         app.interval("first render") {
@@ -40,12 +37,12 @@ package final class StarSearcher: Story {
         loadTheRest()
     }
 
-    package func touched(_ event: String) {
+    func touched(_ event: String) {
         let words = event.split(separator: " ")
         switch words.first {
         case "select":
             guard let number = words.dropFirst().first.flatMap({ Int($0) }), stars.indices.contains(number - 1) else {
-                log("no star '\(event)'")
+                logger.log("no star '\(event)'")
                 return
             }
             app.screen.picture = detail(number - 1)
@@ -60,7 +57,7 @@ package final class StarSearcher: Story {
 
     /// Ordinary work of the app, on the efficiency core: about three quarters of the detail screens' work.
     private func startThumbnails() {
-        let (count, passes) = (Screen.visibleRows * 3 / 4, workload["detail"])
+        let (count, passes) = (Screen.visibleRows * 3 / 4, app.amount(StarChart.detailPasses))
         Work.start("thumbnails", .confined) {
             for number in 0..<count { _ = StarChart.thumbnail(number, passes: passes) }
         }
@@ -113,16 +110,8 @@ package final class StarSearcher: Story {
 
     private func detail(_ index: Int) -> Raster {
         if let known = details[index] { return known }
-        let picture = StarChart.detail(stars[index], passes: workload["detail"])
+        let picture = StarChart.detail(stars[index], passes: app.amount(StarChart.detailPasses))
         details[index] = picture
         return picture
     }
-}
-
-/// The repairs, each of which can be applied alone.
-package enum Repair: String, CaseIterable, Sendable {
-    case logger = "system-logger"
-    case priority
-    case firstRows = "first-rows"
-    case details = "details-on-demand"
 }
