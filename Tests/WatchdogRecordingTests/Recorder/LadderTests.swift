@@ -44,11 +44,11 @@ struct LadderTests {
         #expect(recording.lanes.first?.spans.isEmpty == false)
     }
 
-    /// Half a percent on a quiet machine: docs/launches.md.
+    /// docs/launches.md promises half a percent.
     ///
     /// CPU time that a hypervisor took is in the lane, but not in the kernel's count of the thread's time:
     /// `CONFIG_PARAVIRT_TIME_ACCOUNTING`, `update_rq_clock_task()` in kernel/sched/core.c.
-    @Test("accounts for the main thread's CPU time like the kernel, within three percent beside other tests")
+    @Test("accounts for the main thread's CPU time like the kernel, within half a percent")
     func laneSums() throws {
         let request = RecordingRequest(
             executable: "/bin/sh", command: ["sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"],
@@ -60,12 +60,13 @@ struct LadderTests {
             let running = lane.spans.filter { $0.state == .running }.reduce(Duration.zero) { $0 + $1.wall }
             let counted = try #require(lane.accounting?.running)
             let facts: Comment = "\(running) in the lane, \(counted) counted, \(stolen) stolen"
-            #expect(running >= counted * 0.97, facts)
+            #expect(running >= counted * 0.995, facts)
             // /proc/stat counts in ticks, separately for each CPU.
-            #expect(running <= counted * 1.03 + stolen + ProcessCPU.clockTick * Machine.processorCount, facts)
+            #expect(running <= counted * 1.005 + stolen + ProcessCPU.clockTick * Machine.processorCount, facts)
         } catch let error as RecordingError where error.exitCode == 77 {
             // This machine does not permit the rung, with a reason.
             #expect(error.description.hasPrefix("rung A is not possible here: "))
+            print("skipped: \(error)")
         }
     }
 
