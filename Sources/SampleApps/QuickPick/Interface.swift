@@ -33,7 +33,7 @@ struct Interface {
     }
 
     /// The blurs of an expensive view.
-    static let imagePasses = 35_000
+    static let imagePasses = SampleApp.passes(35_000)
 
     private(set) var views: [View] = []
 

@@ -90,6 +90,18 @@ package final class SampleApp {
     /// An amount of work, scaled for this run; at least one piece.
     package nonisolated func amount(_ count: Int) -> Int { max(1, Int(Double(count) * timeScale)) }
 
+    /// How often a loop in Swift over pixels or numbers is run.
+    ///
+    /// It takes many times as long without optimization. Tests run such a build, and are about the order of things: a
+    /// share of the work is enough for them.
+    package nonisolated static func passes(_ count: Int) -> Int {
+        #if DEBUG
+            max(1, count / 20)
+        #else
+            count
+        #endif
+    }
+
     // MARK: - Data
 
     /// Ensures that the app's files exist; `--prepare` ends here.

@@ -13,8 +13,8 @@ struct Star: Sendable {
 enum StarChart {
     /// The amounts of work, which are the same on every machine; their proportions are those of the talk.
     static let starCount = 200_000
-    static let detailPasses = 1_400
-    static let letteringPasses = 4_000
+    static let detailPasses = SampleApp.passes(1_400)
+    static let letteringPasses = SampleApp.passes(4_000)
 
     /// Writes the file of stars.
     @MainActor

@@ -19,8 +19,8 @@ struct Market: Sendable {
     ///
     /// The scale shortens the history, with which all work grows.
     private static let days = 60_000
-    private static let smoothing = 7_000
-    private static let layers = 260
+    private static let smoothing = SampleApp.passes(7_000)
+    private static let layers = SampleApp.passes(260)
 
     let app: SampleApp
 
