@@ -163,6 +163,45 @@ struct CaptureThreadTests {
         #expect(thread.shutDown(within: patience))
     }
 
+    @Test("captures and kills fifty apps at once, each with all stacks and with its other process")
+    func fifty() throws {
+        var configuration = CaptureThreadConfiguration()
+        configuration.width = 2
+        configuration.treeLimits.time = patience * 50
+        configuration.treeLimits.stopTimeout = patience
+        let thread = try CaptureThread(configuration)
+        defer { thread.shutDown() }
+        let apps = try (0..<50).map { _ in (main: try Subject("threads", "2"), other: try Subject("threads", "1")) }
+        for app in apps {
+            try app.main.waitUntilAsleep()
+            try app.other.waitUntilAsleep()
+        }
+        let captured = Mutex<[Int32: (Result<Snapshot, SnapshotError>, TreeSnapshot)]>([:])
+        for (index, app) in apps.enumerated() {
+            let members = TreeMembers.listed([app.main, app.other].compactMap { ProcessStat.read($0.process) })
+            let process = app.main.process
+            let refusal = thread.capture(
+                process, of: Tenant(app: "\(index)", user: 1), with: members, preferring: [],
+                .patient(ending: .kill())
+            ) { result, others in captured.withLock { $0[process] = (result, others) } }
+            #expect(refusal == nil)
+        }
+        try eventually("fifty captures") { captured.withLock(\.count) == 50 }
+        for app in apps {
+            #expect(try app.main.reap() == 9)
+            let (result, others) = try #require(captured.withLock { $0[app.main.process] })
+            let member = try #require(others.members.first, "\(others.notes)")
+            let other = try #require(member.snapshot, "\(member.failure ?? "")")
+            for (subject, snapshot) in [(app.main, try result.get()), (app.other, other)] {
+                let contents = try snapshot.contents()
+                for marker in subject.markers {
+                    let stack = contents.threads.first { $0.id == marker.thread }?.stack
+                    #expect(stack?.word(at: marker.address) == marker.value)
+                }
+            }
+        }
+    }
+
     @Test("rejects and counts captures beyond its queue")
     func queueLimit() throws {
         let door = try Door()

@@ -85,7 +85,7 @@ struct TreeCaptureTests {
         limits.threads = 6
         limits.time = patience
         limits.stopTimeout = patience
-        let capture = TreeCapture(request, .inherited, Self.seats, Copiers(nil), limits: limits)
+        let capture = TreeCapture(request, SpareThreads(.inherited), Self.seats, Copiers(nil), limits: limits)
         capture.run()
         let snapshot = capture.end()
         #expect(snapshot.members.map(\.stat.id) == [subjects[3], subjects[0], subjects[1]].map(\.process))
@@ -100,7 +100,7 @@ struct TreeCaptureTests {
         let request = TreeCapture.Request(members: Self.members(subjects), main: 0, preferred: [], tenant: Self.tenant)
         var limits = TreeLimits()
         limits.time = .zero
-        let capture = TreeCapture(request, .inherited, Self.seats, Copiers(nil), limits: limits)
+        let capture = TreeCapture(request, SpareThreads(.inherited), Self.seats, Copiers(nil), limits: limits)
         capture.run()
         #expect(capture.end().members.allSatisfy { $0.snapshot == nil && $0.failure == "there was no time" })
     }
@@ -115,7 +115,7 @@ struct TreeCaptureTests {
         func notes(of tenant: Tenant) -> [String] {
             let request = TreeCapture.Request(
                 members: Self.members([subject]), main: 0, preferred: [], tenant: tenant)
-            let capture = TreeCapture(request, .inherited, seats, Copiers(nil), limits: limits)
+            let capture = TreeCapture(request, SpareThreads(.inherited), seats, Copiers(nil), limits: limits)
             capture.run()
             return capture.end().notes
         }

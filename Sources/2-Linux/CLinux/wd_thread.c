@@ -11,9 +11,21 @@
 #endif
 #endif
 
+static struct timespec time_of(int64_t nanoseconds) {
+    if (nanoseconds < 0) nanoseconds = 0;
+    return (struct timespec){.tv_sec = nanoseconds / 1000000000, .tv_nsec = nanoseconds % 1000000000};
+}
+
+int wd_semaphore_wait(sem_t *semaphore, int64_t deadline) {
+    struct timespec limit = time_of(deadline);
+    int result;
+    do result = sem_clockwait(semaphore, CLOCK_MONOTONIC, &limit);
+    while (result != 0 && errno == EINTR);
+    return result == 0 ? 0 : errno;
+}
+
 int wd_thread_join(pthread_t thread, int64_t deadline) {
-    if (deadline < 0) deadline = 0;
-    struct timespec limit = { .tv_sec = deadline / 1000000000, .tv_nsec = deadline % 1000000000 };
+    struct timespec limit = time_of(deadline);
 #ifdef BY_TRYING
     /* ThreadSanitizer does not notice that pthread_clockjoin_np(3) has joined a thread, and aborts when its ID is reused. */
     for (;;) {

@@ -51,6 +51,8 @@ public final class CaptureThread: Sendable {
     private let taking: Taking
     private let state: Mutex<State>
     private let work: PosixSemaphore
+    /// Capture the other processes of apps, and those outside.
+    private let threads: SpareThreads
     private let treeSeats = ThreadSeats(limits: TreeCapture.seats)
     /// Separate seats: slow captures of apps must not prevent the look that finds a report's cause.
     private let trailSeats = ThreadSeats(limits: TreeCapture.seats)
@@ -76,6 +78,7 @@ public final class CaptureThread: Sendable {
         self.copiers = copiers
         self.configuration = configuration
         self.taking = taking
+        threads = SpareThreads(configuration.scheduling)
         state = Mutex(State(queue: CaptureQueue(capacity: configuration.queueLimit, width: configuration.width)))
         work = PosixSemaphore()
         try run(try SnapshotArena(resident: configuration.residentBytes), generation: 0)
@@ -121,8 +124,7 @@ public final class CaptureThread: Sendable {
     ) -> CaptureRefusal? {
         let request = TreeCapture.Request(
             members: members, main: process, preferred: preferred, tenant: tenant, kills: options.ending != .release)
-        let others = TreeCapture(
-            request, configuration.scheduling, treeSeats, copiers, limits: configuration.treeLimits)
+        let others = TreeCapture(request, threads, treeSeats, copiers, limits: configuration.treeLimits)
         return enqueue(
             Job(process: process, tenant: tenant, options: options, others: others, completion: completion))
     }
@@ -142,7 +144,7 @@ public final class CaptureThread: Sendable {
         let groups = Dictionary(grouping: processes) { ProcessStatus.read($0.id)?.user ?? tenant.user }
         let capture = TrailCapture(
             groups.map { user, processes in (Tenant(app: tenant.app, user: user), processes) },
-            configuration.scheduling, trailSeats, copiers, time: configuration.trailTime)
+            threads, trailSeats, copiers, time: configuration.trailTime)
         recentLooks.withLock { $0.keep(capture, at: subject, .now()) }
         return capture
     }
@@ -152,6 +154,7 @@ public final class CaptureThread: Sendable {
         let (refusal, isCalled) = state.withLock { state in
             let refusal = lost ?? state.queue.add(job, for: job.tenant, at: .now())
             if refusal != nil { state.droppedCount += 1 }
+            if state.queue.waitingCount > 1 { threads.keep(true) }
             return (refusal, refusal == nil && state.queue.callExtra())
         }
         if refusal == nil { work.signal() }
@@ -234,6 +237,7 @@ public final class CaptureThread: Sendable {
             job.completion(.failure(SnapshotError("take a snapshot", of: job.process, canceled)), TreeSnapshot())
         }
         work.signal()
+        threads.keep(false)
         let deadline = Instant.now() + limit
         while !state.withLock({ $0.isIdle && $0.queue.extras.isEmpty }) {
             guard Instant.now() < deadline else { return false }
@@ -254,7 +258,10 @@ public final class CaptureThread: Sendable {
 
     private func serve(_ arena: SnapshotArena, _ generation: Int) {
         while let job = nextJob(for: generation) {
-            let runOthers: () -> Void = { [self] in job.others?.run(before: waitingCount) }
+            let runOthers: () -> Void = { [self] in
+                arena.copying?.release()
+                job.others?.run(before: waitingCount)
+            }
             arena.copying = copiers.copying(for: job.tenant)
             let (result, mustExit) = taking(arena, job.process, job.options, runOthers)
             arena.copying = nil
@@ -295,6 +302,7 @@ public final class CaptureThread: Sendable {
         let (isCurrent, areWaiting) = state.withLock { ($0.queue.finish(generation), $0.queue.waitingCount > 0) }
         // The queue may have skipped other captures of its tenant because of it.
         if !isCurrent || areWaiting { work.signal() }
+        if !areWaiting { threads.keep(false) }
         return isCurrent
     }
 }

@@ -27,8 +27,8 @@ public final class TrailCapture: Sendable {
 
     /// - Parameter groups: the processes of each tenant.
     init(
-        _ groups: [(tenant: Tenant, processes: [ProcessStat])], _ scheduling: CaptureThreadConfiguration.Scheduling,
-        _ seats: ThreadSeats, _ copiers: Copiers, time: Duration = TrailCapture.time
+        _ groups: [(tenant: Tenant, processes: [ProcessStat])], _ threads: SpareThreads, _ seats: ThreadSeats,
+        _ copiers: Copiers, time: Duration = TrailCapture.time
     ) {
         var limits = TreeLimits()
         limits.time = time
@@ -36,7 +36,7 @@ public final class TrailCapture: Sendable {
             var request = TreeCapture.Request(
                 members: .listed(processes), main: 0, preferred: processes.map(\.id), tenant: tenant)
             request.stopsRunning = false
-            return TreeCapture(request, scheduling, seats, copiers, limits: limits)
+            return TreeCapture(request, threads, seats, copiers, limits: limits)
         }
         state = Mutex(State(running: captures.count))
         if captures.isEmpty { ending.come() }

@@ -53,19 +53,19 @@ final class TreeCapture: Sendable {
 
     private let request: Request
     private let limits: TreeLimits
-    private let scheduling: CaptureThreadConfiguration.Scheduling
+    private let threads: SpareThreads
     private let seats: ThreadSeats
     private let copiers: Copiers
     private let state = Mutex(State())
 
     init(
-        _ request: Request, _ scheduling: CaptureThreadConfiguration.Scheduling, _ seats: ThreadSeats,
-        _ copiers: Copiers, limits: TreeLimits = TreeLimits()
+        _ request: Request, _ threads: SpareThreads, _ seats: ThreadSeats, _ copiers: Copiers,
+        limits: TreeLimits = TreeLimits()
     ) {
         self.copiers = copiers
         self.request = request
         self.limits = limits
-        self.scheduling = scheduling
+        self.threads = threads
         self.seats = seats
     }
 
@@ -84,6 +84,8 @@ final class TreeCapture: Sendable {
     ///
     /// - Parameter waiting: how many other captures wait for this one.
     func run(before waiting: Int = 0) {
+        // No thread for an app without other processes: reading the list of a cgroup waits for none of them.
+        guard request.members.processes.contains(where: { $0 != request.main }) else { return }
         if let refusal = copiers.refusal(of: request.tenant) {
             return note("The other processes were not captured: \(refusal.words("capture")).")
         }
@@ -96,11 +98,10 @@ final class TreeCapture: Sendable {
         let time = limits.time(before: waiting)
         let deadline = Instant.now() + time
         do throws(SnapshotError) {
-            let thread = try CaptureWorker.start { [self] in
-                scheduling.apply()
-                withExtendedLifetime(seat) { work(for: time, until: deadline) }
+            let isDone = try threads.run(until: deadline) { [self] arena in
+                withExtendedLifetime(seat) { work(for: time, until: deadline, arena) }
             }
-            if !thread.join(until: deadline) { state.withLock { $0.isOver = true } }
+            if !isDone { state.withLock { $0.isOver = true } }
         } catch {
             note("The other processes were not captured: \(error).")
         }
@@ -108,27 +109,31 @@ final class TreeCapture: Sendable {
 
     // MARK: The thread
 
-    private func work(for time: Duration, until deadline: Instant) {
+    /// - Returns: whether the thread may be used again: some threads of a process may be released only when it ends.
+    private func work(for time: Duration, until deadline: Instant, _ arena: SnapshotArena?) -> Bool {
         let found = request.members.open(
             except: request.main, preferring: request.preferred, limit: limits.processes)
         if found.rest > 0 {
             let words = found.rest == 1 ? "process of the app was" : "processes of the app were"
             note("\(found.rest) more \(words) left out.")
         }
-        guard !found.members.isEmpty else { return }
+        guard !found.members.isEmpty else { return true }
         state.withLock { state in
             guard !state.isOver else { return }
             state.snapshot.members = found.members.map { TreeSnapshot.Member($0.stat) }
         }
-        guard let arena = try? SnapshotArena(resident: 512 << 10) else {
-            return note("The other processes were not captured: there is no memory.")
+        guard let arena else {
+            note("The other processes were not captured: there is no memory.")
+            return false
         }
         let copying = copiers.copying(for: request.tenant)
         arena.copying = copying
+        defer { arena.copying = nil }
         look(found.members, by: copying, until: deadline - time * 2 / 3)
         var spent = Spent()
+        var isUsable = true
         for (index, member) in found.members.enumerated() where isOpen(until: deadline) {
-            let (snapshot, failure) = take(member, arena, &spent)
+            let (snapshot, failure) = take(member, arena, &spent, &isUsable)
             update(index) {
                 $0.snapshot = snapshot
                 $0.failure = failure
@@ -136,6 +141,7 @@ final class TreeCapture: Sendable {
             let arguments = copying.arguments(of: member.stat.id, limit: 16 << 10)
             update(index) { $0.arguments = arguments }
         }
+        return isUsable
     }
 
     /// Reads what the processes wait for; this must happen before stops interrupt their system calls.
@@ -148,7 +154,7 @@ final class TreeCapture: Sendable {
     }
 
     private func take(
-        _ member: TreeMembers.Member, _ arena: SnapshotArena, _ spent: inout Spent
+        _ member: TreeMembers.Member, _ arena: SnapshotArena, _ spent: inout Spent, _ isUsable: inout Bool
     ) -> (Snapshot?, failure: String?) {
         guard spent.threads + member.stat.threadCount <= limits.threads else {
             return (nil, "the processes have more than \(limits.threads) threads")
@@ -161,7 +167,9 @@ final class TreeCapture: Sendable {
             method: request.kills ? .ptrace : .procfsRegisters, stopsRunning: request.stopsRunning,
             stopTimeout: limits.stopTimeout)
         options.glances = !request.stopsRunning
-        switch arena.take(of: member.stat.id, options).0 {
+        let (result, mustExit) = arena.take(of: member.stat.id, options)
+        if mustExit { isUsable = false }
+        switch result {
         case .failure(let error):
             return (nil, "\(error)")
         case .success(let snapshot):

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CLinux
 import Glibc
+public import WatchdogBase
 
 /// A counting semaphore: sem_overview(7).
 ///
@@ -31,4 +33,9 @@ public final class PosixSemaphore: @unchecked Sendable {
     public func wait() {
         while sem_wait(memory) != 0 && errno == EINTR {}
     }
+
+    /// Waits as ``wait()`` does, but not beyond `deadline`.
+    ///
+    /// - Returns: false if the value was not positive in time.
+    public func wait(until deadline: Instant) -> Bool { wd_semaphore_wait(memory, deadline.nanoseconds) == 0 }
 }
