@@ -118,6 +118,8 @@ struct LimitTests {
         "Symbolicator.swift: message",
         // The kernel's time for a kill.
         "Copiers.swift: burst", "Copiers.swift: grace", "Examiner.swift: grace",
+        // How long idle processes are kept.
+        "Examiner.swift: rest",
         // Rates of rare actions, not omissions.
         "HangWatch.swift: launchSamples", "HangWatch.swift: useRarity", "IdleMemory.swift: delay",
         "IdleMemory.swift: leastChanges", "MemoryKillNotes.swift: freshness", "MemoryKillNotes.swift: interval",

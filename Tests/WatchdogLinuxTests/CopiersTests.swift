@@ -208,6 +208,26 @@ struct CopiersTests {
         #expect(try read(six()) >= 4)
     }
 
+    @Test("stay between captures while a burst is expected, and two stay after it")
+    func expectedBurst() throws {
+        let copiers = copiers()
+        try source.serve()
+        /// Reads with six copiers at once; returns how many were requested.
+        func readWithSix() throws -> Int {
+            let all = (0..<6).map { _ in copiers.copying(for: Self.tenant) }
+            return try all.reduce(0) { count, copying in
+                #expect(!copying.arguments(of: getpid()).isEmpty)
+                return try count + source.serve()
+            }
+        }
+        var burst: CopierBurst? = copiers.keepBurst()
+        _ = try readWithSix()
+        #expect(try readWithSix() == 0)
+        withExtendedLifetime(burst) {}
+        burst = nil
+        #expect(try readWithSix() >= 4)
+    }
+
     @Test("require a living source; the thread itself reads only if there never was one")
     func withoutSource() throws {
         var scripted: ScriptedCopiers? = try ScriptedCopiers()

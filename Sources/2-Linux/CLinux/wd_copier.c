@@ -65,12 +65,14 @@ int wd_copy_limit(int socket, unsigned milliseconds) {
 }
 
 ssize_t wd_copy(int socket, enum wd_copy_source source, pid_t process, int file, const struct iovec *ranges, size_t count,
-                void *buffer, unsigned limit) {
+                void *buffer, unsigned limit, bool lingers) {
     struct wd_copy_request request;
     request.source = source;
     request.process = process;
     request.limit = limit;
     request.count = (uint32_t)count;
+    request.lingers = lingers;
+    request.reserved = 0;
     size_t room = 0;
     for (size_t i = 0; i < count && i < WD_COPY_RANGES && room <= WD_COPY_BYTES; i++) {
         request.ranges[i] =
@@ -86,7 +88,7 @@ ssize_t wd_copy(int socket, enum wd_copy_source source, pid_t process, int file,
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
     size_t request_length = request_head + count * sizeof request.ranges[0];
     ssize_t length = wd_socket_send_with(socket, &request, request_length, &file, file >= 0);
-    if (length == 0) length = receive(socket, &message, is_real_time() ? answer_moment : 0, 0);
+    if (length == 0) length = receive(socket, &message, lingers && is_real_time() ? answer_moment : 0, 0);
     if (length < (ssize_t)sizeof answer) {
         errno = length < 0 && errno == EAGAIN ? ETIMEDOUT : EPIPE;
         return -1;
@@ -191,7 +193,7 @@ void wd_copy_serve(int socket, bool is_urgent) {
     static struct wd_copy_request request;
     int file;
     for (int64_t moment = 0; receive_request(socket, &request, &file, moment) == 0;
-         moment = is_urgent ? request_moment : 0) {
+         moment = is_urgent && request.lingers ? request_moment : 0) {
         wd_die_after(request.limit == 0 ? 1 : request.limit);
         int error = wd_copy_answer(socket, &request, file);
         wd_die_after(0);

@@ -31,6 +31,8 @@ struct wd_copy_request {
     int32_t process; /* or a thread */
     uint32_t limit;  /* milliseconds until the kernel kills the copier, if it can */
     uint32_t count;
+    uint32_t lingers; /* whether another request follows at once, and no other copier needs the CPU */
+    uint32_t reserved;
     struct wd_copy_range ranges[WD_COPY_RANGES];
 };
 
@@ -42,9 +44,10 @@ int wd_copy_limit(int socket, unsigned milliseconds);
 /* Has `count` ranges of a process copied, one after the other, into `buffer`, up to the first byte that cannot be read.
  * `file` is an open /proc/PID/mem for WD_COPY_MEMORY_FILE, and otherwise -1. Returns the number of bytes, or -1 with errno:
  * that of the copier, ETIMEDOUT if there is no answer in time, EPIPE if the copier has ended; after these two, the socket
- * is of no use. EINVAL for more than WD_COPY_BYTES or WD_COPY_RANGES. */
+ * is of no use. EINVAL for more than WD_COPY_BYTES or WD_COPY_RANGES. `lingers`: both sides may compute for a moment instead
+ * of waiting for each other. */
 ssize_t wd_copy(int socket, enum wd_copy_source source, pid_t process, int file, const struct iovec *ranges, size_t count,
-                void *buffer, unsigned limit);
+                void *buffer, unsigned limit, bool lingers);
 
 /* -- The copier -- */
 

@@ -28,6 +28,8 @@ public final class Copiers: Sendable {
         var idle: [OwnedDescriptor] = []
         /// How many are in use.
         var taken = 0
+        /// How many bursts are expected to go on.
+        var bursts = 0
         var stuck = StuckWaits()
         /// The sockets of the copiers that do not end, which the kernel closes when they do.
         var lost: [(socket: OwnedDescriptor, number: Int)] = []
@@ -104,13 +106,37 @@ public final class Copiers: Sendable {
         let surplus = state.withLock { state in
             state.taken -= 1
             state.idle.append(copier)
-            let surplus = state.idle.count - (state.taken == 0 ? Self.spares : Self.burst)
-            defer { state.idle.removeFirst(max(0, surplus)) }
-            return state.idle.prefix(max(0, surplus))
+            return Self.takeSurplus(from: &state)
         }
         // They end when their sockets are closed, outside of the lock.
         withExtendedLifetime(surplus) {}
     }
+
+    /// The copiers that nobody will need soon.
+    private static func takeSurplus(from state: inout State) -> ArraySlice<OwnedDescriptor> {
+        let surplus = max(0, state.idle.count - (state.taken + state.bursts == 0 ? spares : burst))
+        defer { state.idle.removeFirst(surplus) }
+        return state.idle.prefix(surplus)
+    }
+
+    /// Keeps copiers that are not used, as if others were, for as long as the result is retained.
+    ///
+    /// Between the captures of apps that hang together there are moments in which none is in use.
+    public func keepBurst() -> CopierBurst {
+        state.withLock { $0.bursts += 1 }
+        return CopierBurst(self)
+    }
+
+    fileprivate func endBurst() {
+        let surplus = state.withLock { state in
+            state.bursts -= 1
+            return Self.takeSurplus(from: &state)
+        }
+        withExtendedLifetime(surplus) {}
+    }
+
+    /// Whether the only copier in use may compute instead of waiting for requests: several would take the CPUs from each other.
+    fileprivate var hasCPUs: Bool { state.withLock { $0.taken <= 1 } }
 
     /// Notes that a copier has died, or does not answer.
     ///
@@ -149,6 +175,17 @@ public final class Copiers: Sendable {
         var entry = pollfd(fd: copier.number, events: 0, revents: 0)
         return poll(&entry, 1, 0) > 0 && entry.revents & Int16(POLLHUP) != 0
     }
+}
+
+/// A time in which copiers are kept: ``Copiers/keepBurst()``.
+///
+/// Isolation: may be used from any thread.
+public final class CopierBurst: Sendable {
+    private let copiers: Copiers
+
+    fileprivate init(_ copiers: Copiers) { self.copiers = copiers }
+
+    deinit { copiers.endBurst() }
 }
 
 /// Reads memory of one tenant's processes, with at most one copier at a time.
@@ -213,7 +250,8 @@ public final class Copying: Sendable {
             return copier
         }
         guard let current else { return (-1, EBUSY) }
-        let length = wd_copy(current.number, source, process, file, ranges, count, buffer, copiers.limit)
+        let length = wd_copy(
+            current.number, source, process, file, ranges, count, buffer, copiers.limit, copiers.hasCPUs)
         let error = length < 0 ? errno : 0
         guard error == ETIMEDOUT || error == EPIPE else { return (length, error) }
         copier.withLock { $0 = nil }

@@ -62,6 +62,7 @@ public final class Examiner {
     private var workers: [Worker] = []
     private var waiting: [Question] = []
     private var timer: Timer?
+    private var lastAnswer: Instant
     private var budget = ExaminationBudget()
     private var sourceEnd: IOSource?
     private var hasSource = true
@@ -96,6 +97,7 @@ public final class Examiner {
         self.loop = loop
         self.limits = limits
         restarts = SourceRestarts(startedAt: loop.now)
+        lastAnswer = loop.now
         timer = try loop.timer { [unowned self] _ in endOverdue() }
         restartTimer = try loop.timer { [unowned self] _ in restartSource() }
         sourceEnd = try loop.onReadable(origin) { [unowned self] in loseSource() }
@@ -177,8 +179,7 @@ public final class Examiner {
         }
         guard let answer, !worker.isAbandoned, let question = worker.question else { return remove(worker) }
         worker.question = nil
-        // One idle examiner is enough.
-        if workers.contains(where: { $0 !== worker && $0.isIdle }), waiting.isEmpty { remove(worker) }
+        lastAnswer = loop.now
         question.end(answer)
         distribute()
         armTimer()
@@ -256,6 +257,8 @@ public final class Examiner {
         let overdue = waiting.filter { $0.deadline <= now }
         waiting.removeAll { $0.deadline <= now }
         for question in overdue { question.end(nil) }
+        // One idle examiner is enough.
+        if lastAnswer + Self.rest <= now { for worker in idle.dropFirst() { remove(worker) } }
         endRefused()
         distribute()
         armTimer()
@@ -264,8 +267,15 @@ public final class Examiner {
     /// How long after its deadline an examiner may take to die from the kernel's kill before it counts as unkillable.
     private static let grace = Duration.milliseconds(50)
 
+    /// How long several idle examiners are kept: apps that hang for one cause ask again and again, and a fork takes longer than
+    /// an answer.
+    private static let rest = Duration.seconds(1)
+
+    private var idle: [Worker] { workers.filter(\.isIdle) }
+
     private func armTimer() {
-        let deadlines = workers.compactMap { $0.question.map { $0.deadline + Self.grace } } + waiting.map(\.deadline)
+        var deadlines = workers.compactMap { $0.question.map { $0.deadline + Self.grace } } + waiting.map(\.deadline)
+        if idle.count > 1 { deadlines.append(lastAnswer + Self.rest) }
         let next = deadlines.min()
         if next != timer?.due { timer?.arm(at: next) }
     }
