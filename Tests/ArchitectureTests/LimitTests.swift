@@ -119,10 +119,11 @@ struct LimitTests {
         // The kernel's time for a kill.
         "Copiers.swift: burst", "Copiers.swift: grace", "Examiner.swift: grace",
         // How long idle processes are kept.
-        "Examiner.swift: rest",
+        "Examiner.swift: rest", "ThreadEvidence.swift: burst",
         // Rates of rare actions, not omissions.
         "HangWatch.swift: launchSamples", "HangWatch.swift: useRarity", "IdleMemory.swift: delay",
-        "IdleMemory.swift: leastChanges", "MemoryKillNotes.swift: freshness", "MemoryKillNotes.swift: interval",
+        "LaunchIncidents.swift: interval", "IdleMemory.swift: leastChanges", "MemoryKillNotes.swift: freshness",
+        "MemoryKillNotes.swift: interval",
         // The same as the journal's patience, without a journal.
         "PostMortem.swift: briefPatience",
     ]

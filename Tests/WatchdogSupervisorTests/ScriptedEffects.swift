@@ -98,7 +98,7 @@ final class ScriptedEffects: LaunchEffects {
 
     // MARK: - Effects
 
-    func arm(at deadline: Instant?, canWait: Bool) { self.deadline = deadline }
+    func arm(at deadline: Instant?, canWait: Bool, lookingAhead foresight: Instant?) { self.deadline = deadline }
 
     func expectMessages(_ isExpecting: Bool) { self.isExpecting = isExpecting }
 

@@ -147,6 +147,10 @@ public struct ProcessMachine: Sendable, Equatable {
         public let nextDeadline: Instant?
         /// Whether only a ping or a sample from outside is due then, which may wait for another app's deadline.
         public let canWait: Bool
+        /// When to ask an examiner what the main thread is blocked in, because a deadline is near; nil while none is.
+        ///
+        /// Nothing is decided then: the answer is used at the deadline, if ``Foresight`` says that it still holds.
+        public let foresightDue: Instant?
         /// What the event has shown of the app's answers.
         public let measurement: Measurement?
     }
@@ -159,7 +163,8 @@ public struct ProcessMachine: Sendable, Equatable {
         let due = nextDeadline
         let canWait = due.map { stages.watches.duties.canWait(until: $0, $spec) } ?? false
         return Step(
-            effects: turn?.effects ?? [], nextDeadline: due, canWait: canWait, measurement: turn?.measurement)
+            effects: turn?.effects ?? [], nextDeadline: due, canWait: canWait,
+            foresightDue: stages.watches.duties.foresightDue, measurement: turn?.measurement)
     }
 
     /// Handles an event.

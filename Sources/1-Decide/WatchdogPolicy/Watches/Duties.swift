@@ -44,6 +44,13 @@ struct Duties: Hashable, Sendable {
 
     func awaits(_ id: Int) -> Bool { allowance?.judgement.awaits(id) == true }
 
+    /// When to ask what the main thread is blocked in, so that the answer is there at the deadline; nil while the app may still
+    /// answer in good time.
+    var foresightDue: Instant? {
+        guard isObserving, let judgement, judgement.isCounting else { return nil }
+        return Foresight.moment(before: judgement.deadline, of: judgement.deadline - judgement.windowStart)
+    }
+
     func due(_ spec: Shared<AppSpec>) -> Instant? {
         let allowance = allowance
         return .earliest(

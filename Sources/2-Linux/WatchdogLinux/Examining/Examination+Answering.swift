@@ -23,6 +23,7 @@ enum ExaminationAnswer {
             switch kind {
             case .waits: addWaits(of: process, thread: request.number(), isWithinApp: false, to: &answer)
             case .waitsWithinApp: addWaits(of: process, thread: request.number(), isWithinApp: true, to: &answer)
+            case .waitsAhead: addWaitsAhead(of: process, thread: request.number(), to: &answer)
             case .trail: addTrail(of: process, thread: request.number(), to: &answer)
             case .server: addServer(of: process, &request, to: &answer)
             case .askedServer: addAskedServer(of: process, &request, to: &answer)
@@ -48,6 +49,18 @@ enum ExaminationAnswer {
         let besides = look.besides(thread, of: process.id)
         answer.append(besides.count)
         for wait in besides { wait.write(to: &answer) }
+        return true
+    }
+
+    private static func addWaitsAhead(
+        of process: ExaminedProcess, thread: Int32?, to answer: inout ExaminerFields
+    ) -> Bool {
+        guard let thread, addWaits(of: process, thread: thread, isWithinApp: true, to: &answer) else { return false }
+        guard WaitLook.mayLeave(process.id, thread) else { return true }
+        let look = WaitLook(budget: WaitLook.trailBudget) { [] }
+        let files = OpenFiles(openFiles.withLock(\.self))
+        files.prepare(look.budget)
+        openFiles.withLock { $0 = files.table }
         return true
     }
 

@@ -78,16 +78,22 @@ public struct BlockedThread: Hashable, Sendable {
 }
 
 enum ExaminationKind: String {
-    case waits, waitsWithinApp, trail, server, askedServer, variable, journalStream, locks
+    case waits, waitsWithinApp, waitsAhead, trail, server, askedServer, variable, journalStream, locks
 }
 
 extension Examination where Answer == BlockedThread {
     /// What a thread of the process is blocked in, and who holds it up.
     ///
-    /// - Parameter isWithinApp: whether only the app's own processes count as holders of file locks: the search among all
-    ///   takes some milliseconds.
-    public static func waits(of process: ExaminedProcess, thread: Int32, isWithinApp: Bool = false) -> Examination {
-        let examination = Examination(isWithinApp ? .waitsWithinApp : .waits, process) { fields in
+    /// - Parameters:
+    ///   - isWithinApp: whether only the app's own processes count as holders of file locks: the search among all takes some
+    ///     milliseconds.
+    ///   - isAhead: whether a deadline is near: for a wait that may lead to another process, the examiner then also reads which
+    ///     processes have which sockets and pipes open, which a trail needs and which takes longer than all else.
+    public static func waits(
+        of process: ExaminedProcess, thread: Int32, isWithinApp: Bool = false, isAhead: Bool = false
+    ) -> Examination {
+        let kind: ExaminationKind = isAhead ? .waitsAhead : isWithinApp ? .waitsWithinApp : .waits
+        let examination = Examination(kind, process) { fields in
             guard let syscall = fields.text(), let hasChain: Int = fields.number() else { return nil }
             let chain = hasChain == 1 ? WaitChain(reading: &fields) : nil
             guard (chain != nil) == (hasChain == 1),

@@ -30,7 +30,7 @@ final class OpenFiles {
     /// What was read at one moment.
     struct Table: Sendable {
         /// How long it may serve other looks.
-        static let lifetime = Duration.milliseconds(100)
+        static let lifetime = Duration.milliseconds(200)
 
         fileprivate let holders: [File: [Holder]]
         /// When the reading began.
@@ -54,12 +54,17 @@ final class OpenFiles {
 
     /// Those who have a file open, by process ID; each process counts once.
     func holders(of file: File, _ budget: WorkBudget) -> [Holder] {
-        if table == nil || isInherited && table?.holders[file] == nil {
-            let began = Instant.now()
-            table = Table(holders: budget.useReserve { Self.read(Procfs.processes(), $0) }, began: began)
-            isInherited = false
-        }
+        if table == nil || isInherited && table?.holders[file] == nil { read(budget) }
         return table?.holders[file] ?? []
+    }
+
+    /// Reads what is open, unless that is known.
+    func prepare(_ budget: WorkBudget) { if table == nil { read(budget) } }
+
+    private func read(_ budget: WorkBudget) {
+        let began = Instant.now()
+        table = Table(holders: budget.useReserve { Self.read(Procfs.processes(), $0) }, began: began)
+        isInherited = false
     }
 
     private static func read(_ processes: [Int32], _ left: WorkBudget) -> [File: [Holder]] {

@@ -67,6 +67,16 @@ extension WaitLook {
         return trail
     }
 
+    /// Whether a thread is in a call whose wait may lead to another process over an open file.
+    static func mayLeave(_ process: Int32, _ thread: Int32) -> Bool {
+        guard let call = syscall(Place(process: process, thread: thread)).flatMap({ BlockedCall(parsing: $0) }) else {
+            return false
+        }
+        return [
+            WD_CALL_DESCRIPTOR, WD_CALL_SEND, WD_CALL_CONNECT, WD_CALL_POLL, WD_CALL_SELECT, WD_CALL_EPOLL,
+        ].contains(call.kind)
+    }
+
     // MARK: - From one process to the next
 
     /// Where a thread's wait, or that of the thread of its process that it waits for, leaves the process.

@@ -17,6 +17,8 @@ final class BlockingEvidence {
     private var check: Int?
     private var proceed: (() -> Void)?
     private var answer: BlockedThread?
+    /// Whether the examination has ended without an answer.
+    private(set) var isUnanswered = false
     /// The answer's waits with the priorities of their threads, which are unknown after the kill.
     private var waits: [WaitDetails] = []
     /// Where the wait leads across processes, once that is known.
@@ -45,6 +47,7 @@ final class BlockingEvidence {
     /// - Parameter gap: why there is none, if that is known.
     func end(_ answer: BlockedThread?, because gap: Examiner.Refusal? = nil) {
         keep(answer)
+        isUnanswered = answer == nil
         self.gap = gap
         handle(.answered(.call))
     }

@@ -35,6 +35,11 @@ final class ThreadEvidence {
     @Boxed private var observation: ProcessProbe.Observation?
     /// What the last ``inspect()`` asked about the thread's system call.
     private(set) var blocking: BlockingEvidence?
+    /// When to ask that ahead of a deadline, and the number of the check that will do so.
+    private var foresightDue: Instant?
+    private var foreseeing: Int?
+    /// What was asked then.
+    private var foreseen: (foresight: Foresight, blocking: BlockingEvidence)?
 
     init(_ host: Host, of tenant: Tenant, cgroup: Cgroup?, precision: Duration) {
         self.host = host
@@ -43,7 +48,10 @@ final class ThreadEvidence {
         self.precision = precision
     }
 
-    deinit { host.pacer.cancel(reading) }
+    deinit {
+        host.pacer.cancel(reading)
+        host.pacer.cancel(foreseeing)
+    }
 
     /// The thread; nil if it cannot be examined.
     var thread: Int32? { probe?.thread }
@@ -122,7 +130,8 @@ final class ThreadEvidence {
         observation = probe?.observe(readsSyscall: false)
         blocking = nil
         guard let observation else { return Evidence(state: nil) }
-        if [.sleeping, .uninterruptible].contains(observation.state) { examineCall() }
+        if Self.isBlocked(observation) { blocking = foreseenBlocking(at: observation) ?? examineCall() }
+        foreseen = nil
         return Evidence(
             state: observation.state.letter.first,
             tracer: observation.tracer,
@@ -191,19 +200,65 @@ final class ThreadEvidence {
         return result
     }
 
+    private static func isBlocked(_ observation: ProcessProbe.Observation) -> Bool {
+        [.sleeping, .uninterruptible].contains(observation.state)
+    }
+
+    // MARK: - What the thread waits for
+
+    /// Asks at an instant what the thread is blocked in, for an ``inspect()`` soon afterwards; nil for never.
+    func lookAhead(at instant: Instant?) {
+        guard instant != foresightDue else { return }
+        foresightDue = instant
+        host.pacer.cancel(foreseeing)
+        foreseeing = instant.map { instant in
+            host.pacer.schedule(after: max(.zero, instant - .now())) { [unowned self] in foresee() }
+        }
+    }
+
+    /// How long copiers are kept for apps that may hang together.
+    private static let burst = Duration.seconds(1)
+
+    private func foresee() {
+        foreseeing = nil
+        foreseen = nil
+        guard let observation = probe?.observe(readsSyscall: false), Self.isBlocked(observation),
+            let position = position(in: observation), let blocking = examineCall(isAhead: true)
+        else { return }
+        foreseen = (Foresight(position, at: observation.at), blocking)
+        // The captures that may follow need copiers, and forks would delay them.
+        let burst = host.copiers.keepBurst()
+        _ = host.pacer.schedule(after: Self.burst) { withExtendedLifetime(burst) {} }
+    }
+
+    /// What was asked ahead, if the thread has not moved since.
+    private func foreseenBlocking(at observation: ProcessProbe.Observation) -> BlockingEvidence? {
+        guard let foreseen, !foreseen.blocking.isUnanswered,
+            foreseen.foresight.holds(at: position(in: observation), observation.at)
+        else { return nil }
+        return foreseen.blocking
+    }
+
+    private func position(in observation: ProcessProbe.Observation) -> Foresight.Position? {
+        guard let thread, let schedule = observation.schedule else { return nil }
+        return Foresight.Position(thread: thread, runTime: schedule.runTime, timeslices: schedule.timeslices)
+    }
+
     /// Asks what the thread is blocked in; the answer may come too late to be used.
-    private func examineCall() {
-        guard let pid, let thread, let startTime, let examiner = host.examiner else { return }
+    ///
+    /// - Parameter isAhead: whether that is before a deadline.
+    private func examineCall(isAhead: Bool = false) -> BlockingEvidence? {
+        guard let pid, let thread, let startTime, let examiner = host.examiner else { return nil }
         let blocking = BlockingEvidence(host.pacer)
-        self.blocking = blocking
         let process = ExaminedProcess(id: pid, startTime: startTime, cgroup: cgroup?.path)
         let tenant = tenant
-        examiner.ask(.waits(of: process, thread: thread, isWithinApp: true), of: tenant) { answer in
+        examiner.ask(.waits(of: process, thread: thread, isWithinApp: true, isAhead: isAhead), of: tenant) { answer in
             guard let answer else { return blocking.end(nil, because: examiner.refusal(of: tenant)) }
             guard answer.mayAwaitStranger else { return blocking.end(answer) }
             blocking.note(answer)
             examiner.ask(.waits(of: process, thread: thread), of: tenant) { blocking.end($0 ?? answer) }
         }
+        return blocking
     }
 
     /// Asks where the wait that the last ``inspect()`` found leads across processes; to be called once everything is decided.

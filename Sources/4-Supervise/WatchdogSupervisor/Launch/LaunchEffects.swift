@@ -17,8 +17,10 @@ protocol LaunchEffects: AnyObject {
 
     /// Reports ``LaunchEvent/deadlineReached`` at `deadline`, after everything else that is pending then; nil disarms.
     ///
-    /// - Parameter canWait: whether other apps' deadlines go first, because nothing is decided at this one.
-    func arm(at deadline: Instant?, canWait: Bool)
+    /// - Parameters:
+    ///   - canWait: whether other apps' deadlines go first, because nothing is decided at this one.
+    ///   - foresight: when to ask what the main thread is blocked in, so that it is known at the deadline.
+    func arm(at deadline: Instant?, canWait: Bool, lookingAhead foresight: Instant?)
 
     /// Says whether more than signs of life is expected from the app, so that its messages must be read at once.
     func expectMessages(_ isExpecting: Bool)

@@ -268,14 +268,14 @@ final class LaunchShell: LaunchEffects {
 
     // MARK: - Effects
 
-    func arm(at instant: Instant?, canWait: Bool) {
+    func arm(at instant: Instant?, canWait: Bool, lookingAhead foresight: Instant?) {
+        evidence.main.lookAhead(at: foresight)
         deadlineCanWait = canWait
         deadline?.setPriority(canWait ? .ping : .idle)
         guard deadline?.due != instant else { return }
         // Each sign of life moves the deadline a little: let the timer fire early and arm it again then.
-        if let due = deadline?.due, let instant, due < instant {
-            let now = now
-            if due - now > (instant - now) / 2 { return }
+        if let due = deadline?.due, let instant, due < instant, due - now > (instant - now) / 2 {
+            return
         }
         deadline?.arm(at: instant)
     }

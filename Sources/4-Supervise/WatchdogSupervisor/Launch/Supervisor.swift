@@ -34,6 +34,7 @@ final class Supervisor {
     /// When the machine handled its last event; a message that was read late does not move time back.
     private var lastStep = Instant(nanoseconds: .min)
     private var canWait = false
+    private var foresightDue: Instant?
     /// What the app said of itself.
     private(set) var account = AppAccount()
     /// What the app marked in its launch.
@@ -201,12 +202,12 @@ final class Supervisor {
         shell.expectMessages(machine.pulse == nil)
     }
 
-    private func arm() { shell.arm(at: nextDeadline, canWait: canWait) }
+    private func arm() { shell.arm(at: nextDeadline, canWait: canWait, lookingAhead: foresightDue) }
 
     private func handle(_ event: ProcessEvent, at instant: Instant? = nil) {
         lastStep = instant ?? shell.now
         let step = machine.step(event, at: lastStep)
-        (nextDeadline, canWait) = (step.nextDeadline, step.canWait)
+        (nextDeadline, canWait, foresightDue) = (step.nextDeadline, step.canWait, step.foresightDue)
         onStep?(event, lastStep, step.effects)
         if let measurement = step.measurement {
             account.note(measurement, at: lastStep)
