@@ -142,6 +142,7 @@ final class LaunchIncidents {
         open[incident]?.watch = opened.watch
         open[incident]?.server = opened.server
         open[incident]?.blocking = opened.blocking
+        if kills { open[incident]?.dueKill = host.reportWriter.hold.killIsDue() }
         guard let blocking = opened.blocking else { return startCapture(incident, kills: kills) }
         (opened.server?.thread ?? scene.evidence.main).follow { [scene] in scene.tree.members.processes }
         blocking.capture { [weak self] in self?.startCapture(incident, kills: kills) }
@@ -150,6 +151,7 @@ final class LaunchIncidents {
     private func startCapture(_ incident: IncidentKey, kills: Bool) {
         guard open[incident]?.isBeingWritten == false else { return }
         guard let main = scene.tree.main, let judged = scene.tree.judged else {
+            open[incident]?.dueKill?.end()
             return captured(incident, .failed("there is no process"))
         }
         let server = open[incident]?.server
@@ -164,9 +166,11 @@ final class LaunchIncidents {
         let mailbox = host.mailbox
         let key = key
         let number = host.captureBegan(within: scene.launch.spec.captureBudget)
+        let dueKill = open[incident]?.dueKill
         let refusal = host.captureThread.capture(
             process.pid, of: scene.tenant, with: scene.tree.members, preferring: preferred(open[incident]), options
         ) { result, others in
+            dueKill?.end()
             let outcome: CaptureOutcome =
                 switch result {
                 case .success(let snapshot): .taken(snapshot)
@@ -178,6 +182,7 @@ final class LaunchIncidents {
         open[incident]?.facts?.cpu = (server?.thread ?? scene.evidence.main).cpuStatistics()
         guard let refusal else { return host.captureWaits() }
         host.captureEnded(number)
+        dueKill?.end()
         captured(incident, .failed("\(refusal)"))
     }
 
@@ -188,8 +193,25 @@ final class LaunchIncidents {
         return evidence.waits.compactMap { wait in wait.holder.map { Int32(truncatingIfNeeded: $0.process) } }
     }
 
+    /// How long the results of captures wait while kills of other apps are due.
+    private static let patience = Duration.milliseconds(100)
+    /// How often they look whether that is so.
+    private static let interval = Duration.milliseconds(2)
+
     /// Handles the result of a capture.
-    func captured(_ incident: IncidentKey, _ outcome: CaptureOutcome, _ others: TreeSnapshot = TreeSnapshot()) {
+    ///
+    /// - Parameter end: when the capture ended.
+    func captured(
+        _ incident: IncidentKey, _ outcome: CaptureOutcome, _ others: TreeSnapshot = TreeSnapshot(),
+        at end: Instant = .now()
+    ) {
+        // What follows a capture, which has killed, would delay the kills of the apps that hang at the same time.
+        if case .taken = outcome, host.reportWriter.hold.isKillDue, .now() - end < Self.patience {
+            _ = host.pacer.schedule(after: Self.interval) { [weak self] in
+                self?.captured(incident, outcome, others, at: end)
+            }
+            return
+        }
         host.gaps.captured(of: scene.tenant)
         guard var captured = open[incident], !captured.isBeingWritten else { return }
         captured.capture = outcome
@@ -211,6 +233,7 @@ final class LaunchIncidents {
 
     /// Replaces the thread of a capture that has exceeded its budget.
     func abandonCapture() {
+        for incident in open.values { incident.dueKill?.end() }
         host.captureThread.replaceStuckWorker(after: scene.launch.spec.captureBudget / 2, at: .now())
     }
 

@@ -43,6 +43,8 @@ struct OpenIncident {
     var others = TreeSnapshot()
     /// The descriptor that the capture thread kills through; the thread must not open files.
     var killDescriptor: OwnedDescriptor?
+    /// Makes reports wait until the kill is sent; nil if nothing is killed.
+    var dueKill: DueKill?
     /// The samples taken before the incident.
     var watch: HangWatch?
     /// The saved id of the report; nil if the next watchdogd does not have to write it.

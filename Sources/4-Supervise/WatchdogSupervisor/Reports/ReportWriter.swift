@@ -28,6 +28,8 @@ final class ReportWriter: Sendable {
     private let mailbox: Mailbox<Host.Message>
     private let readingPatience: Duration
     private let queue = DispatchQueue(label: "org.watchdogd.reports")
+    /// Makes reports of hangs wait for the kills that are due.
+    let hold: ReportHold
     private let crashQueue = DispatchQueue(label: "org.watchdogd.crash-reports")
     /// Waits for systemd-coredump without delaying other reports.
     private let examining = DispatchQueue(label: "org.watchdogd.crashes", attributes: .concurrent)
@@ -52,6 +54,7 @@ final class ReportWriter: Sendable {
         namingDelays: [Duration] = NamingTries<any NamingJob>.delays
     ) {
         self.store = store
+        hold = ReportHold(queue)
         self.prints = prints
         self.symbolicator = symbolicator
         self.mailbox = mailbox
