@@ -32,7 +32,7 @@ public struct FixedHistogram: Hashable, Sendable {
     public init?(bounds: [Duration], buckets: [Int], sum: Duration) {
         guard buckets.count == bounds.count + 1 else { return nil }
         self.bounds = bounds
-        self.buckets = buckets
+        counts = buckets
         nanoseconds = sum.nanoseconds
     }
 
