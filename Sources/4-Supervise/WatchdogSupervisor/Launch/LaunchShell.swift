@@ -274,9 +274,7 @@ final class LaunchShell: LaunchEffects {
         deadline?.setPriority(canWait ? .ping : .idle)
         guard deadline?.due != instant else { return }
         // Each sign of life moves the deadline a little: let the timer fire early and arm it again then.
-        if let due = deadline?.due, let instant, due < instant, due - now > (instant - now) / 2 {
-            return
-        }
+        if let due = deadline?.due, let instant, due < instant, due - now > (instant - now) / 2 { return }
         deadline?.arm(at: instant)
     }
 

@@ -215,11 +215,12 @@ final class Supervisor {
         }
         let isIrrevocable = step.effects.contains(where: \.isIrrevocable)
         // The launcher creates the process while the state is written; without that, it would not execute its program.
-        let spawnsFirst = step.effects.contains(where: \.isSpawn) && shell.holdsSpawn
+        let spawns = isIrrevocable && step.effects.contains(where: \.isSpawn)
+        let spawnsFirst = spawns && shell.holdsSpawn
         if isIrrevocable, !spawnsFirst { prepare(for: step.effects) }
         for effect in step.effects { perform(effect) }
         if spawnsFirst { prepare(for: step.effects) }
-        if step.effects.contains(where: \.isSpawn) { shell.confirmSpawn() }
+        if spawns { shell.confirmSpawn() }
     }
 
     private func prepare(for effects: [ProcessEffect]) {
