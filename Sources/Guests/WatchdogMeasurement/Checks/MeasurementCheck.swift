@@ -90,9 +90,8 @@ public struct MeasurementCheck: Codable, Equatable, Sendable {
         }
         guard pairs <= StoppingRule.mostPairs else { return "\(range); to tell \(limit), use a quieter machine" }
         let seconds = sequence.elapsed / .seconds(1) * Double(pairs) / Double(cpu.pairs)
-        let time = Duration.seconds(Int64(seconds.rounded(.up)))
-        return "\(range); to tell \(limit), about \(pairs) pairs are needed: use --within \(TimeSpan.text(time)) "
-            + "or a quieter machine"
+        return "\(range); to tell \(limit), about \(pairs) pairs are needed: "
+            + "use --within \(Int64(seconds.rounded(.up)))s or a quieter machine"
     }
 
     /// The result if no run counts.
