@@ -57,6 +57,15 @@ struct FindingTests {
                 "futex", "_dispatch_thread_event_wait_slow", "__DISPATCH_WAIT_FOR_QUEUE__", "_dispatch_sync_f_slow",
             ]),
         Case(
+            kind: .conditionVariable,
+            stack: ["syscall", "std::sys::sync::thread_parking::futex::Parker::park", "std::thread::functions::park"]),
+        Case(
+            kind: .conditionVariable,
+            stack: ["syscall", "std::thread::thread::Thread::park", "std::thread::scoped::scope", "zoo::main"]),
+        Case(
+            kind: .oneTimeInitialiser,
+            stack: ["syscall", "std::sys::sync::once::futex::Once::call", "std::sync::once::Once::call_once_force"]),
+        Case(
             kind: .rustLock,
             stack: ["syscall", "std::sys::sync::mutex::futex::Mutex::lock_contended", "zoo::save_order", "zoo::main"]),
         Case(
@@ -143,6 +152,48 @@ struct FindingTests {
         #expect(Self.findings([Self.thread(1, library, syscall: call)]).isEmpty)
         let own = ["nanosleep", "initializer", "call_init", "__libc_start_main", "_start"]
         #expect(Self.findings([Self.thread(1, own, syscall: call)]).isEmpty)
+    }
+
+    /// A thread of a stripped Ruby, which polls an eventfd.
+    private static func ruby(_ symbols: [String], isAlone: Bool, subject: String = "fd 4: eventfd") -> [Finding] {
+        let ppoll = "271 0x1 0x1 0x0 0x0 0x8 0x0 0x7ffe 0x7f00"
+        let images = ["libc.so.6", "libruby-3.1.so.3.1.2"].map {
+            BinaryImage(base: 0, size: 4096, buildID: nil, path: "/lib/\($0)", name: $0, architecture: "x86_64")
+        }
+        var main = thread(1, ["ppoll"] + symbols, syscall: ppoll)
+        for index in main.frames.indices.dropFirst() { main.frames[index].imageIndex = 1 }
+        let threads = isAlone ? [main] : [main, thread(2, [], syscall: ppoll)]
+        var evidence = HangEvidence(processorCount: 2)
+        evidence.waits = [
+            WaitDetails(process: 1, thread: 1, name: "ruby", syscall: ppoll, subject: subject, sources: [])
+        ]
+        let capture = CapturedProcess(method: .ptrace, threads: threads, images: images)
+        return Finding.all(in: capture, main: 1, evidence: evidence)
+    }
+
+    @Test("a Ruby thread waits for a child if it is the only one, and for another thread if it is not")
+    func ruby() {
+        let queue = ["", "", "", "", "rb_ensure", "", "rb_vm_exec"]
+        #expect(Self.ruby(queue, isAlone: true).map(\.kind) == [.childProcess])
+        #expect(Self.ruby(queue, isAlone: false).map(\.kind) == [.conditionVariable])
+        #expect(Self.ruby(["", "rb_ensure", "", "rb_waitpid"], isAlone: false).map(\.kind) == [.childProcess])
+        #expect(Self.ruby(["", "", "rb_thread_sleep_forever", "rb_vm_exec"], isAlone: true).isEmpty)
+        #expect(Self.ruby(queue, isAlone: true, subject: "fd 4: pipe").isEmpty)
+    }
+
+    @Test("a future that joins its thread within a one-time initializer waits for the thread")
+    func asynchronousFuture() {
+        let stack = ["futex", "__pthread_clockjoin_ex", "std::thread::join()", "__pthread_once_slow", "main"]
+        var evidence = HangEvidence(processorCount: 2)
+        func wait(_ holder: WaitDetails.Holder?) -> WaitDetails {
+            WaitDetails(
+                process: 1, thread: 1, name: "app", syscall: Self.futex, subject: "the end", holder: holder, sources: []
+            )
+        }
+        evidence.waits = [wait(nil)]
+        #expect(Self.findings([Self.thread(1, stack)], evidence).map(\.kind) == [.oneTimeInitialiser])
+        evidence.waits = [wait(WaitDetails.Holder(relation: .ends, process: 1, thread: 2, name: "app"))]
+        #expect(Self.findings([Self.thread(1, stack)], evidence).isEmpty)
     }
 
     @Test("the same functions yield no finding if the thread is not blocked in them")

@@ -34,9 +34,13 @@ extension Finding {
         guard let capture, let thread = capture.threads.first(where: { $0.id == main }) else { return findings }
         let stack = NamedStack(thread, in: capture)
         let isHolderKnown = evidence.waits.first?.holder != nil
+        // A future of C++ joins its thread within a one-time initializer.
+        let isForThread = evidence.waits.first?.holder?.relation == .ends
         findings += FindingRule.all.compactMap { $0.finding(in: stack, evidence) }.filter {
-            !(isHolderKnown && $0.kind == .readWriteLock)
+            !(isHolderKnown && $0.kind == .readWriteLock || isForThread && $0.kind == .oneTimeInitialiser)
         }
+        let ruby = RubyWait(stack, evidence, isAlone: capture.threads.count == 1)?.finding
+        findings += [ruby, PythonLock.childWait(of: thread)].compactMap(\.self)
         if let idle = EventLoop(stack, hasReturned: samples?.hasReturned(main) ?? false).finding {
             // The script that started the loop is not running now.
             findings.removeAll { $0.kind == .embeddedScript }

@@ -91,6 +91,7 @@ struct FindingRule {
             kind: .oneTimeInitialiser, text: "The thread waits for a one-time initializer that another thread runs",
             functions: [
                 "_dispatch_once_wait", "swift_once", "__pthread_once_slow", "pthread_once", "__cxa_guard_acquire",
+                "std::sys::sync::once::futex::Once::call", "std::sys_common::once::futex::Once::call",
             ],
             depth: 10, calls: waiting),
         FindingRule(
@@ -110,6 +111,16 @@ struct FindingRule {
         FindingRule(
             kind: .future, text: "The thread waits for a future; nothing records who will fulfill its promise",
             functions: ["std::__atomic_futex_unsigned_base::_M_futex_wait_until"], depth: 4, calls: waiting),
+        FindingRule(
+            kind: .conditionVariable, text: "The thread waits for the end of all threads of its scope",
+            functions: ["std::thread::scoped::scope"], depth: 6, calls: waiting),
+        FindingRule(
+            kind: .conditionVariable, text: "The thread is parked; another must unpark it",
+            functions: [
+                "std::thread::park", "std::thread::functions::park", "std::thread::thread::Thread::park",
+                "std::thread::Thread::park",
+            ],
+            depth: 6, calls: waiting, unless: ["std::sync::mpmc", "std::thread::scoped::scope"]),
         FindingRule(
             kind: .conditionVariable,
             text: "The thread waits for a condition variable; no thread holds it, and another must signal it",

@@ -37,6 +37,10 @@ struct PythonLock {
             finding.thread = others.first?.thread
         } else if let what = Self.what(Self.calls(thread)) {
             finding.text = "The thread waits for \(what)"
+            if let other = onlyOther {
+                finding.text += ": \(other.words)"
+                finding.thread = other.thread
+            }
         }
         return finding
     }
@@ -55,6 +59,21 @@ struct PythonLock {
         return waiters.filter { $0.thread == main } + waiters.filter { $0.thread != main }
     }
 
+    /// What the only other thread that runs the app's own Python code does; nil without such a thread, or with several.
+    private var onlyOther: (thread: Int, words: String)? {
+        let others = capture.threads.filter { thread in
+            thread.id != main
+                && Self.calls(thread).contains {
+                    CodeOwner(.python, symbol: $0.symbol, file: $0.sourceFile) != .runtime
+                }
+        }
+        guard others.count == 1, let thread = others.first else { return nil }
+        let stack = NamedStack(thread, in: capture)
+        let deed = stack.syscall.map { "is in \($0)" } ?? "runs"
+        let name = thread.name.singleLine(limit: 32)
+        return (thread.id, "the only other one, thread \(thread.id) \"\(name)\", \(deed)\(stack.origin)")
+    }
+
     /// Functions that take a lock: until 3.12, and since.
     static let functions = ["PyThread_acquire_lock_timed", "_PyMutex_LockTimed"]
 
@@ -70,6 +89,17 @@ struct PythonLock {
             CodeOwner(.python, symbol: call.symbol, file: call.sourceFile) != .runtime
         else { return nil }
         return Waiter(thread: thread.id, place: (call.place ?? "???").singleLine(limit: 80))
+    }
+
+    /// The wait for a child in `Popen.wait` with a timeout, which sleeps between looks at the child; nil for any other.
+    static func childWait(of thread: CapturedThread) -> Finding? {
+        guard let call = calls(thread).first, call.sourceFile?.hasSuffix("/subprocess.py") == true,
+            call.symbol?.hasSuffix("_wait") == true,
+            SystemCall.blocking(thread.syscall)?.name?.hasSuffix("nanosleep") == true
+        else { return nil }
+        return Finding(
+            kind: .childProcess, text: "The thread waits for a child process, for whose end it looks again and again",
+            source: "the Python function Popen._wait")
     }
 
     /// The Python functions on the stack, innermost first.
