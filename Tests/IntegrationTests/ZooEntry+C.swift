@@ -61,7 +61,7 @@ extension ZooEntry {
         ZooEntry(kind: "fifo_open_write", call: "openat", line: "zoo.fifo"),
         ZooEntry(kind: "terminal_read", call: "read", line: "terminal /dev/pts/"),
         ZooEntry(kind: "terminal_write", call: "write", line: "terminal /dev/pts/"),
-        ZooEntry(kind: "open_file_lock", call: "fcntl", line: "zoo.lock, locked through another open file"),
+        ZooEntry(kind: "open_file_lock", call: "fcntl", line: "zoo.lock, locked by this process"),
         ZooEntry(kind: "file_lock_of_its_own", call: "flock", line: "zoo.lock, locked by this process"),
         ZooEntry(kind: "lockf_lock", call: "fcntl", line: "zoo.lock, locked by pid"),
         ZooEntry(kind: "file_lock_of_reader", call: "flock", line: "zoo.lock, locked by pid"),

@@ -65,6 +65,32 @@ final class TrailTests {
         #expect(drain.hops.map(\.process) == Procfs.children(of: writer.pid))
     }
 
+    @Test("the lock of an open file leads to the child that has the file open")
+    func lockOfOpenFile() throws {
+        let subject = try TrailSubject(
+            """
+            import struct
+            lock = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+            file = open(sys.argv[1], "w")
+            if os.fork() == 0:
+                other = open(sys.argv[1], "r+")
+                fcntl.fcntl(other, fcntl.F_OFD_SETLK, lock)
+                mark(sys.argv[2])
+                pause()
+            await_(sys.argv[2])
+            fcntl.fcntl(file, fcntl.F_OFD_SETLKW, lock)
+            """, "\(folder)/lock", "\(folder)/held")
+        var wait: Wait?
+        let isFound = eventually {
+            let look = WaitLook(budget: .seconds(10)) { [subject.pid] + Procfs.children(of: subject.pid) }
+            wait = look.chain(process: subject.pid)?.waits.first
+            return wait?.holder != nil
+        }
+        #expect(isFound, "\(String(describing: wait))")
+        #expect(wait?.holder?.relation == .locks)
+        #expect(wait?.holder?.process == Procfs.children(of: subject.pid).first)
+    }
+
     @Test("a file lock leads to its holder", arguments: ["flock", "lockf"])
     func fileLocks(call: String) throws {
         let lock = "f = open(sys.argv[1], 'w'); fcntl.\(call)(f, fcntl.LOCK_EX); "

@@ -14,7 +14,7 @@ struct HeadlineTests {
         "read": 0, "write": 1, "poll": 7, "accept": 43, "connect": 42, "recvfrom": 45, "wait4": 61, "flock": 73,
         "fsync": 74, "futex": 202, "clock_nanosleep": 230, "openat": 257, "newfstatat": 262, "msgrcv": 70,
         "semop": 65, "recvmsg": 47, "select": 23, "epoll_wait": 232, "pause": 34, "clone3": 435, "munmap": 11,
-        "getrandom": 318,
+        "getrandom": 318, "msgsnd": 69, "rt_sigtimedwait": 128, "io_uring_enter": 426,
     ]
 
     /// The headline of a main thread that is blocked in a call.
@@ -87,6 +87,13 @@ struct HeadlineTests {
             ("newfstatat", "/mnt/x", "waits for a file system: /mnt/x"),
             ("clone3", nil, "waits for a child process to start its program"),
             ("msgrcv", nil, "waits for a message"), ("semop", nil, "waits for a semaphore"),
+            ("msgsnd", "System V message queue 3", "waits for room in System V message queue 3"),
+            ("rt_sigtimedwait", "SIGUSR1 or SIGTERM", "waits for SIGUSR1 or SIGTERM"),
+            ("io_uring_enter", "fd 5: io_uring of 1 fd: 4 (pipe)", "waits for events of a pipe"),
+            (
+                "epoll_wait", "fd 7: epoll of 1 fd: 6 (epoll of 1 fd: 4 (eventfd))",
+                "waits until another thread or process wakes it (eventfd)"
+            ),
         ] as [(String, String?, String)])
     func calls(call: String, subject: String?, words: String) {
         #expect(Self.headline(call, subject) == "Main thread \(words)")
@@ -94,14 +101,19 @@ struct HeadlineTests {
 
     @Test("The holder is named")
     func holders() {
-        func holder(_ relation: WaitDetails.Holder.Relation, thread: Int? = nil) -> WaitDetails.Holder {
-            .init(relation: relation, process: 4244, thread: thread, name: "worker", state: "S")
+        func holder(
+            _ relation: WaitDetails.Holder.Relation, of process: Int = 4244, thread: Int? = nil
+        ) -> WaitDetails.Holder {
+            .init(relation: relation, process: process, thread: thread, name: "worker", state: "S")
         }
         #expect(
-            Self.headline("futex", "mutex", holder(.holds, thread: 4245))
+            Self.headline("futex", "mutex", holder(.holds, of: 4242, thread: 4245))
                 == "Main thread waits for a lock that thread 4245 (worker) holds")
         #expect(
-            Self.headline("futex", "thread", holder(.ends, thread: 4245))
+            Self.headline("futex", "mutex", holder(.holds, thread: 4245))
+                == "Main thread waits for a lock that pid 4244 (worker) holds")
+        #expect(
+            Self.headline("futex", "thread", holder(.ends, of: 4242, thread: 4245))
                 == "Main thread waits for the end of thread 4245 (worker)")
         #expect(
             Self.headline("flock", "fd 3: /x", holder(.locks))

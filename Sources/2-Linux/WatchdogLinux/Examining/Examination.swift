@@ -72,8 +72,8 @@ public struct BlockedThread: Hashable, Sendable {
 
     /// Whether it may be a file lock that a program outside the app holds.
     public var mayAwaitStranger: Bool {
-        guard let chain, chain.waits.first?.holder == nil else { return false }
-        return BlockedCall(parsing: syscall).map { [WD_CALL_FLOCK, WD_CALL_FCNTL].contains($0.kind) } ?? false
+        guard let last = chain?.waits.last, last.holder == nil else { return false }
+        return BlockedCall(parsing: last.syscall).map { [WD_CALL_FLOCK, WD_CALL_FCNTL].contains($0.kind) } ?? false
     }
 }
 

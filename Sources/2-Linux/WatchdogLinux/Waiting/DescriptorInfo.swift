@@ -29,6 +29,8 @@ struct DescriptorInfo: Hashable {
     var process: Int32?
     /// The number of the FUSE connection of a file server; since Linux 6.16.
     var fileServer: UInt32?
+    /// The number of the terminal whose other side this is: 3 for `/dev/pts/3`.
+    var terminal: UInt32?
     /// What an io_uring says of itself; nil for another file.
     var ring: Ring?
     /// The signals that a signalfd receives: bit 0 for signal 1.
@@ -65,6 +67,7 @@ struct DescriptorInfo: Hashable {
             case "CachedSqHead": ring?.taken = UInt32(decimal: value) ?? 0
             case "sigmask": signals = UInt64(String(decoding: value, as: UTF8.self), radix: 16)
             case "Pid": process = Int32(decimal: value)
+            case "tty-index": terminal = UInt32(decimal: value)
             case "fuse_connection": fileServer = UInt32(decimal: value)
             case "lock": if locks.count < 8, let lock = FileLock(parsing: Array(rest)) { locks.append(lock) }
             case "tfd":

@@ -146,10 +146,10 @@ extension WaitLook {
 
     /// Reads only the process's entries in `/proc`: a hanging file system must not be asked about its files.
     ///
-    /// - Parameter namesWatched: whether to describe what an epoll instance watches; not within another one, because
-    ///   they can watch each other.
+    /// - Parameter depth: how many epoll instances within each other are described with what they watch: they can watch each
+    ///   other.
     func describe(
-        _ number: Int32, _ process: Int32, for purpose: Purpose = .receiving, namesWatched: Bool = true
+        _ number: Int32, _ process: Int32, for purpose: Purpose = .receiving, depth: Int = 2
     ) -> Description? {
         let path = "/proc/\(process)/fd/\(number)"
         guard number >= 0, let link = SymbolicLink.target(path) else { return nil }
@@ -167,7 +167,7 @@ extension WaitLook {
         if link.hasPrefix("anon_inode:") {
             var name = String(link.dropFirst("anon_inode:".count).filter { $0 != "[" && $0 != "]" }.prefix(64))
             if name == "eventpoll" {
-                let set = epoll(information, of: process, namesWatched)
+                let set = epoll(information, of: process, depth)
                 return Description(set.text, [path, infoPath] + set.sources)
             }
             if name == "io_uring", let ring = information?.ring, let inode = information?.inode {
@@ -177,7 +177,7 @@ extension WaitLook {
             if name == "pidfd", let id = information?.process { name = Self.pidfd(of: id) }
             return Description(name, [path, infoPath])
         }
-        if link.hasPrefix("/dev/pts/") || link.hasPrefix("/dev/tty") { return Description("terminal \(link)", [path]) }
+        if let terminal = terminal(link, information, process) { return Description(terminal, [path, infoPath]) }
         let mount = mount(of: link, process)
         return Description(link + (mount.map { " \($0.text)" } ?? ""), [path] + (mount.map { [$0.source] } ?? []))
     }
@@ -187,18 +187,18 @@ extension WaitLook {
     }
 
     private func epoll(
-        _ information: DescriptorInfo?, of process: Int32, _ namesWatched: Bool
+        _ information: DescriptorInfo?, of process: Int32, _ depth: Int
     ) -> (text: String, sources: [String]) {
         guard let information else { return ("epoll", []) }
         let count = information.watchedCount
         guard count > 0 else { return ("epoll of no fd", []) }
         let files = information.watched.map { watched -> (number: Int32, file: Description?) in
             // The number may be another file's by now: the set watches files, not numbers.
-            guard namesWatched, !budget.isSpent, let inode = watched.inode,
+            guard depth > 0, !budget.isSpent, let inode = watched.inode,
                 info(process, watched.number)?.inode == inode
             else { return (watched.number, nil) }
             let purpose = Purpose(ofEvents: watched.events)
-            return (watched.number, describe(watched.number, process, for: purpose, namesWatched: false))
+            return (watched.number, describe(watched.number, process, for: purpose, depth: depth - 1))
         }
         let list = list(files, of: count)
         return ("epoll of \(count) fd\(count == 1 ? "" : "s"): \(list.text)", list.sources)
@@ -207,6 +207,22 @@ extension WaitLook {
     static func inode(_ link: String, _ prefix: String) -> UInt64? {
         guard link.hasPrefix(prefix), link.hasSuffix("]") else { return nil }
         return UInt64(decimal: link.utf8.dropFirst(prefix.utf8.count).dropLast())
+    }
+
+    /// A terminal, or the side from which a program controls one; nil for other files.
+    private func terminal(_ link: String, _ information: DescriptorInfo?, _ process: Int32) -> String? {
+        let controllers = ["/dev/ptmx", "/dev/pts/ptmx"]
+        if controllers.contains(link), let number = information?.terminal {
+            let terminal = "/dev/pts/\(number)"
+            let found = processes(holding: terminal, startingWith: process) { _, _ in true }
+            return "/dev/ptmx of terminal \(terminal)\(Self.ends(found, of: process))"
+        }
+        guard link.hasPrefix("/dev/pts/") || link.hasPrefix("/dev/tty") else { return nil }
+        guard let number = UInt32(decimal: link.utf8.dropFirst("/dev/pts/".utf8.count)) else {
+            return "terminal \(link)"
+        }
+        let found = processes(holding: controllers[0], startingWith: process) { info($0, $1)?.terminal == number }
+        return "terminal \(link)\(Self.ends(found, of: process))"
     }
 
     // MARK: - The other end

@@ -2,6 +2,7 @@
 
 import CLinux
 import Glibc
+import WatchdogBase
 
 extension WaitLook {
     // MARK: - File locks
@@ -13,9 +14,10 @@ extension WaitLook {
         let found =
             lock(amongFamily: number, place, kinds, inode)
             ?? (isWithinApp ? nil : lock(place.process, kinds, inode))
-        guard let (lock, source) = found else { return finding }
+        guard let (lock, source, keeper) = found else { return finding }
         finding.sources += ["/proc/\(place.process)/fdinfo/\(number)", source]
-        guard let process = lock.process else {
+        // The lock of an open file belongs to whoever has the file open.
+        guard let process = lock.process ?? keeper else {
             if lock.kind == "OFDLCK" { finding.subject += ", locked through another open file" }
             return finding
         }
@@ -32,23 +34,26 @@ extension WaitLook {
     /// semaphore, `locks_start` in fs/locks.c.
     private func lock(
         amongFamily number: Int32, _ place: Place, _ kinds: Set<String>, _ inode: UInt64?
-    ) -> (FileLock, String)? {
+    ) -> (lock: FileLock, source: String, keeper: Int32?)? {
         guard let inode, let link = SymbolicLink.target("/proc/\(place.process)/fd/\(number)") else { return nil }
-        var found: (FileLock, String)?
+        let isOfOpenFile = !kinds.isDisjoint(with: ["FLOCK", "OFDLCK"])
+        var found: (lock: FileLock, source: String, keeper: Int32?)?
         _ = processes(holding: link, startingWith: place.process) { process, descriptor in
-            guard found == nil, process != place.process || kinds.contains("FLOCK") && descriptor != number else {
+            guard found == nil, process != place.process || isOfOpenFile && descriptor != number else {
                 return false
             }
             let lock = info(process, descriptor)?.locks.first {
                 kinds.contains($0.kind) && $0.inode == inode && $0.isExclusive && $0.isOnWholeFile
             }
-            if let lock { found = (lock, "/proc/\(process)/fdinfo/\(descriptor)") }
+            if let lock { found = (lock, "/proc/\(process)/fdinfo/\(descriptor)", process) }
             return found != nil
         }
         return found
     }
 
-    private func lock(_ process: Int32, _ kinds: Set<String>, _ inode: UInt64?) -> (FileLock, String)? {
+    private func lock(
+        _ process: Int32, _ kinds: Set<String>, _ inode: UInt64?
+    ) -> (lock: FileLock, source: String, keeper: Int32?)? {
         guard let file = try? OwnedDescriptor(opening: "/proc/locks", flags: O_RDONLY) else { return nil }
         var wait = LockWait(of: process, kinds: kinds, inode: inode)
         var count = 0
@@ -61,7 +66,8 @@ extension WaitLook {
             }
         }
         // A partial table may lead to the wrong wait.
-        return isWhole ? wait.holder.map { ($0, "/proc/locks") } : nil
+        guard isWhole, let holder = wait.holder else { return nil }
+        return (holder, "/proc/locks", nil)
     }
 
     // MARK: - Children
@@ -113,9 +119,17 @@ extension WaitLook {
         case WD_CALL_SIGNAL:
             guard let awaited = set(at: call.arguments[0], place) else { return Finding() }
             isForChildren = awaited & SignalStatus.child != 0
+            if !isForChildren { return Finding(subject: Self.names(ofSignals: awaited)) }
         default: isForChildren = status.catchesChild && status.blocked & SignalStatus.child == 0
         }
         return isForChildren ? childSignal(place) : Finding()
+    }
+
+    /// `SIGUSR1 or SIGTERM`, `any of 12 signals`.
+    private static func names(ofSignals set: UInt64) -> String {
+        let numbers = (1...64).filter { set >> UInt64($0 - 1) & 1 == 1 }
+        guard numbers.count <= 3 else { return "any of \(numbers.count) signals" }
+        return numbers.map(SignalName.of).joined(separator: " or ")
     }
 
     /// A signal set in the memory of a process: on Linux 64 bits, the first for signal 1.

@@ -56,7 +56,7 @@ extension WaitLook {
         var seen: Set<Int32> = []
         waiting = waiting.filter { seen.insert($0.number).inserted }
         let files = waiting.prefix(DescriptorInfo.described).map {
-            (number: $0.number, file: describe($0.number, process, for: $0.purpose, namesWatched: false))
+            (number: $0.number, file: describe($0.number, process, for: $0.purpose, depth: 0))
         }
         let list = list(files, of: waiting.count)
         return (

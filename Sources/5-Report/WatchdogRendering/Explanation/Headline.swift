@@ -10,7 +10,7 @@ enum Headline {
     static func text(of report: Report, fault party: Blame.Party?) -> String? {
         guard let linux = report.body.linux, linux.crash == nil else { return nil }
         guard let worker = report.worker else { return text(of: report, linux, party) }
-        let subjects = ["Main thread ", "The main thread "]
+        let subjects = ["Main thread ", "The main thread ", "Thread \(report.body.faultingThread) "]
         return text(of: report, linux, party).map { text in
             let subject = subjects.first { text.hasPrefix($0) }
             return subject.map { "\(worker.capitalizingFirst) \(text.dropFirst($0.count))" } ?? "In \(worker): \(text)"
@@ -22,14 +22,17 @@ enum Headline {
             return "Deadlock: the main thread and \(others) wait for each other"
         }
         let thread = report.body.faultingThread == 0 ? "Main thread" : "Thread \(report.body.faultingThread)"
-        if let finding = finding(linux) {
+        let deed = deed(report, linux, party)
+        // What is connected to, or written, says more.
+        let isVague = finding(linux).map { [.connecting, .diskSync].contains($0.kind) } == true
+        if let finding = finding(linux), !isVague || deed == nil || !linux.isWaitKnown {
             let clause = String(finding.text.prefix { $0 != ";" })
             guard clause.hasPrefix("The thread ") else { return clause }
             return thread + clause.dropFirst("The thread".count)
         }
         // A broken rule of the lifecycle, such as an open background task, says more than what the thread did meanwhile.
         guard linux.kind != .capture, linux.lifecycle?.cause == nil else { return nil }
-        return deed(report, linux, party).map { "\(thread) \($0)" }
+        return deed.map { "\(thread) \($0)" }
     }
 
     /// The finding that says the most.
@@ -115,6 +118,11 @@ enum Headline {
             let call =
                 linux.mainThreadCall ?? report.faultingStack?.systemCall?.name
                 ?? report.faultingStack?.details?.waitChannel.flatMap { calls[$0] }
+            // Of the connection, the process has no descriptor anymore: sk_stream_wait_close() of net/core/stream.c.
+            let channel = report.faultingStack?.details?.waitChannel
+            if call == "close", channel?.hasPrefix("sk_") == true || channel?.hasPrefix("tcp_") == true {
+                return "waits until the other end of a connection has taken its data (SO_LINGER)"
+            }
             var words = call.flatMap { WaitHeadline(call: $0, linux.waits?.first).words }
             if let joined = report.joinedThread, let call = joined.stack.systemCall?.name,
                 let deed = WaitHeadline(call: call, joined.wait).words
@@ -127,11 +135,22 @@ enum Headline {
     }
 }
 
+extension LinuxDetails {
+    /// Whether the object of the main thread's call is known.
+    fileprivate var isWaitKnown: Bool { waits?.first?.subject != nil }
+}
+
 extension Report {
-    /// Who a report about a worker is about, in the middle of a sentence: `worker 12 of web`; nil for any other report.
+    /// Who a report about a worker is about, in the middle of a sentence: `worker 12 of web`, `thread 3 (handler) of web`; nil
+    /// for any other report.
     var worker: String? {
-        guard body.linux?.server != nil else { return nil }
-        return "worker \(body.pid) of \(metadata.appName.singleLine(limit: 64))"
+        guard let server = body.linux?.server else { return nil }
+        let app = metadata.appName.singleLine(limit: 64)
+        guard server.mainProcess == body.pid, body.threads.indices.contains(body.faultingThread) else {
+            return "worker \(body.pid) of \(app)"
+        }
+        let name = body.threads[body.faultingThread].name.map { " (\($0.singleLine(limit: 32)))" } ?? ""
+        return "thread \(body.faultingThread)\(name) of \(app)"
     }
 }
 
@@ -143,17 +162,22 @@ private struct WaitHeadline {
     /// All that is known of it.
     private let whole: String
     private let holder: WaitDetails.Holder?
+    /// Whether the holder is a thread of the process that waits.
+    private let isOwnThread: Bool
 
     init(call: String, _ wait: WaitDetails?) {
         // `fd 7: TCP 127.0.0.1:51234 → 127.0.0.1:8080, ESTABLISHED` becomes what comes behind the number.
         let words = wait?.subject.map { text in
             text.hasPrefix("fd ") ? text[(text.firstRange(of: ": ")?.upperBound ?? text.endIndex)...] : text[...]
         }
-        self.init(call: call, whole: String(words ?? ""), holder: wait?.holder)
+        self.init(
+            call: call, whole: String(words ?? ""), holder: wait?.holder,
+            isOwnThread: wait?.holder?.process == wait?.process)
     }
 
-    private init(call: String, whole: String, holder: WaitDetails.Holder?) {
+    private init(call: String, whole: String, holder: WaitDetails.Holder?, isOwnThread: Bool = false) {
         self.call = call
+        self.isOwnThread = isOwnThread
         self.whole = whole
         self.holder = holder
         subject = whole.isEmpty ? nil : String(whole.prefix { $0 != "," }).singleLine(limit: 80)
@@ -199,9 +223,9 @@ private struct WaitHeadline {
         if let announcement { return announcement }
         guard let subject else { return "waits for events" }
         if subject.hasSuffix("no fd") { return "sleeps because its own code told it to" }
-        if let count = subject.firstMatch(of: #/(?:^|epoll of )(\d{1,7}) fds?\b/#)?.output.1 {
+        if let count = subject.firstMatch(of: #/(?:^|epoll of |io_uring of )(\d{1,7}) fds?\b/#)?.output.1 {
             guard count == "1" else { return "waits for events of any of \(count) files" }
-            let only = whole.firstMatch(of: #/: \d+ \(([^()]*)\)$/#)?.output.1
+            let only = whole.firstMatch(of: #/: \d+ \((.*)\)$/#)?.output.1
             return only.map { Self(call: call, whole: String($0), holder: nil).event } ?? "waits for events of a file"
         }
         if whole.contains("SYN_SENT"), let peer { return "waits for a connection to \(peer)" }
@@ -214,19 +238,22 @@ private struct WaitHeadline {
 
     private var owner: String? {
         holder.map { holder in
-            holder.thread.map { "thread \($0) (\(holder.name))" } ?? "pid \(holder.process) (\(holder.name))"
+            let thread = isOwnThread ? holder.thread : nil
+            return thread.map { "thread \($0) (\(holder.name))" } ?? "pid \(holder.process) (\(holder.name))"
         }
     }
 
     var words: String? {
         switch call {
-        case "read", "readv", "pread64", "preadv", "recvfrom", "recvmsg", "recvmmsg":
+        case "read", "readv", "pread64", "preadv", "preadv2", "recvfrom", "recvmsg", "recvmmsg":
             if let peer { return "waits for an answer from \(peer)" }
             if let announcement { return announcement }
             if subject?.hasPrefix("terminal") == true { return "waits for input from a terminal" }
             return "waits for data"
                 + (source.map { " from \($0)" } ?? (call.hasPrefix("recv") ? " from a socket" : ""))
-        case "write", "writev", "pwrite64", "pwritev", "sendto", "sendmsg", "sendmmsg", "sendfile", "splice":
+        case "write", "writev", "pwrite64", "pwritev", "pwritev2", "sendto", "sendmsg", "sendmmsg", "sendfile",
+            "splice",
+            "vmsplice", "tee", "copy_file_range":
             if let peer { return "waits for \(peer) to take its data" }
             if let otherEnd, let noun {
                 return "waits for \(otherEnd.name) (pid \(otherEnd.process)) to take its data through \(noun)"
@@ -234,7 +261,8 @@ private struct WaitHeadline {
             return "waits to write" + (noun.map { " to \($0)" } ?? "")
         case "accept", "accept4": return "waits for a connection"
         case "connect": return "waits for a connection" + ((peer ?? subject).map { " to \($0)" } ?? "")
-        case "poll", "ppoll", "select", "pselect6", "epoll_wait", "epoll_pwait", "epoll_pwait2":
+        case "poll", "ppoll", "select", "pselect6", "epoll_wait", "epoll_pwait", "epoll_pwait2", "io_uring_enter",
+            "io_getevents", "io_pgetevents":
             return event
         case "flock", "fcntl":
             return "waits for a file lock" + (subject.map { " on \($0)" } ?? "") + (owner.map { " of \($0)" } ?? "")
@@ -246,14 +274,23 @@ private struct WaitHeadline {
             return "waits for " + (isAny ? "a child process" : owner ?? "a child process") + " to end"
         case "vfork", "clone", "clone3": return "waits for \(owner ?? "a child process") to start its program"
         case "nanosleep", "clock_nanosleep": return "sleeps because its own code told it to"
+        case "rt_sigtimedwait" where holder == nil && subject?.hasPrefix("SIG") == true:
+            return "waits for " + (subject ?? "a signal")
         case "pause", "rt_sigtimedwait", "rt_sigsuspend": return "waits for a signal"
         case "msgrcv", "mq_timedreceive": return "waits for a message"
+        case "msgsnd", "mq_timedsend": return "waits for room in " + (subject ?? "a message queue")
         case "semop", "semtimedop": return "waits for a semaphore"
         case "open", "openat", "openat2", "creat": return "waits to open " + (subject ?? "a file")
         case "fsync", "fdatasync", "msync", "sync", "syncfs":
             return "waits for a disk to write " + (subject ?? "its data")
         case "stat", "lstat", "fstat", "newfstatat", "statx", "access", "faccessat", "faccessat2", "unlink", "unlinkat",
             "rename", "renameat", "renameat2", "mkdir", "mkdirat", "rmdir", "getdents64", "readlink", "readlinkat",
+            "link", "linkat", "symlink", "symlinkat", "mknod", "mknodat", "chmod", "fchmod", "fchmodat", "chown",
+            "fchown",
+            "fchownat", "utime", "utimes", "utimensat", "truncate", "ftruncate", "fallocate", "statfs", "fstatfs",
+            "chdir",
+            "fchdir", "execve", "execveat", "getxattr", "setxattr", "listxattr", "fgetxattr", "fsetxattr", "mount",
+            "umount2",
             "close":
             return "waits for a file system" + (subject.map { ": \($0)" } ?? "")
         default: return nil
