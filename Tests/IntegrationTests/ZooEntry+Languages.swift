@@ -92,6 +92,8 @@ extension ZooEntry {
         ZooEntry(kind: "dns", program: .swift, call: "poll", frame: "refreshAvatars", finding: .nameLookup),
     ]
 
+    static let languages: [ZooEntry] = java + go + rust + ruby + erlang
+
     /// The JVM runs `main` on a thread other than the process's first one, which waits for its end.
     static let java: [ZooEntry] = [
         ZooEntry(kind: "java_lock", program: .server, call: "futex", frame: "Parker::park"),
@@ -135,5 +137,25 @@ extension ZooEntry {
         ZooEntry(
             kind: "rust_spin", program: .server, verdict: .spinning, frame: "zoo::compute_primes",
             own: "zoo::compute_primes", needsCPU: true),
+    ]
+
+    /// Debian's Ruby is stripped: only the functions that it exports have names.
+    static let ruby: [ZooEntry] = [
+        ZooEntry(
+            kind: "ruby_lock", program: .server, call: "ppoll", frame: "rb_vm_exec", finding: .conditionVariable,
+            line: "eventfd"),
+        ZooEntry(
+            kind: "ruby_read", program: .server, call: "poll", frame: "rb_vm_exec", line: "ESTABLISHED, nothing to read"
+        ),
+        ZooEntry(
+            kind: "ruby_child", program: .server, call: "ppoll", frame: "rb_vm_exec", finding: .childProcess,
+            culprit: "\"sleep\" is blocked in"),
+        ZooEntry(kind: "ruby_spin", program: .server, verdict: .spinning, frame: "rb_vm_exec", needsCPU: true),
+    ]
+
+    /// The first thread only waits; schedulers run the program.
+    static let erlang: [ZooEntry] = [
+        ZooEntry(kind: "erlang_receive", program: .server, frame: "", finding: .idleEventLoop),
+        ZooEntry(kind: "erlang_spin", program: .server, frame: "", line: "computes", needsCPU: true),
     ]
 }

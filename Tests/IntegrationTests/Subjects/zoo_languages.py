@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The part of the zoo of hangs in Java, Go and Rust: each kind is a language and a way to hang, as in "go_read"."""
+"""The part of the zoo of hangs in Java, Go, Rust, Ruby and Erlang: each kind is a language and a way to hang, as in "go_read"."""
 
 import os
 import subprocess
@@ -30,6 +30,23 @@ def rust(way):
     return ready(start("./hang", way, stdout=subprocess.PIPE, text=True))
 
 
+def ruby(way):
+    return ready(start(program("ruby"), f"{SUBJECTS}/zoo.rb", way, stdout=subprocess.PIPE, text=True))
+
+
+ERLANG = {
+    "receive": "receive never -> ok end",
+    "spin": "Spin = fun Again(N) -> Again(N * 31 rem 1000003 + 7) end, Spin(1)",
+}
+
+
+def erlang(way):
+    # The program is compiled when it is started, which takes a moment; a home directory holds its cookie.
+    environment = dict(os.environ, HOME=os.getcwd())
+    code = f'io:format("ready~n"), {ERLANG[way]}.'
+    return ready(start(program("erl"), "-noshell", "-eval", code, stdout=subprocess.PIPE, text=True, env=environment))
+
+
 def compile_by(*command):
     # Compilers keep caches in the home directory, which a test's program may not have.
     environment = dict(os.environ, HOME=os.environ.get("HOME", os.getcwd()), GOCACHE=os.path.abspath("cache"))
@@ -46,7 +63,7 @@ def ready(child):
     return child.pid
 
 
-LANGUAGES = {"java": java, "go": go, "rust": rust}
+LANGUAGES = {"java": java, "go": go, "rust": rust, "ruby": ruby, "erlang": erlang}
 
 
 def find(kind):

@@ -6,6 +6,7 @@ would have started, once the one that is stuck hangs."""
 import fcntl
 import os
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -279,6 +280,38 @@ def nginx_worker_log_pipe():
 def probed_nginx_log_pipe():
     """The same, and a probe."""
     return nginx_worker_log_pipe()
+
+
+@kind
+def php_fpm_worker_reads():
+    """A worker reads a FIFO into which nobody writes, while the master waits for events."""
+    servers = sorted(name for name in os.listdir("/usr/sbin") if name.startswith("php-fpm"))
+    fpm = program(servers[0] if servers else "php-fpm", "/usr/sbin")
+    with open("pool.conf", "w") as file:
+        # A section begins at the beginning of its line.
+        lines = [
+            "[global]", "error_log = /dev/null", "daemonize = no", "[www]", f"listen = {os.getcwd()}/web.sock",
+            "pm = static", "pm.max_children = 1"]
+        file.write("\n".join(lines + (["user = nobody"] if os.geteuid() == 0 else [])) + "\n")
+    os.mkfifo("feed", 0o666)
+    os.chmod("feed", 0o666)
+    os.chmod(".", 0o755)
+    with open("page.php", "w") as file:
+        file.write("<?php function read_feed() { return fopen('feed', 'r'); } read_feed();")
+    options = ["--allow-to-run-as-root"] if os.geteuid() == 0 else []
+    pid = start(fpm, "-y", "pool.conf", "-F", *options, stdout=SILENT, stderr=SILENT).pid
+    connect("web.sock").sendall(fast_cgi({"SCRIPT_FILENAME": f"{os.getcwd()}/page.php", "REQUEST_METHOD": "GET"}))
+    return wait_for_stuck(pid, OPENAT)
+
+
+def fast_cgi(parameters):
+    """A request in the protocol of FastCGI 1.0: its beginning, its parameters, and no body."""
+    def record(kind, content):
+        return struct.pack(">BBHHBx", 1, kind, 1, len(content), 0) + content
+
+    pairs = b"".join(
+        bytes([len(name), len(value)]) + name.encode() + value.encode() for name, value in parameters.items())
+    return record(1, struct.pack(">HB5x", 1, 0)) + record(4, pairs) + record(4, b"") + record(5, b"")
 
 
 @kind
