@@ -124,6 +124,48 @@ extension EndToEnd {
             try expectWorker(hang, in: try #require(ending.reports.first))
         }
 
+        @Test("In a server of threads, the one that is held up is named", arguments: [true, false])
+        func thread(accepts: Bool) throws {
+            let port = try Self.freePort()
+            let ending = try supervise(
+                [
+                    "--readiness", "probe", "--probe", accepts ? "http://127.0.0.1:\(port)/" : "tcp:127.0.0.1:\(port)",
+                    "--probe-interval", "400ms", "--probe-timeout", "400ms", "--update", "1s", "--name", "web",
+                    "--probe-threshold", accepts ? "1" : "2",
+                ],
+                python(
+                    """
+                    import os, signal, socket, threading
+                    def read_feed():
+                        reader, writer = os.pipe()
+                        os.read(reader, 1)
+                    listening = socket.create_server(("127.0.0.1", int(sys.argv[1])), backlog=16)
+                    def serve():
+                        connection = listening.accept()[0]
+                        if sys.argv[2] == "yes":
+                            connection.recv(4096)
+                            connection.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: 0\\r\\n\\r\\n")
+                        connection.close()
+                        if sys.argv[2] == "yes": connection = listening.accept()[0]
+                        read_feed()
+                    threading.Thread(target=serve, daemon=True).start()
+                    signal.sigwait([signal.SIGUSR1])
+                    """, port, accepts ? "yes" : "no"))
+            let report = try #require(ending.reports.first)
+            let linux = try #require(report.body.linux)
+            let server = try #require(linux.server, "\(linux.notes)")
+            #expect(server.hasAccepted == accepts && server.mainProcess == report.body.pid)
+            #expect(linux.verdict.kind == .blocked, "\(linux.verdict.line)")
+            let explanation = Explanation(of: report)
+            let headline = explanation.headline ?? ""
+            #expect(
+                headline.hasPrefix("Thread 1 ") && headline.contains("of web waits for data from a pipe"), "\(headline)"
+            )
+            #expect(explanation.cause?.hasPrefix("the probe waits for ") == true, "\(explanation.cause ?? "")")
+            #expect(explanation.blame?.party == .app)
+            #expect(explanation.calls.first?.function == "read_feed", "\(explanation.calls)")
+        }
+
         private func expectWorker(_ hang: Hang, in report: Report) throws {
             let linux = try #require(report.body.linux)
             let server = try #require(linux.server, "\(linux.notes)")

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CLinux
 import FoundationEssentials
 import Glibc
 import TestSupport
@@ -186,6 +187,59 @@ final class ServerSearchTests {
             found != nil && found?.id == workers.first
         }
         #expect(found?.id == workers.first && found?.hasAccepted == false)
+    }
+
+    @Test(
+        "A command in connect(2) to a Unix socket whose queue is full leads to the worker that does not accept",
+        arguments: [false, true])
+    func connecting(byRelativePath: Bool) throws {
+        let server = try server("os.kill(os.getpid(), signal.SIGSTOP)")
+        let command = try TrailSubject(
+            """
+            os.chdir(sys.argv[1])
+            clients = []
+            while True:
+                clients.append(socket.socket(socket.AF_UNIX))
+                try: clients[-1].connect(sys.argv[2])
+                except OSError: clients.pop()
+            """, folder, byRelativePath ? "socket" : "\(folder)/socket")
+        let (found, workers) = search(server, askedBy: command) { found, workers in
+            // The master may be chosen until it waits.
+            found != nil && found?.id == workers.first
+        }
+        #expect(found?.id == workers.first && found?.hasAccepted == false)
+    }
+
+    @Test("Of a process with threads, the one that is held up is chosen", arguments: [false, true])
+    func thread(accepts: Bool) throws {
+        let server = try TrailSubject(
+            """
+            s = listen(sys.argv[1])
+            def doze():
+                while True: time.sleep(600)
+            def serve():
+                if sys.argv[3] == "yes": c, _ = s.accept()
+                r, w = os.pipe()
+                mark(sys.argv[2])
+                os.read(r, 1)
+            threading.Thread(target=doze, daemon=True).start()
+            threading.Thread(target=serve, daemon=True).start()
+            signal.sigwait([signal.SIGUSR1])
+            """, "\(folder)/socket", "\(folder)/ready", accepts ? "yes" : "no")
+        let client = try OutgoingConnection(to: try #require(SocketAddress.candidates(for: address).first))
+        try #require(eventually { (try? client.connect()) != nil })
+        if accepts { try #require(eventually { client.acceptedSocket != nil }) }
+        let (found, _) = search(
+            server, UnansweredConnection(accepted: accepts ? client.acceptedSocket : nil, address: address)
+        ) { found, _ in
+            guard let thread = found?.thread else { return false }
+            let call = WaitLook.syscall(.init(process: server.pid, thread: thread))
+            return call.flatMap { BlockedCall(parsing: $0) }?.kind == WD_CALL_DESCRIPTOR
+        }
+        #expect(found?.id == server.pid && found?.hasAccepted == accepts)
+        #expect(found.map { $0.thread != server.pid } == true)
+        let call = try #require(WaitLook.syscall(.init(process: server.pid, thread: found?.thread ?? 0)))
+        #expect(BlockedCall(parsing: call)?.kind == WD_CALL_DESCRIPTOR, "\(call)")
     }
 
     @Test("A command that waits for another program, or for nothing, leads nowhere")

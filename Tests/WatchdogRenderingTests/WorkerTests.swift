@@ -82,6 +82,37 @@ struct WorkerTests {
             cause: "a reply of python3 (pid PID), which computes, from compute_primes", line: "spinning: ran 9.00 s")
     }
 
+    @Test("A thread of the main process is named as a thread")
+    func thread() throws {
+        var facts = Samples.facts(
+            evidence: HangEvidence(
+                window: .seconds(9), runTime: .zero, runDelay: .zero, state: "S", syscall: Self.read, tracer: 0,
+                isFrozen: false, processorCount: 2))
+        let pid = facts.pid
+        facts.mainThread = pid + 1
+        facts.evidence.waits = [
+            WaitDetails(
+                process: pid, thread: pid + 1, name: "handler", syscall: Self.read, subject: "fd 5: pipe", sources: [])
+        ]
+        facts.missed = MissedDetails(.probe, of: "http://localhost/", count: 3)
+        facts.server = ServerDetails(name: "python3", hasAccepted: true, mainProcess: pid)
+        var capture = Samples.capture
+        let frame = Frame(
+            address: 1, imageIndex: 0, imageOffset: 1, symbol: "read_feed", symbolLocation: 0, trust: .cfi)
+        capture.threads = [
+            CapturedThread(id: pid, name: "python3", state: "S", syscall: Self.epoll, frames: []),
+            CapturedThread(id: pid + 1, name: "handler", state: "S", syscall: Self.read, frames: [frame]),
+        ]
+        let report = Samples.report(facts, capture: capture)
+        let explanation = Explanation(of: report)
+        let app = report.metadata.appName
+        #expect(explanation.headline == "Thread 1 (handler) of \(app) waits for data from a pipe")
+        #expect(explanation.blame?.reason.hasPrefix("thread 1 (handler) of \(app): ") == true)
+        #expect(report.body.linux?.verdict.line.hasPrefix("Thread \(pid + 1) blocked 9.00 s in read") == true)
+        let cause = explanation.cause ?? ""
+        #expect(cause.contains("which is blocked in read (fd 5: pipe)"), "\(cause)")
+    }
+
     @Test("A worker that has the request and waits in its loop is idle")
     func idle() throws {
         let report = report(

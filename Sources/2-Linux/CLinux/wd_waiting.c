@@ -68,6 +68,8 @@ enum wd_call wd_call_kind(long number) {
     case SYS_sendmmsg:
     case SYS_vmsplice: return WD_CALL_SEND;
     case SYS_connect: return WD_CALL_CONNECT;
+    case SYS_nanosleep:
+    case SYS_clock_nanosleep: return WD_CALL_SLEEP;
     case SYS_tee:
     case SYS_sendfile: return WD_CALL_MOVE;
     case SYS_splice:

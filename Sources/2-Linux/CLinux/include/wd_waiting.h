@@ -25,6 +25,7 @@ enum wd_call {
     WD_CALL_FCNTL,
     WD_CALL_WAIT4,
     WD_CALL_WAITID,
+    WD_CALL_SLEEP,   /* nanosleep(2), clock_nanosleep(2) */
     WD_CALL_PAUSE,   /* pause(2) */
     WD_CALL_SUSPEND, /* rt_sigsuspend(2): the first argument is the mask meanwhile */
     WD_CALL_SIGNAL,  /* rt_sigtimedwait(2): the first argument is the set of signals */

@@ -243,14 +243,15 @@ extension WaitTrail.Hop {
 extension ServingProcess {
     init?(reading fields: inout ExaminerFields) {
         guard let id: Int32 = fields.number(), let startTime: UInt64 = fields.number(),
-            let hasAccepted: Int = fields.number()
+            let thread: Int32 = fields.number(), let hasAccepted: Int = fields.number()
         else { return nil }
-        self.init(id: id, startTime: startTime, hasAccepted: hasAccepted == 1)
+        self.init(id: id, startTime: startTime, thread: thread, hasAccepted: hasAccepted == 1)
     }
 
     func write(to fields: inout ExaminerFields) {
         fields.append(id)
         fields.append(startTime)
+        fields.append(thread)
         fields.append(hasAccepted ? 1 : 0)
     }
 }

@@ -25,13 +25,12 @@ extension WaitLook {
         if let accepted = connection.accepted {
             let file = OpenFiles.File.socket(UInt64(accepted))
             let holders = holders(of: [UInt64(accepted)], among: members)
-            guard let found = likeliest(holders, with: file, preferring: preferred)?.stat else { return nil }
-            return ServingProcess(id: found.id, startTime: found.startTime, hasAccepted: true)
+            return likeliest(holders, with: file, preferring: preferred)?.serving(hasAccepted: true)
         }
         let listening = budget.useReserve { _ in ListeningSocket.all(on: connection.address, inNamespaceOf: main) }
         let holders = holders(of: listening, among: members)
         guard let found = likeliest(holders, with: nil, preferring: preferred), found.isHeldUp else { return nil }
-        return ServingProcess(id: found.stat.id, startTime: found.stat.startTime, hasAccepted: false)
+        return found.serving(hasAccepted: false)
     }
 
     /// The process of the app that should answer a command that probes it: the one whose reply the command, or a process that it
@@ -89,7 +88,7 @@ extension WaitLook {
         guard let found = likeliest(holders, with: hasAccepted ? exit.file : nil, preferring: preferred),
             hasAccepted || found.isHeldUp
         else { return nil }
-        return ServingProcess(id: found.stat.id, startTime: found.stat.startTime, hasAccepted: hasAccepted)
+        return found.serving(hasAccepted: hasAccepted)
     }
 
     private static func isListening(_ inode: UInt32) -> Bool {
@@ -99,10 +98,16 @@ extension WaitLook {
 
     private struct Candidate {
         let stat: ProcessStat
+        /// Its thread that is the likeliest to be meant.
+        let thread: Int32
         /// How surely it is the one that does not answer.
         var rank: Int
         /// Whether it does something else than to wait for clients.
         var isHeldUp: Bool { rank > 1 }
+
+        func serving(hasAccepted: Bool) -> ServingProcess {
+            ServingProcess(id: stat.id, startTime: stat.startTime, thread: thread, hasAccepted: hasAccepted)
+        }
     }
 
     /// The app's processes without those that only may be: where there is no cgroup, the descendants of the main process.
@@ -133,8 +138,7 @@ extension WaitLook {
         let files = OpenFiles()
         var candidates: [Candidate] = []
         for stat in holders.sorted(by: { $0.id < $1.id }) where !budget.isSpent {
-            candidates.append(
-                Candidate(stat: stat, rank: rank(of: stat, file, files, isMaster: parents.contains(stat.id))))
+            candidates.append(candidate(stat, file, files, isMaster: parents.contains(stat.id)))
         }
         // Who waits for another one of them is held up by that one.
         for index in candidates.indices where candidates[index].rank == 2 {
@@ -147,25 +151,35 @@ extension WaitLook {
         return equal.first { $0.stat.id == preferred } ?? equal.first
     }
 
-    /// 3 for a process that is stopped, computes or sleeps uninterruptibly, 2 for one that waits for something else than
-    /// clients, 1 for one that waits for them, 0 for one that leaves them to others.
-    private func rank(of stat: ProcessStat, _ file: OpenFiles.File?, _ files: OpenFiles, isMaster: Bool) -> Int {
-        guard stat.state != .zombie, stat.state != .dead else { return -1 }
-        let isAsleep = stat.state == .sleeping
-        let call =
-            isAsleep ? Self.syscall(Place(process: stat.id, thread: stat.id)).flatMap { BlockedCall(parsing: $0) } : nil
-        if isMaster {
-            // Masters wait for children, signals, events or a time.
-            guard let call else { return isAsleep ? 0 : 2 }
-            let isWorking = [WD_CALL_FLOCK, WD_CALL_FCNTL, WD_CALL_CONNECT, WD_CALL_SEND].contains(call.kind)
-            return isWorking ? 2 : 0
+    /// A process with the thread on which its answer depends.
+    ///
+    /// The rank is 3 for a process that is stopped, computes or sleeps uninterruptibly, 2 for one that waits for something else
+    /// than clients, 1 for one that waits for them, 0 for one that leaves them to others.
+    private func candidate(
+        _ stat: ProcessStat, _ file: OpenFiles.File?, _ files: OpenFiles, isMaster: Bool
+    ) -> Candidate {
+        func candidate(_ rank: Int, _ thread: Int32? = nil) -> Candidate {
+            Candidate(stat: stat, thread: thread ?? stat.id, rank: rank)
         }
+        guard stat.state != .zombie, stat.state != .dead else { return candidate(-1) }
+        if isMaster {
+            let isAsleep = stat.state == .sleeping
+            let text = isAsleep ? Self.syscall(Place(process: stat.id, thread: stat.id)) : nil
+            // Masters wait for children, signals, events or a time.
+            guard let call = text.flatMap({ BlockedCall(parsing: $0) }) else { return candidate(isAsleep ? 0 : 2) }
+            let isWorking = [WD_CALL_FLOCK, WD_CALL_FCNTL, WD_CALL_CONNECT, WD_CALL_SEND].contains(call.kind)
+            return candidate(isWorking ? 2 : 0)
+        }
+        // A signal stops all threads.
+        if stat.state == .stopped || stat.state == .traced { return candidate(3) }
         let thread = thread(of: stat.id, with: file, files)
+        // What a thread other than the first one does counts only if it may serve somebody.
         return switch rank(of: thread, stat.id, file, files) {
-        case 4: 3
-        case 2, 5: 2
-        case 0, 1: 1
-        default: -1
+        case .runs: candidate(3, thread)
+        case .waits, .usesFile: candidate(2, thread)
+        case .waitsForSignal, .sleeps: candidate(2)
+        case .waitsForWork, .isIdle: candidate(1)
+        case .isGone: candidate(-1)
         }
     }
 

@@ -133,7 +133,7 @@ extension WaitLook {
         switch call.kind {
         case WD_CALL_DESCRIPTOR: [Polled(number: call.integer(0), purpose: .receiving)]
         case WD_CALL_SEND: [Polled(number: call.integer(0), purpose: .sending)]
-        case WD_CALL_CONNECT: [Polled(number: call.integer(0), purpose: .connecting(to: nil))]
+        case WD_CALL_CONNECT: [Polled(number: call.integer(0), purpose: .connecting(to: address(call, place)))]
         case WD_CALL_POLL: polledFiles(call, place) ?? []
         case WD_CALL_SELECT: selectedFiles(call, place)?.files ?? []
         case WD_CALL_EPOLL: watchedFiles(call.integer(0), place.process) ?? []
@@ -230,6 +230,10 @@ extension WaitLook {
         guard let short = UInt32(exactly: inode), wd_unix_socket_query(short, &socket) == 0 else { return .unknown }
         if socket.is_listening { return .listening }
         if socket.peer != 0, let end = farEnd(.socket(UInt64(socket.peer)), purpose, process, files) { return end }
+        // The kernel links the two only once there is room in the queue of the one that listens.
+        if socket.peer == 0, case .connecting(let name?) = purpose, let end = listener(named: name, process, files) {
+            return end
+        }
         // Not accepted, or with a process that may not be read.
         var peer: Int32 = 0
         guard wd_unix_socket_peer_process(process, number, &peer) == 0, ProcessStat.read(peer) != nil else {
@@ -237,6 +241,23 @@ extension WaitLook {
         }
         let link: TrailLink = socket.peer == 0 ? .acceptance : purpose == .sending ? .room : .reply
         return peer == process ? .own : .exit(Exit(link: link, process: peer))
+    }
+
+    /// Who listens under the name of a Unix socket to which a process wants to connect.
+    private func listener(named name: String, _ process: Int32, _ files: OpenFiles) -> FarEnd? {
+        var paths = [name]
+        if !name.hasPrefix("/"), !name.hasPrefix("@"), let folder = SymbolicLink.target("/proc/\(process)/cwd") {
+            paths.append("\(folder)/\(name.hasPrefix("./") ? name.dropFirst(2) : name[...])")
+        }
+        for path in paths {
+            let sockets = budget.useReserve { _ in
+                ListeningSocket.all(on: .unix(path: path), inNamespaceOf: process)
+            }
+            for inode in sockets.sorted() {
+                if let end = farEnd(.socket(inode), .connecting(to: nil), process, files) { return end }
+            }
+        }
+        return nil
     }
 
     // MARK: - Looking at a process
@@ -270,33 +291,80 @@ extension WaitLook {
         return hop(.whole, state, wait, isIdle: isIdle)
     }
 
+    /// How much a process's answer seems to depend on one of its threads.
+    enum ThreadRank: Int, Comparable {
+        case isGone
+        /// Waits for a condition, as workers without work do, or for another thread of its process.
+        case waitsForWork
+        case waitsForSignal
+        /// Sleeps until a time or an event, as threads do that do something from time to time.
+        case sleeps
+        /// Waits for the next request, as long as there is such a thread.
+        case isIdle
+        case waits
+        /// Computes, or is stopped or in uninterruptible sleep.
+        case runs
+        /// Reads or writes the file over which the answer would come.
+        case usesFile
+
+        static func < (one: ThreadRank, other: ThreadRank) -> Bool { one.rawValue < other.rawValue }
+    }
+
     /// The thread of a process on which its answer depends: one that reads or writes the file, else one that does not wait for a
     /// request, the first one above all.
     func thread(of process: Int32, with file: OpenFiles.File?, _ files: OpenFiles) -> Int32 {
         let threads = Procfs.threads(of: process)
         guard threads.count > 1 else { return process }
-        var best: (thread: Int32, rank: Int) = (process, -1)
+        var best: (thread: Int32, rank: ThreadRank) = (process, .isGone)
         for thread in threads.prefix(256) where !budget.isSpent {
             let rank = self.rank(of: thread, process, file, files)
-            if rank > best.rank { best = (thread, rank) }
+            guard rank > best.rank else { continue }
+            if rank == .runs, thread != process, !hasWorked(thread, of: process) { continue }
+            best = (thread, rank)
         }
         return best.thread
     }
 
-    func rank(of thread: Int32, _ process: Int32, _ file: OpenFiles.File?, _ files: OpenFiles) -> Int {
+    /// Whether a file tells of events, such as an eventfd or an inotify instance.
+    private func isOfKernel(_ number: Int32, _ process: Int32) -> Bool {
+        SymbolicLink.target("/proc/\(process)/fd/\(number)")?.hasPrefix("anon_inode:") == true
+    }
+
+    /// How much CPU time a thread has used at least that does more than to wake up from time to time, in nanoseconds.
+    private static let work: UInt64 = 100_000_000
+
+    /// Whether a thread that does not sleep has computed for a while, or cannot be interrupted.
+    ///
+    /// The threads of a runtime compute for a moment.
+    private func hasWorked(_ thread: Int32, of process: Int32) -> Bool {
+        guard ProcessStat.read(process, thread: thread)?.state == .running else { return true }
+        let line = Procfs.line("/proc/\(process)/task/\(thread)/schedstat", limit: 128) ?? ""
+        return line.split(separator: " ").first.flatMap { UInt64($0) }.map { $0 >= Self.work } ?? false
+    }
+
+    func rank(of thread: Int32, _ process: Int32, _ file: OpenFiles.File?, _ files: OpenFiles) -> ThreadRank {
         let place = Place(process: process, thread: thread)
-        guard let state = ProcessStat.read(process, thread: thread)?.state else { return -1 }
-        guard state == .sleeping, let call = Self.syscall(place).flatMap({ BlockedCall(parsing: $0) }) else { return 4 }
+        guard let state = ProcessStat.read(process, thread: thread)?.state else { return .isGone }
+        guard state == .sleeping, let call = Self.syscall(place).flatMap({ BlockedCall(parsing: $0) }) else {
+            return .runs
+        }
         let numbers = awaited(by: call, place).map(\.number)
         let works = file.map { file in
             numbers.contains { number in
                 SymbolicLink.target("/proc/\(process)/fd/\(number)").flatMap { OpenFiles.File(Array($0.utf8)) } == file
             }
         }
-        if works == true, call.kind != WD_CALL_EPOLL { return 5 }
-        // Workers without work wait for a condition: only an owner shows that it is a lock.
-        if call.kind == WD_CALL_FUTEX { return find(call, at: place).holder == nil ? 0 : 2 }
-        return isIdle(thread, process, files, file) ? 1 : 2
+        if works == true, call.kind != WD_CALL_EPOLL { return .usesFile }
+        switch call.kind {
+        case WD_CALL_FUTEX:
+            // Workers without work wait for a condition: only an owner shows that it is a lock.
+            let holder = find(call, at: place).holder
+            return holder.map { $0.relation != .ends } == true ? .waits : .waitsForWork
+        case WD_CALL_SLEEP: return .sleeps
+        case WD_CALL_PAUSE, WD_CALL_SUSPEND, WD_CALL_SIGNAL: return .waitsForSignal
+        case WD_CALL_DESCRIPTOR where numbers.allSatisfy({ isOfKernel($0, process) }): return .sleeps
+        default: return isIdle(thread, process, files, file) ? .isIdle : .waits
+        }
     }
 
     /// Whether a thread waits for the next request, from anybody or over a connection.

@@ -15,7 +15,7 @@ final class LaunchEvidence {
     private let precision: Duration
     /// The main thread.
     let main: ThreadEvidence
-    /// The process that should answer the probe that has not been answered, if that is not the one of the main thread.
+    /// The process that should answer the probe that has not been answered, or its thread, if that is not the main thread.
     private(set) var server: ServerEvidence?
     /// Whether the search since ``beginSearch()`` has found one.
     private(set) var hasFoundServer = false
@@ -92,8 +92,10 @@ final class LaunchEvidence {
 
     private func follow(_ found: ServingProcess?) {
         hasFoundServer = found != nil
-        guard let found, found.id != main.pid else { return forgetServer() }
-        if let server, server.pid == found.id, server.thread.startTime == found.startTime {
+        guard let found, found.id != main.pid || found.thread != main.thread else { return forgetServer() }
+        if let server, server.pid == found.id, server.thread.startTime == found.startTime,
+            server.thread.thread == found.thread
+        {
             server.hasAccepted = found.hasAccepted
             return
         }
@@ -102,7 +104,7 @@ final class LaunchEvidence {
             stat.startTime == found.startTime
         else { return }
         let thread = ThreadEvidence(host, of: tenant, cgroup: cgroup, precision: precision)
-        thread.follow(found.id, startTime: found.startTime)
+        thread.follow(found.id, startTime: found.startTime, thread: found.thread)
         thread.beginWindow(patience: .zero)
         server = ServerEvidence(process, stat, thread, hasAccepted: found.hasAccepted)
     }

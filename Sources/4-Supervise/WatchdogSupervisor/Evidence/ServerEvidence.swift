@@ -2,14 +2,14 @@
 
 import WatchdogLinux
 
-/// A process of an app, other than that of its main thread, that should answer a probe.
+/// A thread of an app, other than its main thread, that should answer a probe: of a process of its own, or of the main process.
 ///
 /// Isolation: the loop's thread.
 final class ServerEvidence {
     let process: Pidfd
     let name: String
     let parent: Int32
-    /// Its first thread.
+    /// The thread.
     let thread: ThreadEvidence
     /// Whether it has accepted the probe's connection; if not, it listens.
     var hasAccepted: Bool

@@ -36,10 +36,10 @@ struct IncidentScene {
                 incident.event == .processLaunch && [.probe, .command].contains(launch.spec.readiness)
             default: false
             }
-        guard isProbed, let server = evidence.server, server.thread.hasObservation,
-            server.pid != tree.main?.pid, server.pid != tree.judged?.pid
-        else { return nil }
-        return server
+        guard isProbed, let server = evidence.server, server.thread.hasObservation else { return nil }
+        let isOtherThread = server.pid == evidence.main.pid && server.thread.thread != evidence.main.thread
+        let isOtherProcess = server.pid != tree.main?.pid && server.pid != tree.judged?.pid
+        return isOtherThread || isOtherProcess ? server : nil
     }
 
     /// The facts that must be read before the process is gone.
@@ -80,6 +80,7 @@ struct IncidentScene {
         } else if let process, let main = tree.main, process != main.pid {
             facts.attribute(to: process, under: main.pid)
         }
+        guard server == nil else { return facts }
         if process == evidence.main.pid { facts.mainThread = evidence.main.thread.map { Int($0) } }
         if let thread = facts.mainThread, thread != facts.pid {
             facts.notes.append("The main loop last answered on thread \(thread), not on the process's first.")
@@ -191,15 +192,23 @@ extension Incident {
 }
 
 extension IncidentFacts {
-    /// Makes the facts about the process that should have answered a probe.
+    /// Makes the facts about the thread that should have answered a probe.
     fileprivate mutating func attribute(to process: ServerEvidence, under main: Int) {
-        parentPID = Int(process.parent)
-        parentName = ProcessStat.read(process.parent)?.name ?? "unknown"
+        let thread = process.thread.thread ?? process.pid
+        mainThread = thread == process.pid ? nil : Int(thread)
         server = ServerDetails(name: process.name, hasAccepted: process.hasAccepted, mainProcess: main)
         let deed = process.hasAccepted ? "has accepted the connection of the probe" : "should have accepted the probe"
+        let serves = "thread \(thread), which does what its clients wait for"
+        guard Int(process.pid) != main else {
+            notes.append("The report is about \(serves): the process \(deed), and its main thread is not held up.")
+            return
+        }
+        parentPID = Int(process.parent)
+        parentName = ProcessStat.read(process.parent)?.name ?? "unknown"
         notes.append(
             "The report is about process \(process.pid) \"\(process.name)\", which \(deed); "
                 + "the program's main process is \(main).")
+        if thread != process.pid { notes.append("Of its threads, the report is about \(serves).") }
     }
 
     /// Makes the facts about a process other than the main process.

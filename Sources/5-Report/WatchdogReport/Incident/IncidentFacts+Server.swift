@@ -18,10 +18,10 @@ extension IncidentFacts {
 }
 
 extension Verdict {
-    /// Rewrites the line for a worker's main thread.
-    mutating func attribute(toWorker pid: Int) {
+    /// Rewrites the line for a worker's thread.
+    mutating func attribute(to worker: String) {
         for subject in ["Main thread ", "Process "] where line.hasPrefix(subject) {
-            line = "Worker \(pid) " + line.dropFirst(subject.count)
+            line = "\(worker) " + line.dropFirst(subject.count)
             return
         }
     }

@@ -23,7 +23,10 @@ extension Report {
         facts.trail = facts.judgedTrail(appName, capture)
         let insight = Insight(facts, capture)
         var verdict = Verdict(of: facts, stacks)
-        if facts.server != nil { verdict.attribute(toWorker: facts.pid) }
+        if let server = facts.server {
+            let isThread = server.mainProcess == facts.pid
+            verdict.attribute(to: isThread ? "Thread \(facts.mainThread ?? facts.pid)" : "Worker \(facts.pid)")
+        }
         if verdict.kind == .blocked, insight.findings.contains(where: { $0.kind == .dispatchDeadlock }) {
             verdict.brief = "\(Verdict.deadlock) of queues"
         }
