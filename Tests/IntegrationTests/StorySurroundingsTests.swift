@@ -24,7 +24,7 @@ extension EndToEnd {
                 ("StarSearcher", [], "--slow, --fast or --repair is missing"),
                 ("Glassboard", ["--cold", "--snapshot"], "--cold or --snapshot is missing, or there are both"),
                 ("QuickPick", ["--stage", "1", "--time-scale", "0"], "a time scale is a number from 0.01 to 10"),
-                ("QuickPick", ["--stage", "1", "--server", "photos.example.com:80"], "not a numeric address"),
+                ("QuickPick", ["--stage", "1", "--server", "photos.example.com:80"], "is not an IP address"),
                 ("QuickPick", ["--stage", "1", "--quit-when", "never"], "use one of: useful, complete"),
                 ("QuickPick", ["--frobnicate"], "unknown argument '--frobnicate'"),
                 ("PhotoServer", ["--profile", "5g"], "unknown profile '5g'; use one of perfect, wifi"),
