@@ -14,7 +14,7 @@ struct RecentLookTests {
     private static let now = Instant(nanoseconds: 1_000)
 
     private func capture() -> TrailCapture {
-        TrailCapture([], .inherited, ThreadSeats(limits: TreeCapture.seats), Copiers(nil))
+        TrailCapture([], SpareThreads(.inherited), ThreadSeats(limits: TreeCapture.seats), Copiers(nil))
     }
 
     @Test("one examination serves others until it is too old")
