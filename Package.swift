@@ -111,12 +111,26 @@ let package = Package(
         library("WatchdogMetrics", in: "4-Supervise", ["WatchdogBase", "WatchdogPolicy", "WatchdogVerdict"]),
         library("WatchdogControl", in: "4-Supervise", ["WatchdogBase", "WatchdogPolicy", "WatchdogLinux", "CLinux"]),
         library(
-            "WatchdogSupervisor", in: "4-Supervise",
+            "WatchdogLaunch", in: "4-Supervise",
+            [
+                "WatchdogBase", "WatchdogWire", "WatchdogPolicy", "WatchdogConfiguration", "WatchdogVerdict",
+                "WatchdogConversation", "WatchdogLinux", "WatchdogCapture", "WatchdogRecording", "WatchdogControl",
+                "WatchdogReport", "WatchdogReportStore", "WatchdogRendering",
+            ]),
+        library(
+            "WatchdogDaemon", in: "4-Supervise",
+            [
+                "WatchdogBase", "WatchdogWire", "WatchdogPolicy", "WatchdogConfiguration", "WatchdogVerdict",
+                "WatchdogLinux", "WatchdogCapture", "WatchdogRecording", "WatchdogHistory", "WatchdogMetrics",
+                "WatchdogControl", "WatchdogLaunch", "WatchdogReport", "WatchdogReportStore", "WatchdogRendering",
+            ]),
+        library(
+            "WatchdogRun", in: "4-Supervise",
             [
                 "WatchdogBase", "WatchdogWire", "WatchdogPolicy", "WatchdogConfiguration", "WatchdogVerdict",
                 "WatchdogConversation", "WatchdogLinux", "WatchdogCapture", "WatchdogRecording", "WatchdogHistory",
-                "WatchdogMetrics", "WatchdogControl", "WatchdogReport", "WatchdogReportStore", "WatchdogRendering",
-                "WatchdogSimulation", "NetworkConditioner",
+                "WatchdogMetrics", "WatchdogControl", "WatchdogLaunch", "WatchdogDaemon", "WatchdogReport",
+                "WatchdogReportStore", "WatchdogRendering", "WatchdogSimulation", "NetworkConditioner",
             ]),
 
         // MARK: The report
@@ -131,7 +145,8 @@ let package = Package(
             "WatchdogCommands", in: "6-CommandLine",
             [
                 "WatchdogBase", "WatchdogPolicy", "WatchdogConfiguration", "WatchdogLinux", "WatchdogSymbolication",
-                "WatchdogRecording", "WatchdogHistory", "WatchdogControl", "WatchdogSupervisor", "WatchdogReport",
+                "WatchdogRecording", "WatchdogHistory", "WatchdogControl", "WatchdogLaunch", "WatchdogDaemon",
+                "WatchdogRun", "WatchdogReport",
                 "WatchdogReportStore", "WatchdogRendering", "WatchdogMeasurement", "WatchdogConformance",
                 "WatchdogImport", "WatchdogSimulation", "WatchdogFleet", "NetworkConditioner", argumentParser,
             ]),
@@ -233,7 +248,7 @@ let package = Package(
                 "WatchdogBase", "WatchdogCapture", "WatchdogConfiguration", "WatchdogControl", "WatchdogHistory",
                 "WatchdogLinux", "WatchdogMetrics", "WatchdogPolicy", "WatchdogRecording", "WatchdogRendering",
                 "WatchdogReport", "WatchdogReportStore", "WatchdogSimulation", "WatchdogVerdict", "WatchdogWire",
-                "WatchdogSupervisor", "ReportFixtures",
+                "WatchdogLaunch", "WatchdogDaemon", "WatchdogRun", "ReportFixtures",
             ]),
         tests(
             "WatchdogReportTests",
@@ -267,7 +282,8 @@ let package = Package(
             "IntegrationTests", exclude: ["Subjects"],
             [
                 "WatchdogBase", "WatchdogControl", "WatchdogLinux", "WatchdogMeasurement", "WatchdogPolicy",
-                "WatchdogRecording", "WatchdogRendering", "WatchdogReport", "WatchdogReportStore", "WatchdogSupervisor",
+                "WatchdogRecording", "WatchdogRendering", "WatchdogReport", "WatchdogReportStore", "WatchdogLaunch",
+                "WatchdogDaemon", "WatchdogRun",
                 "WatchdogVerdict", "watchdogd", "watchdogd-symbolicate", "ReportFixtures", "SampleSupport",
             ] + testedApps),
     ],

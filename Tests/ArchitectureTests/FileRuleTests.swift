@@ -13,7 +13,8 @@ struct FileRuleTests {
 
     @Test("The supervisor's files are in subfolders, whose names describe their content")
     func supervisorHasNoLooseFiles() {
-        let places = SourceTree.files(of: "WatchdogSupervisor").compactMap(\.place)
+        let places = ["WatchdogLaunch", "WatchdogDaemon", "WatchdogRun"].flatMap { SourceTree.files(of: $0) }
+            .compactMap(\.place)
         #expect(!places.isEmpty)
         #expect(places.filter { $0.split(separator: "/").count < 3 } == [])
     }

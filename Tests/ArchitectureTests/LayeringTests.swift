@@ -36,22 +36,19 @@ struct LayeringTests {
         let guests = Set(Module.all.filter(\.isGuest).map(\.name))
         // A bad network for a test of a program, and the trace of a run: neither is in the way of a kill.
         let rooms = [
-            "WatchdogSupervisor/Run/Faults/", "WatchdogSupervisor/Run/TraceFile.swift",
-            "WatchdogSupervisor/Simulation/",
+            "WatchdogRun/Run/Faults/", "WatchdogRun/Run/TraceFile.swift",
+            "WatchdogRun/Simulation/",
         ]
         let files = module.files.filter { file in !rooms.contains { file.place?.hasPrefix($0) == true } }
         #expect(files.flatMap(ImportLine.all(in:)).filter { guests.contains($0.module) }.map(\.place) == [])
     }
 
-    @Test(
-        "The rooms that a kill goes through know neither the history nor the metrics",
-        arguments: ["Commands", "Evidence", "Incidents", "Launch", "Output", "Sampling", "Sockets", "Survival", "Tree"])
-    func killPathIsAlone(room: String) {
-        let files = SourceTree.files(of: "WatchdogSupervisor/\(room)")
+    @Test("What a kill goes through knows neither the history nor the metrics, the simulation nor a bad network")
+    func killPathIsAlone() {
+        let files = SourceTree.files(of: "WatchdogLaunch")
         #expect(!files.isEmpty)
-        let found = files.flatMap(ImportLine.all(in:)).filter {
-            ["WatchdogHistory", "WatchdogMetrics"].contains($0.module)
-        }
+        let others: Set = ["WatchdogHistory", "WatchdogMetrics", "WatchdogSimulation", "NetworkConditioner"]
+        let found = files.flatMap(ImportLine.all(in:)).filter { others.contains($0.module) }
         #expect(found.map(\.place) == [])
     }
 

@@ -79,9 +79,9 @@ struct LimitTests {
     func complete() {
         let folders = [
             "WatchdogCapture/Capture", "WatchdogCapture/Tree", "WatchdogCapture/Trail", "WatchdogCapture/Stack",
-            "WatchdogCapture/Symbolicator", "WatchdogLinux/Examining/", "WatchdogSupervisor/Reports/",
-            "WatchdogSupervisor/Evidence/", "WatchdogSupervisor/Incidents/", "WatchdogSupervisor/Hooks/",
-            "WatchdogSupervisor/Host/", "WatchdogSupervisor/Sampling/", "WatchdogControl/Server/",
+            "WatchdogCapture/Symbolicator", "WatchdogLinux/Examining/", "WatchdogLaunch/Reports/",
+            "WatchdogLaunch/Evidence/", "WatchdogLaunch/Incidents/", "WatchdogLaunch/Hooks/",
+            "WatchdogLaunch/Host/", "WatchdogLaunch/Sampling/", "WatchdogControl/Server/",
             "WatchdogMetrics/", "WatchdogLinux/Answering/", "WatchdogReport/Coding/ReportLimits",
             "WatchdogPolicy/Incident/CaptureWait", "WatchdogPolicy/Incident/HangReportLimit",
         ]

@@ -23,7 +23,7 @@ private struct BlockingCall: CustomTestStringConvertible, Sendable {
             what: "a look at what a thread waits for", pattern: #"=\s*WaitLook\s*[({]"#,
             allowed: [
                 "WatchdogLinux/Examining/Examination+Answering.swift",
-                "WatchdogSupervisor/Sampling/ProcessCapture.swift",
+                "WatchdogLaunch/Sampling/ProcessCapture.swift",
             ]),
         BlockingCall(
             what: "a search for file locks", pattern: #"\bHeldLocks\.find\s*\("#,
@@ -33,23 +33,23 @@ private struct BlockingCall: CustomTestStringConvertible, Sendable {
             pattern: #"\bProcessFacts\.(?:environment|arguments)\s*\("#,
             allowed: [
                 "WatchdogLinux/Examining/Examination+Answering.swift",
-                "WatchdogSupervisor/Sampling/ProcessCapture.swift",
+                "WatchdogLaunch/Sampling/ProcessCapture.swift",
                 // Without a source of copiers.
                 "WatchdogLinux/Examining/Copiers.swift", "WatchdogLinux/Containment/ProcessTree.swift",
                 // Processes of root and of the same user, outside the loop.
-                "WatchdogSupervisor/Observe/ContainerNames.swift",
+                "WatchdogDaemon/Observe/ContainerNames.swift",
             ]),
         BlockingCall(
             what: "a copy that is waited for", pattern: #"copiers\.copying\s*\("#,
             allowed: [
                 // Outside the loop.
-                "WatchdogSupervisor/Observe/ObservedProcess.swift",
-                "WatchdogSupervisor/Incidents/LaunchIncidents.swift", "WatchdogSupervisor/Launch/LaunchStartup.swift",
+                "WatchdogDaemon/Observe/ObservedProcess.swift",
+                "WatchdogLaunch/Incidents/LaunchIncidents.swift", "WatchdogLaunch/Launch/LaunchStartup.swift",
                 // Orphans that may belong to the app, without cgroups.
-                "WatchdogSupervisor/Tree/LaunchTree.swift",
+                "WatchdogLaunch/Tree/LaunchTree.swift",
                 // Processes of a lost launch are found before the loop turns.
-                "WatchdogSupervisor/Survival/LaunchResumption.swift",
-                "WatchdogSupervisor/Daemon/LostLaunches.swift",
+                "WatchdogLaunch/Survival/LaunchResumption.swift",
+                "WatchdogDaemon/Daemon/LostLaunches.swift",
             ]),
         BlockingCall(
             what: "a file of a process by its descriptor",
@@ -58,8 +58,8 @@ private struct BlockingCall: CustomTestStringConvertible, Sendable {
         BlockingCall(
             what: "a program's file", pattern: #"\b(?:ProgramFacts\.read|BuildID\.read|DebianPackages)\s*\("#,
             allowed: [
-                "WatchdogSupervisor/History/LaunchHistory.swift",
-                "WatchdogSupervisor/History/ProgramFacts.swift",
+                "WatchdogDaemon/History/LaunchHistory.swift",
+                "WatchdogDaemon/History/ProgramFacts.swift",
             ]),
         BlockingCall(
             what: "the launch history", pattern: #"\bHistoryStore(?:\.open)?\s*\("#,
@@ -70,21 +70,21 @@ private struct BlockingCall: CustomTestStringConvertible, Sendable {
         BlockingCall(
             what: "an account", pattern: #"\bUserAccount\.find\s*\("#,
             allowed: [
-                "WatchdogSupervisor/Daemon/LaunchConfiguration+App.swift",
-                "WatchdogSupervisor/Daemon/MachineWarnings.swift",
-                "WatchdogSupervisor/Daemon/HostConfiguration.swift",
-                "WatchdogSupervisor/Launch/LaunchConfiguration+Resolution.swift",
+                "WatchdogLaunch/Launch/LaunchConfiguration+App.swift",
+                "WatchdogDaemon/Daemon/MachineWarnings.swift",
+                "WatchdogLaunch/Launch/HostConfiguration.swift",
+                "WatchdogRun/Run/LaunchConfiguration+Resolution.swift",
             ]),
         BlockingCall(
             what: "what an app's launch needs of files",
             pattern: #"\bLaunchConfiguration\s*\(\s*(?:app\b|$)|\bStandardStreams\s*\(\s*opening\b"#,
             allowed: [
-                "WatchdogSupervisor/Daemon/LaunchLookup.swift",
+                "WatchdogDaemon/Daemon/LaunchLookup.swift",
                 // A value; nothing is looked up.
-                "WatchdogSupervisor/Observe/ObservedProcess.swift",
+                "WatchdogDaemon/Observe/ObservedProcess.swift",
                 // Processes of a lost launch are adopted before the loop turns.
-                "WatchdogSupervisor/Daemon/LostLaunches.swift",
-                "WatchdogSupervisor/Launch/LaunchConfiguration+Resolution.swift",
+                "WatchdogDaemon/Daemon/LostLaunches.swift",
+                "WatchdogRun/Run/LaunchConfiguration+Resolution.swift",
             ]),
         BlockingCall(
             what: "a name server", pattern: #"\b(?:getaddrinfo|gethostby\w+|getnameinfo)\s*\("#,
@@ -102,7 +102,7 @@ private struct BlockingCall: CustomTestStringConvertible, Sendable {
             allowed: [
                 // Sockets of watchdogd's own processes, of the program that started it, or of a client command; and
                 // bytes of a stream that came without descriptors.
-                "WatchdogSupervisor/Run/RemoteControl.swift", "WatchdogLinux/Examining/Examiner.swift",
+                "WatchdogRun/Run/RemoteControl.swift", "WatchdogLinux/Examining/Examiner.swift",
                 "WatchdogLinux/Asking/WebRequest.swift", "WatchdogLinux/Sockets/SocketMessage.swift",
                 "WatchdogLinux/Examining/ExaminerSource.swift", "WatchdogControl/Client/ControlClient+Messages.swift",
             ]),
@@ -111,16 +111,16 @@ private struct BlockingCall: CustomTestStringConvertible, Sendable {
             pattern: #"\bStandardError\.(?:say|print|list)\s*\((?!.*within: \.zero)"#,
             allowed: [
                 // Before the loop turns, or when the program has exited.
-                "WatchdogSupervisor/Run/Run.swift", "WatchdogSupervisor/Run/RunSession.swift",
-                "WatchdogSupervisor/Run/TerminationMessageFile.swift", "WatchdogSupervisor/Run/TraceFile.swift",
-                "WatchdogSupervisor/Observe/Observe.swift",
-                "WatchdogSupervisor/Survival/Survival.swift", "WatchdogSupervisor/Daemon/InstalledApp.swift",
-                "WatchdogSupervisor/Daemon/Serve.swift",
-                "WatchdogSupervisor/Launch/LaunchConfiguration+Resolution.swift",
+                "WatchdogRun/Run/Run.swift", "WatchdogRun/Run/RunSession.swift",
+                "WatchdogDaemon/Daemon/TerminationMessageFile.swift", "WatchdogRun/Run/TraceFile.swift",
+                "WatchdogRun/Observe/Observe.swift",
+                "WatchdogLaunch/Survival/Survival.swift", "WatchdogDaemon/Daemon/InstalledApp.swift",
+                "WatchdogDaemon/Daemon/Serve.swift",
+                "WatchdogRun/Run/LaunchConfiguration+Resolution.swift",
                 // On the thread that writes reports.
-                "WatchdogSupervisor/Reports/ReportWriter.swift",
+                "WatchdogLaunch/Reports/ReportWriter.swift",
                 // For as long as its caller permits.
-                "WatchdogSupervisor/Journal/EventLog.swift",
+                "WatchdogLaunch/Journal/EventLog.swift",
             ]),
         BlockingCall(
             what: "a wait for a thread", pattern: #"\.join\s*\(\s*\)"#, allowed: []),
@@ -131,7 +131,7 @@ private struct BlockingCall: CustomTestStringConvertible, Sendable {
 struct LoopRuleTests {
     @Test("makes no call whose duration another party decides", arguments: BlockingCall.all)
     fileprivate func blockingCalls(_ call: BlockingCall) throws {
-        let folders = ["WatchdogLinux", "WatchdogControl", "WatchdogSupervisor"]
+        let folders = ["WatchdogLinux", "WatchdogControl", "WatchdogLaunch", "WatchdogDaemon", "WatchdogRun"]
         let files = folders.flatMap { SourceTree.files(of: $0) }.filter(\.isSwift)
         #expect(files.count > 100)
         let pattern = try Regex(call.pattern)

@@ -63,15 +63,30 @@ struct Module: Sendable, CustomTestStringConvertible {
                 "WatchdogBase", "WatchdogPolicy", "WatchdogLinux", "CLinux", "FoundationEssentials", "Glibc",
                 "Synchronization",
             ]),
-        // Its rooms are told apart in LayeringTests.
+        // One launch; the daemon; a run in the foreground.
         Module(
-            "WatchdogSupervisor", in: "4-Supervise",
+            "WatchdogLaunch", in: "4-Supervise",
             [
-                "WatchdogBase", "WatchdogPolicy", "WatchdogWire", "WatchdogVerdict", "WatchdogReport",
-                "WatchdogRendering", "WatchdogReportStore", "WatchdogLinux", "WatchdogCapture", "WatchdogRecording",
-                "WatchdogHistory", "WatchdogConversation", "WatchdogMetrics", "WatchdogSimulation",
-                "NetworkConditioner", "WatchdogConfiguration", "WatchdogControl", "Dispatch", "FoundationEssentials",
-                "Glibc", "Synchronization",
+                "WatchdogBase", "WatchdogWire", "WatchdogPolicy", "WatchdogConfiguration", "WatchdogVerdict",
+                "WatchdogConversation", "WatchdogLinux", "WatchdogCapture", "WatchdogRecording", "WatchdogControl",
+                "WatchdogReport", "WatchdogReportStore", "WatchdogRendering", "Dispatch", "Glibc", "Synchronization",
+            ]),
+        Module(
+            "WatchdogDaemon", in: "4-Supervise",
+            [
+                "WatchdogBase", "WatchdogWire", "WatchdogPolicy", "WatchdogConfiguration", "WatchdogVerdict",
+                "WatchdogLinux", "WatchdogCapture", "WatchdogRecording", "WatchdogHistory", "WatchdogMetrics",
+                "WatchdogControl", "WatchdogLaunch", "WatchdogReport", "WatchdogReportStore", "WatchdogRendering",
+                "Dispatch", "FoundationEssentials", "Glibc", "Synchronization",
+            ]),
+        Module(
+            "WatchdogRun", in: "4-Supervise",
+            [
+                "WatchdogBase", "WatchdogWire", "WatchdogPolicy", "WatchdogConfiguration", "WatchdogVerdict",
+                "WatchdogConversation", "WatchdogLinux", "WatchdogCapture", "WatchdogRecording", "WatchdogHistory",
+                "WatchdogMetrics", "WatchdogControl", "WatchdogLaunch", "WatchdogDaemon", "WatchdogReport",
+                "WatchdogReportStore", "WatchdogRendering", "WatchdogSimulation", "NetworkConditioner", "Dispatch",
+                "FoundationEssentials", "Glibc", "Synchronization",
             ]),
     ]
 
@@ -91,7 +106,8 @@ struct Module: Sendable, CustomTestStringConvertible {
             "WatchdogCommands", in: "6-CommandLine",
             [
                 "WatchdogBase", "WatchdogPolicy", "WatchdogConfiguration", "WatchdogControl", "WatchdogReport",
-                "WatchdogRendering", "WatchdogReportStore", "WatchdogLinux", "WatchdogSupervisor",
+                "WatchdogRendering", "WatchdogReportStore", "WatchdogLinux", "WatchdogLaunch", "WatchdogDaemon",
+                "WatchdogRun",
                 "NetworkConditioner", "WatchdogRecording", "WatchdogMeasurement", "WatchdogHistory",
                 "WatchdogConformance", "WatchdogImport", "WatchdogSimulation", "WatchdogFleet",
                 "WatchdogSymbolication", "ArgumentParser", "FoundationEssentials", "Glibc",

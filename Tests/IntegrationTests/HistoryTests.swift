@@ -4,8 +4,8 @@ import FoundationEssentials
 import Glibc
 import Testing
 import WatchdogControl
+import WatchdogLaunch
 import WatchdogLinux
-import WatchdogSupervisor
 
 extension EndToEnd {
     @Suite("The launch history")

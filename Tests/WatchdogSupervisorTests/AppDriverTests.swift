@@ -6,7 +6,9 @@ import WatchdogBase
 import WatchdogLinux
 import WatchdogPolicy
 
-@testable import WatchdogSupervisor
+@testable import WatchdogDaemon
+@testable import WatchdogLaunch
+@testable import WatchdogRun
 
 @Suite("What drives an app's machine", .serialized)
 struct AppDriverTests {

@@ -5,7 +5,8 @@ import Testing
 import WatchdogConfiguration
 import WatchdogLinux
 
-@testable import WatchdogSupervisor
+@testable import WatchdogDaemon
+@testable import WatchdogLaunch
 
 @Suite("Launches without lookups", .serialized, .reapsChildren)
 struct AtOnceTests {

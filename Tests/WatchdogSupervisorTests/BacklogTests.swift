@@ -13,7 +13,9 @@ import WatchdogReport
 import WatchdogReportStore
 import WatchdogVerdict
 
-@testable import WatchdogSupervisor
+@testable import WatchdogDaemon
+@testable import WatchdogLaunch
+@testable import WatchdogRun
 
 @Suite("Many incidents at once", .reapsChildren)
 struct BacklogTests {

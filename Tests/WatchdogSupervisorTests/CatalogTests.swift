@@ -3,7 +3,9 @@
 import FoundationEssentials
 import Testing
 
-@testable import WatchdogSupervisor
+@testable import WatchdogDaemon
+@testable import WatchdogLaunch
+@testable import WatchdogRun
 
 /// Compares `units/watchdogd.catalog` with the existing messages.
 @Suite("The message catalogue")

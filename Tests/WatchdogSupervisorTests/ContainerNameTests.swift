@@ -4,7 +4,9 @@ import FoundationEssentials
 import Glibc
 import Testing
 
-@testable import WatchdogSupervisor
+@testable import WatchdogDaemon
+@testable import WatchdogLaunch
+@testable import WatchdogRun
 
 @Suite("Names of containers")
 struct ContainerNameTests {

@@ -2,7 +2,7 @@
 
 import Testing
 
-@testable import WatchdogSupervisor
+@testable import WatchdogLaunch
 
 @Suite("The limit on crash reports")
 struct CrashLimitTests {

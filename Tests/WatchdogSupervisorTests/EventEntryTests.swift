@@ -6,8 +6,10 @@ import WatchdogLinux
 import WatchdogReport
 import WatchdogVerdict
 
+@testable import WatchdogDaemon
+@testable import WatchdogLaunch
 @testable import WatchdogPolicy
-@testable import WatchdogSupervisor
+@testable import WatchdogRun
 
 @Suite("Journal entries about events")
 struct EventEntryTests {

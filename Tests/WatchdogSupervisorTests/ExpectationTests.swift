@@ -3,11 +3,13 @@
 import Testing
 import WatchdogBase
 
+@testable import WatchdogDaemon
+@testable import WatchdogLaunch
 @testable import WatchdogPolicy
-@testable import WatchdogSupervisor
+@testable import WatchdogRun
 
 // Testing also has a type of this name.
-private typealias Expectation = WatchdogSupervisor.Expectation
+private typealias Expectation = WatchdogRun.Expectation
 
 @Suite("The expectations of a run")
 struct ExpectationTests {

@@ -5,7 +5,7 @@ import TestSupport
 import WatchdogBase
 import WatchdogLinux
 
-@testable import WatchdogSupervisor
+@testable import WatchdogLaunch
 
 /// Linux with scripted failures, and a record of every resource that must be released.
 ///

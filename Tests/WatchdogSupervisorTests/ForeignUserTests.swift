@@ -4,7 +4,7 @@ import Testing
 import WatchdogConfiguration
 import WatchdogLinux
 
-@testable import WatchdogSupervisor
+@testable import WatchdogLaunch
 
 @Suite("Users other than watchdogd's own")
 struct ForeignUserTests {

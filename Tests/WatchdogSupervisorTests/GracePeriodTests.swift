@@ -3,7 +3,7 @@
 import Testing
 import WatchdogConfiguration
 
-@testable import WatchdogSupervisor
+@testable import WatchdogLaunch
 
 @Suite("Grace periods of a container with several apps")
 struct GracePeriodTests {

@@ -8,7 +8,8 @@ import WatchdogConfiguration
 import WatchdogLinux
 import WatchdogReportStore
 
-@testable import WatchdogSupervisor
+@testable import WatchdogDaemon
+@testable import WatchdogLaunch
 
 @Suite("Paths partly controlled by an app's user", .reapsChildren)
 struct GuardedPathTests {

@@ -4,7 +4,8 @@ import Testing
 import WatchdogConfiguration
 import WatchdogPolicy
 
-@testable import WatchdogSupervisor
+@testable import WatchdogLaunch
+@testable import WatchdogRun
 
 @Suite("Advice for a run that is not watched for hangs")
 struct HangAdviceTests {

@@ -8,7 +8,9 @@ import WatchdogPolicy
 import WatchdogReport
 import WatchdogSimulation
 
-@testable import WatchdogSupervisor
+@testable import WatchdogDaemon
+@testable import WatchdogLaunch
+@testable import WatchdogRun
 
 @Suite("A launch history as a trace")
 struct HistoryTraceTests {

@@ -5,7 +5,7 @@ import Testing
 import WatchdogControl
 import WatchdogLinux
 
-@testable import WatchdogSupervisor
+@testable import WatchdogLaunch
 
 /// Siblings: the reports, launch history and configuration of a user's daemon, which all lie below it.
 @Suite("The folder for a user's files")

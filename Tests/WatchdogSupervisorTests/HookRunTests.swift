@@ -8,8 +8,9 @@ import WatchdogConfiguration
 import WatchdogLinux
 import WatchdogVerdict
 
+@testable import WatchdogLaunch
 @testable import WatchdogPolicy
-@testable import WatchdogSupervisor
+@testable import WatchdogRun
 
 @Suite("Running hooks", .serialized, .reapsChildren)
 struct HookRunTests {

@@ -3,7 +3,7 @@
 import Testing
 import WatchdogBase
 
-@testable import WatchdogSupervisor
+@testable import WatchdogLaunch
 
 @Suite("Hooks")
 struct HookTests {

@@ -8,7 +8,8 @@ import WatchdogLinux
 import WatchdogPolicy
 import WatchdogReportStore
 
-@testable import WatchdogSupervisor
+@testable import WatchdogLaunch
+@testable import WatchdogRun
 
 /// A host on its own loop, with real processes and scripted failures.
 ///

@@ -5,7 +5,9 @@ import Testing
 import WatchdogBase
 import WatchdogLinux
 
-@testable import WatchdogSupervisor
+@testable import WatchdogDaemon
+@testable import WatchdogLaunch
+@testable import WatchdogRun
 
 @Suite("Messages as JSON")
 struct JSONLogLineTests {

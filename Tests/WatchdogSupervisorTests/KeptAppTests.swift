@@ -7,7 +7,9 @@ import WatchdogControl
 import WatchdogLinux
 import WatchdogPolicy
 
-@testable import WatchdogSupervisor
+@testable import WatchdogDaemon
+@testable import WatchdogLaunch
+@testable import WatchdogRun
 
 /// `WATCHDOGD_UPDATE_GOLDENS=1` rewrites the files of this version; those of earlier versions stay unchanged.
 @Suite("The saved state of an app")

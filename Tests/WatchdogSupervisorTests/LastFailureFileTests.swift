@@ -7,7 +7,8 @@ import WatchdogBase
 import WatchdogLinux
 import WatchdogVerdict
 
-@testable import WatchdogSupervisor
+@testable import WatchdogDaemon
+@testable import WatchdogLaunch
 
 @Suite("The termination message of a daemon")
 struct LastFailureFileTests {

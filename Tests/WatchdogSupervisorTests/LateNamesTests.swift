@@ -12,7 +12,7 @@ import WatchdogReport
 import WatchdogReportStore
 import WatchdogVerdict
 
-@testable import WatchdogSupervisor
+@testable import WatchdogLaunch
 
 @Suite("Names that arrive after the report", .reapsChildren)
 struct LateNamesTests {

@@ -5,7 +5,8 @@ import WatchdogBase
 import WatchdogReport
 import WatchdogWire
 
-@testable import WatchdogSupervisor
+@testable import WatchdogLaunch
+@testable import WatchdogRun
 
 @Suite("The launch in a report")
 struct LaunchDetailsTests {

@@ -8,7 +8,7 @@ import WatchdogLinux
 import WatchdogPolicy
 import WatchdogReportStore
 
-@testable import WatchdogSupervisor
+@testable import WatchdogLaunch
 
 @Suite("A launch with a failing system call", .serialized, .reapsChildren)
 struct LaunchFailureTests {

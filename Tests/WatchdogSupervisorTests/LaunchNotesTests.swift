@@ -6,7 +6,9 @@ import WatchdogHistory
 import WatchdogPolicy
 import WatchdogWire
 
-@testable import WatchdogSupervisor
+@testable import WatchdogDaemon
+@testable import WatchdogLaunch
+@testable import WatchdogRun
 
 @Suite("The history of a launch, on virtual time")
 struct LaunchNotesTests {

@@ -7,7 +7,8 @@ import WatchdogRecording
 import WatchdogReport
 import WatchdogWire
 
-@testable import WatchdogSupervisor
+@testable import WatchdogLaunch
+@testable import WatchdogRun
 
 @Suite("The phases of a supervised launch")
 struct LaunchPhasesTests {

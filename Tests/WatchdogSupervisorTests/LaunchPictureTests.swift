@@ -4,7 +4,8 @@ import Testing
 import WatchdogBase
 import WatchdogWire
 
-@testable import WatchdogSupervisor
+@testable import WatchdogLaunch
+@testable import WatchdogRun
 
 @Suite("The picture of a launch")
 struct LaunchPictureTests {

@@ -4,7 +4,9 @@ import Testing
 import WatchdogBase
 import WatchdogPolicy
 
-@testable import WatchdogSupervisor
+@testable import WatchdogDaemon
+@testable import WatchdogLaunch
+@testable import WatchdogRun
 
 @Suite("Unsaved signs of life")
 struct LaunchPulseTests {

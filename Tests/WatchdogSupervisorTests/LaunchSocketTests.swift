@@ -8,7 +8,7 @@ import WatchdogLinux
 import WatchdogPolicy
 import WatchdogReportStore
 
-@testable import WatchdogSupervisor
+@testable import WatchdogLaunch
 
 @Suite("The sockets of a launch", .serialized, .reapsChildren)
 struct LaunchSocketTests {

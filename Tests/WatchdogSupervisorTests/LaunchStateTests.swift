@@ -8,7 +8,9 @@ import WatchdogPolicy
 import WatchdogReport
 import WatchdogReportStore
 
-@testable import WatchdogSupervisor
+@testable import WatchdogDaemon
+@testable import WatchdogLaunch
+@testable import WatchdogRun
 
 @Suite("The state of a launch")
 struct LaunchStateTests {

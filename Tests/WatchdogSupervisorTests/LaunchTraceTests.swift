@@ -5,7 +5,8 @@ import WatchdogBase
 import WatchdogPolicy
 import WatchdogWire
 
-@testable import WatchdogSupervisor
+@testable import WatchdogLaunch
+@testable import WatchdogRun
 
 @Suite("The marks of an app in its launch")
 struct LaunchTraceTests {

@@ -4,7 +4,8 @@ import Testing
 import WatchdogBase
 import WatchdogPolicy
 
-@testable import WatchdogSupervisor
+@testable import WatchdogDaemon
+@testable import WatchdogLaunch
 
 @Suite("The lifecycle protocol on virtual time")
 struct LifecycleTests {

@@ -4,7 +4,8 @@ import Glibc
 import Testing
 import WatchdogConfiguration
 
-@testable import WatchdogSupervisor
+@testable import WatchdogDaemon
+@testable import WatchdogLaunch
 
 @Suite("Warnings about this machine")
 struct MachineWarningTests {

@@ -3,7 +3,7 @@
 import Testing
 import WatchdogBase
 
-@testable import WatchdogSupervisor
+@testable import WatchdogLaunch
 
 @Suite("Kills by the OOM killer")
 struct MemoryKillTests {

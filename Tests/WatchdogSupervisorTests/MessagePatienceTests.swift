@@ -4,7 +4,7 @@ import Testing
 import WatchdogBase
 import WatchdogWire
 
-@testable import WatchdogSupervisor
+@testable import WatchdogLaunch
 
 @Suite("Whether messages may be batched")
 struct MessagePatienceTests {

@@ -2,7 +2,7 @@
 
 import Testing
 
-@testable import WatchdogSupervisor
+@testable import WatchdogLaunch
 
 @Suite("Messages on a terminal")
 struct MessageWidthTests {

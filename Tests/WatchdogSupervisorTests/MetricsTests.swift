@@ -6,7 +6,8 @@ import WatchdogControl
 import WatchdogMetrics
 import WatchdogPolicy
 
-@testable import WatchdogSupervisor
+@testable import WatchdogDaemon
+@testable import WatchdogLaunch
 
 @Suite("Metrics of a supervisor")
 struct MetricsTests {

@@ -3,7 +3,9 @@
 import Testing
 import WatchdogBase
 
-@testable import WatchdogSupervisor
+@testable import WatchdogDaemon
+@testable import WatchdogLaunch
+@testable import WatchdogRun
 
 @Suite("The schedule for retrying missing names")
 struct NamingTriesTests {

@@ -3,7 +3,7 @@
 import Testing
 import WatchdogPolicy
 
-@testable import WatchdogSupervisor
+@testable import WatchdogLaunch
 
 @Suite("Unmodified programs on the notify socket")
 struct NotifyTests {

@@ -5,7 +5,8 @@ import WatchdogBase
 import WatchdogConfiguration
 import WatchdogLinux
 
-@testable import WatchdogSupervisor
+@testable import WatchdogDaemon
+@testable import WatchdogLaunch
 
 @Suite("WATCHDOG=1 as systemd reports it")
 struct ObservedPushesTests {

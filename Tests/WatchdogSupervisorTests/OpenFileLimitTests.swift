@@ -4,7 +4,8 @@ import Glibc
 import Testing
 import WatchdogLinux
 
-@testable import WatchdogSupervisor
+@testable import WatchdogDaemon
+@testable import WatchdogLaunch
 
 @Suite("Free descriptors for a launch")
 struct OpenFileLimitTests {

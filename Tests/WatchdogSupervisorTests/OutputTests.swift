@@ -8,7 +8,8 @@ import WatchdogBase
 import WatchdogConfiguration
 import WatchdogLinux
 
-@testable import WatchdogSupervisor
+@testable import WatchdogDaemon
+@testable import WatchdogLaunch
 
 @Suite("Destinations of output", .reapsChildren)
 struct OutputTests {

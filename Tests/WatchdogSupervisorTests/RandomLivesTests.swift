@@ -6,7 +6,8 @@ import Testing
 import WatchdogBase
 import WatchdogPolicy
 
-@testable import WatchdogSupervisor
+@testable import WatchdogDaemon
+@testable import WatchdogLaunch
 
 /// One app with a random fault, and its expected fate.
 private struct Life {

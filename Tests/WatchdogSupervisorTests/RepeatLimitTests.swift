@@ -6,7 +6,7 @@ import WatchdogBase
 import WatchdogRendering
 import WatchdogReport
 
-@testable import WatchdogSupervisor
+@testable import WatchdogLaunch
 
 @Suite("The limit on reports with one signature")
 struct RepeatLimitTests {

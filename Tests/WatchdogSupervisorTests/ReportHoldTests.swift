@@ -6,7 +6,9 @@ import TestSupport
 import Testing
 import WatchdogBase
 
-@testable import WatchdogSupervisor
+@testable import WatchdogDaemon
+@testable import WatchdogLaunch
+@testable import WatchdogRun
 
 @Suite("Reports that wait for kills")
 struct ReportHoldTests {

@@ -2,7 +2,7 @@
 
 import Testing
 
-@testable import WatchdogSupervisor
+@testable import WatchdogLaunch
 
 @Suite("Names for a report")
 struct ReportSymbolicationTests {

@@ -4,7 +4,9 @@ import FoundationEssentials
 import Testing
 import WatchdogPolicy
 
-@testable import WatchdogSupervisor
+@testable import WatchdogDaemon
+@testable import WatchdogLaunch
+@testable import WatchdogRun
 
 /// `WATCHDOGD_UPDATE_GOLDENS=1` writes the files anew.
 ///

@@ -6,8 +6,10 @@ import WatchdogConfiguration
 import WatchdogControl
 import WatchdogReport
 
+@testable import WatchdogDaemon
+@testable import WatchdogLaunch
 @testable import WatchdogPolicy
-@testable import WatchdogSupervisor
+@testable import WatchdogRun
 
 /// Saved values that have all of their optional fields, and all cases of those that have several.
 enum SavedSamples {

@@ -6,7 +6,9 @@ import WatchdogBase
 import WatchdogPolicy
 import WatchdogReport
 
-@testable import WatchdogSupervisor
+@testable import WatchdogDaemon
+@testable import WatchdogLaunch
+@testable import WatchdogRun
 
 /// Launches as this version saves them, kept as files, so that a change of the format is noticed and older state can
 /// still be resumed.

@@ -4,7 +4,9 @@ import Testing
 import WatchdogBase
 import WatchdogConfiguration
 
-@testable import WatchdogSupervisor
+@testable import WatchdogDaemon
+@testable import WatchdogLaunch
+@testable import WatchdogRun
 
 @Suite("The results of a script's steps")
 struct ScriptRecordTests {

@@ -3,7 +3,7 @@
 import WatchdogBase
 import WatchdogPolicy
 
-@testable import WatchdogSupervisor
+@testable import WatchdogLaunch
 
 /// The effects of a launch on virtual time; the test plays the app.
 final class ScriptedEffects: LaunchEffects {

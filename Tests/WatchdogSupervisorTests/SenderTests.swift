@@ -9,7 +9,7 @@ import WatchdogPolicy
 import WatchdogReportStore
 import WatchdogWire
 
-@testable import WatchdogSupervisor
+@testable import WatchdogLaunch
 
 @Suite("Which senders' messages count", .serialized, .reapsChildren)
 struct SenderTests {

@@ -5,7 +5,8 @@ import Testing
 import WatchdogBase
 import WatchdogLinux
 
-@testable import WatchdogSupervisor
+@testable import WatchdogDaemon
+@testable import WatchdogLaunch
 
 @Suite("The status that the daemon sends to a service manager")
 struct ServiceStatusTests {

@@ -3,7 +3,8 @@
 import Testing
 import WatchdogLinux
 
-@testable import WatchdogSupervisor
+@testable import WatchdogDaemon
+@testable import WatchdogLaunch
 
 @Suite("Restrictions of a machine")
 struct ShortcomingsTests {

@@ -5,7 +5,8 @@ import Testing
 import WatchdogBase
 import WatchdogPolicy
 
-@testable import WatchdogSupervisor
+@testable import WatchdogDaemon
+@testable import WatchdogLaunch
 
 @Suite("The supervisor on virtual time")
 struct SupervisorTests {

@@ -4,7 +4,8 @@ import FoundationEssentials
 import Testing
 import WatchdogBase
 
-@testable import WatchdogSupervisor
+@testable import WatchdogLaunch
+@testable import WatchdogRun
 
 @Suite("Test result files")
 struct TestResultFilesTests {

@@ -5,7 +5,8 @@ import TestSupport
 import Testing
 import WatchdogLinux
 
-@testable import WatchdogSupervisor
+@testable import WatchdogLaunch
+@testable import WatchdogRun
 
 @Suite("The writer of a trace", .enabled(if: geteuid() == 0, "mounts a small disk"))
 struct TraceWriterTests {

@@ -2,7 +2,7 @@
 
 import ArgumentParser
 import WatchdogControl
-import WatchdogSupervisor
+import WatchdogLaunch
 
 /// The options of commands that act on apps, one after the other.
 struct ActionOptions: ParsableArguments {

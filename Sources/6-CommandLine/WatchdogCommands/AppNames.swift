@@ -3,7 +3,7 @@
 import ArgumentParser
 import WatchdogBase
 import WatchdogControl
-import WatchdogSupervisor
+import WatchdogLaunch
 
 /// Names of apps as typed: some may be patterns, which stand for the apps that they match, glob(7).
 struct AppNames {

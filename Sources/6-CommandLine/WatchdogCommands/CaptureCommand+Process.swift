@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import WatchdogLaunch
 import WatchdogRendering
 import WatchdogReport
 import WatchdogReportStore
-import WatchdogSupervisor
 
 extension CaptureCommand {
     /// Captures the stacks of any process, supervised or not.

@@ -4,7 +4,8 @@ import ArgumentParser
 import FoundationEssentials
 import Glibc
 import WatchdogConfiguration
-import WatchdogSupervisor
+import WatchdogDaemon
+import WatchdogLaunch
 
 /// `watchdogd check`: checks the configuration of apps without affecting any.
 struct CheckCommand: ParsableCommand {

@@ -3,8 +3,8 @@
 import ArgumentParser
 import Glibc
 import WatchdogBase
+import WatchdogLaunch
 import WatchdogLinux
-import WatchdogSupervisor
 
 /// Selects when text is colored.
 struct ColorOption: ParsableArguments {

@@ -2,10 +2,11 @@
 
 import ArgumentParser
 import WatchdogConfiguration
+import WatchdogLaunch
 import WatchdogLinux
 import WatchdogReport
 import WatchdogReportStore
-import WatchdogSupervisor
+import WatchdogRun
 
 /// Completions that a shell offers for an unfinished word.
 ///

@@ -3,7 +3,7 @@
 import ArgumentParser
 import Glibc
 import NetworkConditioner
-import WatchdogSupervisor
+import WatchdogLaunch
 
 /// `watchdogd conditioner`: simulates a bad network in front of a server.
 struct ConditionerCommand: ParsableCommand {

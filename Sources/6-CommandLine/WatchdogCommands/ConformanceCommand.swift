@@ -4,8 +4,9 @@ import ArgumentParser
 import Glibc
 import WatchdogBase
 import WatchdogConformance
+import WatchdogLaunch
 import WatchdogLinux
-import WatchdogSupervisor
+import WatchdogRun
 
 /// `watchdogd conformance`: whether a client speaks the channel protocol as it should.
 struct ConformanceCommand: ParsableCommand {

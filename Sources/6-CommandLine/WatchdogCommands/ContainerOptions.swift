@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import WatchdogLaunch
 import WatchdogLinux
-import WatchdogSupervisor
 
 /// The options of `watchdogd run` and `watchdogd serve` for the entry point of a container.
 struct ContainerOptions: ParsableArguments {

@@ -3,7 +3,7 @@
 import ArgumentParser
 import Glibc
 import WatchdogControl
-import WatchdogSupervisor
+import WatchdogLaunch
 
 /// `watchdogd launch`.
 struct LaunchCommand: ParsableCommand {

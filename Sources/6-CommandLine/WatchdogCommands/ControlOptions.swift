@@ -4,8 +4,8 @@ import ArgumentParser
 import Glibc
 import WatchdogBase
 import WatchdogControl
+import WatchdogLaunch
 import WatchdogLinux
-import WatchdogSupervisor
 
 /// Selects the daemon that a command talks to.
 struct ControlOptions: ParsableArguments {

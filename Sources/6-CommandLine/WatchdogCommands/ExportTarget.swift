@@ -2,9 +2,9 @@
 
 import ArgumentParser
 import Glibc
+import WatchdogLaunch
 import WatchdogLinux
 import WatchdogReportStore
-import WatchdogSupervisor
 
 /// A file that the user named for what a command exports.
 enum ExportTarget {

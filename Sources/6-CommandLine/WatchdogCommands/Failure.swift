@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import WatchdogLaunch
 import WatchdogReport
 import WatchdogReportStore
-import WatchdogSupervisor
 
 /// Reports failures on the command line: one line, and an exit code from sysexits.h.
 enum Failure {

@@ -2,8 +2,9 @@
 
 import ArgumentParser
 import WatchdogBase
+import WatchdogDaemon
 import WatchdogHistory
-import WatchdogSupervisor
+import WatchdogLaunch
 
 /// Where a run keeps its launch.
 struct RunHistoryOption: ParsableArguments {

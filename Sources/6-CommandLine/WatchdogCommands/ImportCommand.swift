@@ -4,8 +4,8 @@ import ArgumentParser
 import FoundationEssentials
 import WatchdogConfiguration
 import WatchdogImport
+import WatchdogLaunch
 import WatchdogLinux
-import WatchdogSupervisor
 
 /// `watchdogd import`: makes app files of other service managers' files.
 struct ImportCommand: ParsableCommand {

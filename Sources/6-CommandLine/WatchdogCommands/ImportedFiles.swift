@@ -3,8 +3,8 @@
 import ArgumentParser
 import Glibc
 import WatchdogImport
+import WatchdogLaunch
 import WatchdogLinux
-import WatchdogSupervisor
 
 /// App files that are about to be written, after they were shown.
 struct ImportedFiles {

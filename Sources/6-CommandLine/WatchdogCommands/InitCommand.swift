@@ -6,9 +6,9 @@ import Glibc
 import WatchdogBase
 import WatchdogConfiguration
 import WatchdogImport
+import WatchdogLaunch
 import WatchdogLinux
 import WatchdogMeasurement
-import WatchdogSupervisor
 
 /// `watchdogd init`: writes an app file for a command, based on one launch.
 struct InitCommand: ParsableCommand {

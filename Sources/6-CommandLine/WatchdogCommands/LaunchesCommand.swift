@@ -4,9 +4,10 @@ import ArgumentParser
 import WatchdogBase
 import WatchdogControl
 import WatchdogHistory
+import WatchdogLaunch
 import WatchdogLinux
 import WatchdogRendering
-import WatchdogSupervisor
+import WatchdogRun
 
 /// What `watchdogd launches` groups by.
 enum LaunchGrouping: String, ExpressibleByArgument, CaseIterable {

@@ -2,7 +2,7 @@
 
 import ArgumentParser
 import WatchdogControl
-import WatchdogSupervisor
+import WatchdogLaunch
 
 /// `watchdogd foreground`.
 struct ForegroundCommand: ParsableCommand {

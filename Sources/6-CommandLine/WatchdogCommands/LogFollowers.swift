@@ -3,8 +3,8 @@
 import ArgumentParser
 import Glibc
 import WatchdogBase
+import WatchdogLaunch
 import WatchdogLinux
-import WatchdogSupervisor
 
 /// Programs that follow the output of several apps, side by side; each line is made safe for a terminal and
 /// begins with the app's name.

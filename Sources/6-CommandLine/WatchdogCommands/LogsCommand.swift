@@ -4,9 +4,9 @@ import ArgumentParser
 import Glibc
 import WatchdogBase
 import WatchdogControl
+import WatchdogLaunch
 import WatchdogLinux
 import WatchdogRendering
-import WatchdogSupervisor
 
 /// `watchdogd logs`: the output of an app.
 struct LogsCommand: ParsableCommand {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WatchdogBase
+import WatchdogLaunch
 import WatchdogLinux
-import WatchdogSupervisor
 
 /// Shows on a terminal what a call does that cannot say how far it is; shows nothing for the first half second.
 enum LongCall {

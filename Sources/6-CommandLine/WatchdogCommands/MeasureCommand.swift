@@ -2,9 +2,9 @@
 
 import ArgumentParser
 import Glibc
+import WatchdogLaunch
 import WatchdogLinux
 import WatchdogMeasurement
-import WatchdogSupervisor
 
 /// `watchdogd measure`: launches a program many times and compares the results.
 struct MeasureCommand: ParsableCommand {

@@ -2,7 +2,7 @@
 
 import ArgumentParser
 import WatchdogControl
-import WatchdogSupervisor
+import WatchdogLaunch
 
 /// `watchdogd metrics`: what Prometheus reads.
 struct MetricsCommand: ParsableCommand {

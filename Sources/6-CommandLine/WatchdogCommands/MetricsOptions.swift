@@ -2,8 +2,8 @@
 
 import ArgumentParser
 import WatchdogBase
+import WatchdogDaemon
 import WatchdogLinux
-import WatchdogSupervisor
 
 /// Where a daemon leaves its metrics.
 struct MetricsOptions: ParsableArguments {

@@ -3,7 +3,8 @@
 import ArgumentParser
 import WatchdogConfiguration
 import WatchdogControl
-import WatchdogSupervisor
+import WatchdogDaemon
+import WatchdogLaunch
 
 /// A process that the command line names: by its ID, as a container, or as an app of the daemon.
 enum NamedProcess {

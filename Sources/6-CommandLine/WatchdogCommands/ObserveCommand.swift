@@ -2,8 +2,9 @@
 
 public import ArgumentParser
 import WatchdogConfiguration
+import WatchdogLaunch
 import WatchdogLinux
-public import WatchdogSupervisor
+public import WatchdogRun
 
 extension ObserveConfiguration.Consequence: ExpressibleByArgument {}
 

@@ -5,9 +5,10 @@ import Glibc
 import WatchdogBase
 import WatchdogControl
 import WatchdogFleet
+import WatchdogLaunch
 import WatchdogLinux
 import WatchdogReportStore
-import WatchdogSupervisor
+import WatchdogRun
 
 /// `watchdogd organizer`.
 struct OrganizerCommand: ParsableCommand {

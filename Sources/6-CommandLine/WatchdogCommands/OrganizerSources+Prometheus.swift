@@ -4,8 +4,8 @@ import ArgumentParser
 import WatchdogBase
 import WatchdogFleet
 import WatchdogHistory
+import WatchdogLaunch
 import WatchdogLinux
-import WatchdogSupervisor
 
 extension OrganizerSources {
     func readRates(_ address: WebAddress, into organizer: Organizer) throws {

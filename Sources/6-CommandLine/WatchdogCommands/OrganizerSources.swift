@@ -5,11 +5,11 @@ import Glibc
 import WatchdogBase
 import WatchdogFleet
 import WatchdogHistory
+import WatchdogLaunch
 import WatchdogLinux
 import WatchdogRendering
 import WatchdogReport
 import WatchdogReportStore
-import WatchdogSupervisor
 
 /// Feeds the organizer from all that the command line names.
 struct OrganizerSources {

@@ -3,7 +3,7 @@
 import ArgumentParser
 import Glibc
 import WatchdogBase
-import WatchdogSupervisor
+import WatchdogLaunch
 
 /// A question before something is changed.
 enum Question {

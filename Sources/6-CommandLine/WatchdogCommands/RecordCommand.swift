@@ -3,10 +3,10 @@
 import ArgumentParser
 import Glibc
 import WatchdogBase
+import WatchdogLaunch
 import WatchdogLinux
 import WatchdogRecording
 import WatchdogRendering
-import WatchdogSupervisor
 
 /// `watchdogd record launch`, which `record` alone means.
 struct RecordLaunchCommand: ParsableCommand {

@@ -4,10 +4,10 @@ import ArgumentParser
 import WatchdogBase
 import WatchdogConfiguration
 import WatchdogControl
+import WatchdogLaunch
 import WatchdogLinux
 import WatchdogRecording
 import WatchdogRendering
-import WatchdogSupervisor
 
 /// Writes a recording in other forms, beside what is printed.
 struct RecordingFileOptions: ParsableArguments {

@@ -2,7 +2,7 @@
 
 import ArgumentParser
 import WatchdogControl
-import WatchdogSupervisor
+import WatchdogLaunch
 
 /// `watchdogd reload`: reloads the daemon's configuration, or that of apps.
 struct ReloadCommand: ParsableCommand {

@@ -3,11 +3,11 @@
 import ArgumentParser
 import WatchdogBase
 import WatchdogFleet
+import WatchdogLaunch
 import WatchdogLinux
 import WatchdogRendering
 import WatchdogReport
 import WatchdogReportStore
-import WatchdogSupervisor
 
 /// `watchdogd report`.
 struct ReportCommand: ParsableCommand {

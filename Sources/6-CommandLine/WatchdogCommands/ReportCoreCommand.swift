@@ -3,9 +3,9 @@
 import ArgumentParser
 import Glibc
 import WatchdogBase
+import WatchdogLaunch
 import WatchdogReport
 import WatchdogReportStore
-import WatchdogSupervisor
 
 /// `watchdogd report core`.
 struct ReportCoreCommand: ParsableCommand {

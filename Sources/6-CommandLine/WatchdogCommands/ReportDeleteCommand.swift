@@ -4,11 +4,11 @@ import ArgumentParser
 import Glibc
 import WatchdogBase
 import WatchdogFleet
+import WatchdogLaunch
 import WatchdogLinux
 import WatchdogRendering
 import WatchdogReport
 import WatchdogReportStore
-import WatchdogSupervisor
 
 /// `watchdogd report delete`.
 struct ReportDeleteCommand: ParsableCommand {

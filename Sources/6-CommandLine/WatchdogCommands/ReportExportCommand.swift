@@ -5,10 +5,10 @@ import Glibc
 import WatchdogControl
 import WatchdogFleet
 import WatchdogHistory
+import WatchdogLaunch
 import WatchdogRendering
 import WatchdogReport
 import WatchdogReportStore
-import WatchdogSupervisor
 
 /// What can be exported: a report, a line for each report, or the history of launches.
 enum ExportFormat: ExpressibleByArgument, Equatable {

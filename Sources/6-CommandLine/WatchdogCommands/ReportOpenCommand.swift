@@ -2,9 +2,9 @@
 
 import ArgumentParser
 import Glibc
+import WatchdogLaunch
 import WatchdogRendering
 import WatchdogReportStore
-import WatchdogSupervisor
 
 /// `watchdogd report open`.
 struct ReportOpenCommand: ParsableCommand {

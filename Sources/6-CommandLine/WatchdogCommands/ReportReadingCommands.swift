@@ -2,11 +2,11 @@
 
 import ArgumentParser
 import WatchdogBase
+import WatchdogLaunch
 import WatchdogLinux
 import WatchdogRendering
 import WatchdogReport
 import WatchdogReportStore
-import WatchdogSupervisor
 
 /// Selects a report.
 struct ReportArgument: ParsableArguments {

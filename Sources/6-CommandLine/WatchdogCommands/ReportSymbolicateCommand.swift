@@ -2,10 +2,10 @@
 
 import ArgumentParser
 import WatchdogFleet
+import WatchdogLaunch
 import WatchdogRendering
 import WatchdogReport
 import WatchdogReportStore
-import WatchdogSupervisor
 
 /// `watchdogd report symbolicate`.
 struct ReportSymbolicateCommand: ParsableCommand {

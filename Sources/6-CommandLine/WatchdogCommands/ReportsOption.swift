@@ -4,11 +4,12 @@ import ArgumentParser
 import WatchdogBase
 import WatchdogControl
 import WatchdogFleet
+import WatchdogLaunch
 import WatchdogLinux
 import WatchdogRendering
 import WatchdogReport
 import WatchdogReportStore
-import WatchdogSupervisor
+import WatchdogRun
 
 /// Selects where crash logs are read from.
 struct ReportsOption: ParsableArguments {

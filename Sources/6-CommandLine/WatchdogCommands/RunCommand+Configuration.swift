@@ -2,9 +2,11 @@
 
 import ArgumentParser
 import WatchdogConfiguration
+import WatchdogDaemon
+import WatchdogLaunch
 import WatchdogLinux
 import WatchdogPolicy
-import WatchdogSupervisor
+import WatchdogRun
 
 extension RunCommand {
     /// The command byte for byte: a `String` would change an argument that is not UTF-8.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import WatchdogLaunch
 import WatchdogLinux
 import WatchdogPolicy
-import WatchdogSupervisor
+import WatchdogRun
 
 /// `watchdogd run`: one program in the foreground.
 struct RunCommand: ParsableCommand {

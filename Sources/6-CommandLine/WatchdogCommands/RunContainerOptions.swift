@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
-import WatchdogSupervisor
+import WatchdogDaemon
+import WatchdogRun
 
 /// The options of `watchdogd run` for the entry point of a container.
 struct RunContainerOptions: ParsableArguments {

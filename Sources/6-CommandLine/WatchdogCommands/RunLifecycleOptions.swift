@@ -3,7 +3,7 @@
 import ArgumentParser
 import WatchdogConfiguration
 import WatchdogPolicy
-import WatchdogSupervisor
+import WatchdogRun
 
 /// The lifecycle options of `watchdogd run`.
 struct RunLifecycleOptions: ParsableArguments {

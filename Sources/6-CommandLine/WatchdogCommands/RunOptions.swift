@@ -3,8 +3,9 @@
 import ArgumentParser
 import WatchdogBase
 import WatchdogConfiguration
+import WatchdogLaunch
 import WatchdogPolicy
-import WatchdogSupervisor
+import WatchdogRun
 
 /// Parses the options of `watchdogd run`; each error says what to write instead.
 enum RunOptions {

@@ -2,7 +2,7 @@
 
 import ArgumentParser
 import WatchdogConfiguration
-import WatchdogSupervisor
+import WatchdogLaunch
 
 /// Reads the file of `watchdogd run --script`.
 enum RunScript {

@@ -4,7 +4,7 @@ public import ArgumentParser
 import Glibc
 import WatchdogBase
 import WatchdogControl
-public import WatchdogSupervisor
+public import WatchdogLaunch
 
 extension ProcessSampling.Format: ExpressibleByArgument {}
 

@@ -4,7 +4,8 @@ import ArgumentParser
 import FoundationEssentials
 import Glibc
 import WatchdogControl
-import WatchdogSupervisor
+import WatchdogDaemon
+import WatchdogLaunch
 
 /// `watchdogd serve`: the daemon.
 struct ServeCommand: ParsableCommand {

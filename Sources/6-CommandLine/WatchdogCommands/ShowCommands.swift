@@ -3,7 +3,7 @@
 import ArgumentParser
 import WatchdogBase
 import WatchdogControl
-import WatchdogSupervisor
+import WatchdogLaunch
 
 /// `watchdogd list`: all apps in a table.
 struct ListCommand: ParsableCommand {

@@ -4,10 +4,11 @@ import ArgumentParser
 import WatchdogBase
 import WatchdogConfiguration
 import WatchdogControl
+import WatchdogLaunch
 import WatchdogLinux
 import WatchdogPolicy
+import WatchdogRun
 import WatchdogSimulation
-import WatchdogSupervisor
 
 /// `watchdogd simulate`: replays an app's history under other allowances.
 struct SimulateCommand: ParsableCommand {

@@ -5,7 +5,7 @@ import Glibc
 import WatchdogBase
 import WatchdogControl
 import WatchdogLinux
-import WatchdogSupervisor
+import WatchdogRun
 
 /// `watchdogd top`.
 struct TopCommand: ParsableCommand {

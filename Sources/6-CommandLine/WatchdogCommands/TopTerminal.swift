@@ -4,7 +4,7 @@ import Glibc
 import WatchdogBase
 import WatchdogControl
 import WatchdogLinux
-import WatchdogSupervisor
+import WatchdogRun
 
 /// The terminal of `watchdogd top`: its alternate screen, without echo and line editing.
 final class TopTerminal {

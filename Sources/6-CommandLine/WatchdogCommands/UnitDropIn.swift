@@ -3,8 +3,8 @@
 import ArgumentParser
 import Glibc
 import WatchdogConfiguration
+import WatchdogLaunch
 import WatchdogLinux
-import WatchdogSupervisor
 
 /// A drop-in of a unit on this machine.
 struct UnitDropIn {

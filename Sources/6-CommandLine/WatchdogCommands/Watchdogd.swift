@@ -3,8 +3,8 @@
 public import ArgumentParser
 import Glibc
 import WatchdogBase
+import WatchdogLaunch
 import WatchdogLinux
-import WatchdogSupervisor
 import WatchdogSymbolication
 
 /// The command line of watchdogd.

@@ -5,8 +5,8 @@ import FoundationEssentials
 import Glibc
 import WatchdogConfiguration
 import WatchdogImport
+import WatchdogLaunch
 import WatchdogLinux
-import WatchdogSupervisor
 
 /// `watchdogd wrap`.
 struct WrapCommand: ParsableCommand {
