@@ -30,9 +30,11 @@ public struct FixedHistogram: Hashable, Sendable {
 
     /// Creates a histogram of durations that were recorded before; nil if the buckets do not fit the bounds.
     public init?(bounds: [Duration], buckets: [Int], sum: Duration) {
-        guard buckets.count == bounds.count + 1 else { return nil }
+        guard bounds.count < 256, buckets.count == bounds.count + 1 else { return nil }
         self.bounds = bounds
-        counts = buckets
+        let total = buckets.reduce(0, +)
+        if total > 1 { counts = buckets }
+        only = total == 1 ? buckets.firstIndex(of: 1).map { UInt8($0) } : nil
         nanoseconds = sum.nanoseconds
     }
 
