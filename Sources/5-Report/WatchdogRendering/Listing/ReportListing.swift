@@ -111,7 +111,7 @@ public enum ReportListing {
         )
         if showsHosts {
             columns.append(
-                Column(title: "VERSION", limits: 7...widest) { _, metadata in metadata?.version ?? "-" })
+                Column(title: "VERSION", limits: 8...widest) { _, metadata in metadata?.version ?? "-" })
         } else {
             columns.append(
                 Column(title: "PID", isRightAligned: true) { _, metadata in
