@@ -10,7 +10,7 @@ struct TypeSizeTests {
     func typesAreSmall(module: String) {
         let files = SourceTree.files(of: module).filter(\.isSwift)
         let sizes = TypeSizes(of: files.map { $0.lines.joined(separator: "\n") }).lines
-        #expect(sizes.count > 50)
+        #expect(sizes.count > 30)
         #expect(sizes.filter { $0.value > 400 } == [:])
     }
 

@@ -90,9 +90,8 @@ extension DaemonApp {
 
     private func reportWritten(_ outcome: ReportOutcome, _ facts: HookFacts?, of launch: AppLaunch) {
         daemon.host.hooks.run(of: configuration, scope: daemon.places.scope, for: facts)
-        if !outcome.isVoid {
-            count { $0.reported(outcome.verdict.kind, fault: outcome.fault.map { AppMeter.Fault($0) }) }
-        }
+        let fault = outcome.fault.map { AppMeter.Fault($0) }
+        if !outcome.isVoid { count { $0.reported(outcome.verdict.kind, fault: fault) } }
         if outcome.isUnwritten { daemon.reportFailed() }
         guard !launch.hasPendingReports else { return }
         // The launch is in the middle of handling its report.
@@ -119,13 +118,10 @@ extension DaemonApp {
             daemon.history?.ended(launch, outcome, isCausedByMemory: isCausedByMemory)
             if let crash { launch.report(crash) }
         }
-        driver.receive(
-            .ended(
-                launch.id,
-                .init(
-                    outcome, isCausedByMemory: isCausedByMemory,
-                    hasPendingReports: crash != nil || launch.hasPendingReports,
-                    reason: launch.supervisor.spawnFailure.map { "\($0)" } ?? outcome.status?.words ?? "it ended")))
+        let end = AppEvent.End(
+            outcome, isCausedByMemory: isCausedByMemory, hasPendingReports: crash != nil || launch.hasPendingReports,
+            reason: launch.supervisor.spawnFailure.map { "\($0)" } ?? outcome.status?.words ?? "it ended")
+        driver.receive(.ended(launch.id, end))
     }
 
     // MARK: - Launches of the previous watchdogd

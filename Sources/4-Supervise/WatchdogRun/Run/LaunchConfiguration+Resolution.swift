@@ -37,7 +37,6 @@ extension LaunchConfiguration {
         spec.readinessTarget = probe?.description
         let store = try run.reportStore
         try Self.checkSummary(run.summary)
-        let streams = run.readsKeys ? try Self.streamsWithoutInput() : nil
         let executable: String
         do {
             executable = try resolveExecutable(
@@ -51,8 +50,8 @@ extension LaunchConfiguration {
         self.init(
             sharedSpec: Shared(wrappedValue: spec), executable: executable, arguments: run.command,
             environment: environment, workingDirectory: run.workingDirectory, credentials: user?.credentials,
-            probe: probe, livenessTarget: run.livenessTarget, store: store, version: run.appVersion, streams: streams,
-            takesCrashStacks: run.takesCrashStacks)
+            probe: probe, livenessTarget: run.livenessTarget, store: store, version: run.appVersion,
+            streams: try run.readsKeys ? Self.streamsWithoutInput() : nil, takesCrashStacks: run.takesCrashStacks)
     }
 
     private static func user(named name: String?) throws -> UserAccount? {
