@@ -115,8 +115,9 @@ extension EndToEnd {
             try #require(eventually { isScraped(prometheus) }, "\(prometheus.program.text(.errors))")
             try scratch.write("", to: "start")
             #expect(try killed.end().exitCode == 137)
+            // Only the counts outlive a container.
             let restarted = try Supervision(
-                unhurried(options + ["--readiness", "none"]), ["/bin/sleep", "600"], scratch: scratch)
+                unhurried(options + ["--readiness", "none"]), ["/bin/sleep", "600"], scratch: try Scratch())
             #expect(
                 eventually {
                     answer(of: prometheus, to: "ALERTS%7Balertstate%3D%22firing%22%7D").contains(#""app":"editor""#)

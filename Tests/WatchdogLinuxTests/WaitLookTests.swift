@@ -264,7 +264,7 @@ struct WaitLookTests {
             ("eventfd", #"^fd \d+: eventfd$"#),
             ("epoll", #"^fd \d+: epoll of 2 fds: \d+ \(eventfd\), \d+ \(eventfd\)$"#),
             ("reused", #"^fd \d+: epoll of 1 fd: \d+$"#),
-            ("nested", #"^fd \d+: epoll of 1 fd: \d+ \(epoll of 1 fd: \d+\)$"#),
+            ("nested", #"^fd \d+: epoll of 1 fd: \d+ \(epoll of 1 fd: \d+ \(eventfd\)\)$"#),
             ("poll", #"^fd \d+: eventfd$"#), ("select", #"^2 fds: \d+ \(eventfd\), \d+ \(eventfd\)$"#),
         ]
     )

@@ -118,10 +118,10 @@ struct SignatureTests {
             ReportGroup.text(ReportGroup.grouping(reports)) == """
                 COUNT  FIRST (UTC)       LAST              NEWEST    SIGNATURE
                     2  2026-11-21 00:20  2026-11-21 00:21  00000000  \(Signature(of: reports[0]).id)
-                       HangMain · scene-update · \(culprits[0] ?? "") · blocked in recvfrom
+                       HangMain · did not answer · \(culprits[0] ?? "") · blocked in recvfrom
                        Socket.receive() < closure #1 in Worker.run(depth:) < hang-main + 0x2000
                     1  2026-11-21 00:20  2026-11-21 00:20  00000000  \(Signature(of: reports[1]).id)
-                       HangMain · scene-create · \(culprits[1] ?? "") · starved
+                       HangMain · not ready · \(culprits[1] ?? "") · starved
                        Socket.receive() < closure #1 in Worker.run(depth:) < hang-main + 0x2000
 
                 """)
