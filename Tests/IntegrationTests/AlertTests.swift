@@ -117,7 +117,7 @@ extension EndToEnd {
             #expect(try killed.end().exitCode == 137)
             // Only the counts outlive a container.
             let restarted = try Supervision(
-                unhurried(options + ["--readiness", "none"]), ["/bin/sleep", "600"], scratch: try Scratch())
+                unhurried(options + ["--readiness", "none"]), ["/bin/sleep", "600"])
             #expect(
                 eventually {
                     answer(of: prometheus, to: "ALERTS%7Balertstate%3D%22firing%22%7D").contains(#""app":"editor""#)

@@ -95,7 +95,7 @@ extension EndToEnd {
                     "--name", "shop", "--update", "600ms", "--ping", "50ms", "--control", scratch["control"],
                     "--keep-counts", counts,
                 ],
-                [product("HangMain"), "--how", "sleep", "--after", "0"], scratch: scratch)
+                [product("HangMain"), "--how", "sleep", "--after", "0"])
             #expect(try first.end().exitCode == 137)
             let second = try serve("--keep-counts", counts)
             var values: [String: Double] = [:]
