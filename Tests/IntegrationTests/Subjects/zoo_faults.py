@@ -68,13 +68,14 @@ def do_nothing():
 connection = channel()
 connection.send(f"HELLO=1\nPID={os.getpid()}".encode())
 connection.send(b"READY=1")
-while message := connection.recv(4096):
-    fields = dict(line.split("=", 1) for line in message.decode().splitlines() if "=" in line)
-    if "PING" in fields:
-        try:
+try:
+    while message := connection.recv(4096):
+        fields = dict(line.split("=", 1) for line in message.decode().splitlines() if "=" in line)
+        if "PING" in fields:
             connection.send(f"PONG={fields['PING']}".encode())
-        except BrokenPipeError:
-            break
-        globals()[sys.argv[1]](*sys.argv[2:])
+            globals()[sys.argv[1]](*sys.argv[2:])
+except (BrokenPipeError, ConnectionResetError):
+    # It was killed before it had read what was sent.
+    pass
 # Nobody supervises it any more.
 open(os.environ["ZOO_ENDED"], "w").close()

@@ -42,6 +42,7 @@ public enum LaunchMoment: String, Sendable {
 ///   - limit: The longest median wall time; nil for no limit.
 ///   - runs: The launches that count.
 ///   - baseline: The file; nil for `LaunchBaselines/NAME.json` beside the test's file.
+///   - file: The test's file.
 /// - Throws: ``ExpectationFailure`` with all checks that failed or could not be decided, and ``TestSetupError`` if there
 ///   is no baseline or nothing could be measured.
 public func expectLaunch(
