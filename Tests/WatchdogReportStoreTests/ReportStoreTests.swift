@@ -347,13 +347,14 @@ struct ReportStoreTests {
         try TestFiles.withFolder { folder in
             let others = ["notes.txt", "HangMain.ips", ".HangMain-2026-11-20-002022.ips.0b.partial"]
             let stale = ".HangMain-2026-11-20-002022.ips.0a.partial"
-            for name in others + [stale] { try TestFiles.write([1], to: "\(folder)/\(name)") }
+            let replacing = ReportFileName.temporary(replacing: "HangMain-2026-11-20-002022-2.ips", token: "0a")
+            for name in others + [stale, replacing] { try TestFiles.write([1], to: "\(folder)/\(name)") }
             mkdir("\(folder)/Folder-2026-11-20-002022.ips", 0o700)
             symlink("notes.txt", "\(folder)/Link-2026-11-20-002022.ips")
             let now = Int(time(nil))
             try TestFiles.setTime("\(folder)/notes.txt", seconds: 1)
             try TestFiles.setTime("\(folder)/HangMain.ips", seconds: 1)
-            try TestFiles.setTime("\(folder)/\(stale)", seconds: now - 4_000)
+            for name in [stale, replacing] { try TestFiles.setTime("\(folder)/\(name)", seconds: now - 4_000) }
             _ = try ReportStore(directory: folder, limits: ReportStore.Limits(count: 0)).write(report())
             #expect(
                 TestFiles.names(in: folder)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Dispatch
 import FoundationEssentials
 import Glibc
 import TestSupport
@@ -146,6 +147,58 @@ struct LateNamesTests {
             #expect(!notes.contains(UnnamedReport.note))
             #expect(report.body.incident == named().first?.id.description)
             #expect(try store.list().count == 1)
+        }
+    }
+
+    /// A report whose names are there, and whose rewriting begins and ends when the test wants.
+    private struct Job: NamingJob {
+        let app = 1
+        let incident = IncidentKey.judged(7)
+        let appName = "App"
+        let pid = 42
+        let id: IncidentID
+        let path: String
+        let named = DispatchSemaphore(value: 0)
+        let begun = DispatchSemaphore(value: 0)
+        let mayEnd = DispatchSemaphore(value: 0)
+
+        func name(with symbolicator: Symbolicator) -> Bool {
+            named.signal()
+            return true
+        }
+
+        func report(replacing stored: Report, at time: WallTime, isWhole: Bool) -> Report? {
+            begun.signal()
+            mayEnd.wait()
+            return stored
+        }
+    }
+
+    @Test("An end waits for the report that is being rewritten, and no other one is begun")
+    func closed() throws {
+        try withTemporaryDirectory { directory in
+            let store = ReportStore(directory: "\(directory)/reports")
+            try store.prepare()
+            let facts = Self.facts(42)
+            let path = try store.write(Report(of: facts, on: .current(), capture: nil))
+            let names = LateNames(
+                store, Symbolicator(program: "/bin/false"), try Mailbox<Host.Message>(), delays: [.zero])
+            let writing = DispatchQueue(label: "test")
+            let jobs = (0..<2).map { _ in Job(id: facts.id, path: path) }
+            for job in jobs {
+                #expect(names.reserve(.init()))
+                names.add(job, .init(), writing: writing)
+            }
+            let first = try #require(jobs.first)
+            #expect(first.begun.wait(timeout: .now() + patience / .seconds(1)) == .success)
+            #expect(!names.close())
+            let second = jobs[1]
+            second.mayEnd.signal()
+            first.mayEnd.signal()
+            #expect(eventually { names.close() })
+            #expect(second.named.wait(timeout: .now() + patience / .seconds(1)) == .success)
+            writing.sync {}
+            #expect(second.begun.wait(timeout: .now()) == .timedOut)
         }
     }
 

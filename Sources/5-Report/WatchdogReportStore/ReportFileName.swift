@@ -34,6 +34,13 @@ enum ReportFileName {
         ".\(make(app: app, time: time)).\(token).partial"
     }
 
+    /// The name of the file that will replace a report.
+    ///
+    /// If that never happens, it is removed like other incomplete reports, unless a user chose the report's name.
+    static func temporary(replacing name: String, token: String) -> String {
+        ".\(name.prefix(200)).\(token).partial"
+    }
+
     /// Whether ``make(app:time:number:)`` could have made the name; only such files are ever removed.
     static func isReport(_ name: String) -> Bool {
         guard name.utf8.count <= 255, name.hasSuffix(".ips") else { return false }
@@ -45,7 +52,7 @@ enum ReportFileName {
             && isSanitised(parts.dropLast(lengths.count).joined(separator: "-"))
     }
 
-    /// Whether ``temporary(app:time:token:)`` could have made the name.
+    /// Whether ``temporary(app:time:token:)`` or ``temporary(replacing:token:)`` could have made the name.
     static func isTemporary(_ name: String) -> Bool {
         guard name.hasPrefix("."), name.hasSuffix(".partial") else { return false }
         let stem = name.dropFirst().dropLast(8)

@@ -15,8 +15,8 @@ extension ReportStore {
             throw ReportStoreError(.invalidReport, "write", stored.path, reason: error.description)
         }
         let (folder, name) = Self.parts(of: stored.isInStore ? stored.path : try Self.target(of: stored.path))
-        try StoreFolder(folder).replace(
-            name, bytes, temporary: ".\(name.prefix(128)).\(UInt64.random(in: 0 ... .max)).tmp")
+        let token = String(UInt64.random(in: 0 ... .max), radix: 16)
+        try StoreFolder(folder).replace(name, bytes, temporary: ReportFileName.temporary(replacing: name, token: token))
     }
 
     /// The file that a user named, with the link resolved if it is one.

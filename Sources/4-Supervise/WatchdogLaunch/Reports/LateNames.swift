@@ -40,6 +40,7 @@ final class LateNames: Sendable {
     private let leftDelay: Duration
     /// How many outcomes the loop has not heard of.
     private let untold = Mutex(0)
+    private let rewriting = Mutex((isUnderWay: false, isClosed: false))
 
     init(
         _ store: ReportStore, _ symbolicator: Symbolicator, _ mailbox: Mailbox<Host.Message>,
@@ -57,6 +58,16 @@ final class LateNames: Sendable {
 
     /// Notes that the loop has heard of an outcome.
     func wasTold() { untold.withLock { $0 -= 1 } }
+
+    /// Rewrites no report from now on.
+    ///
+    /// - Returns: whether none is being rewritten; if one is, its outcome arrives, and the process must not end before.
+    func close() -> Bool {
+        rewriting.withLock { state in
+            state.isClosed = true
+            return !state.isUnderWay
+        }
+    }
 
     /// Reserves room for a report's stacks; false if there is none.
     func reserve(_ cost: StackBacklog.Cost) -> Bool { tries.withLock { $0.reserve(cost) } }
@@ -102,10 +113,16 @@ final class LateNames: Sendable {
                 tries.withLock { $0.failed(entry, at: .now()) }
                 continue
             }
+            let mayWrite = rewriting.withLock { state in
+                state.isUnderWay = !state.isClosed
+                return state.isUnderWay
+            }
+            guard mayWrite else { return }
             let outcome = writing.sync { rewrite(entry.job, isWhole: isWhole) }
             // Who waits for names must not leave between the two.
             untold.withLock { $0 += 1 }
             tries.withLock { $0.finished(entry) }
+            rewriting.withLock { $0.isUnderWay = false }
             mailbox.post(.named(outcome))
         }
         schedule(writing)

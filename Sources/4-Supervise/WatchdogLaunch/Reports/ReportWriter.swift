@@ -177,6 +177,12 @@ package final class ReportWriter: Sendable {
     /// Tries to find missing names once more at once, and then no more.
     package func hurryNames() { lateNames.hurry(writing: queue) }
 
+    /// Adds names to no report from now on.
+    ///
+    /// - Returns: whether no report is being rewritten; if one is, ``Host/Message/named(_:)`` follows, and an earlier end
+    ///   of the process would leave an incomplete file.
+    package func closeNames() -> Bool { lateNames.close() }
+
     /// Writes a report, and has what it lacks named later.
     ///
     /// - Parameters:

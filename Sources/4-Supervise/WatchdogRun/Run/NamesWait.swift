@@ -32,7 +32,8 @@ final class NamesWait {
 
     /// Whether the wait is over or unnecessary; the first call starts it.
     func isOver() -> Bool {
-        guard host.reportWriter.awaitsNames, state != .over else { return true }
+        guard host.reportWriter.awaitsNames else { return true }
+        if state == .over { return host.reportWriter.closeNames() }
         if state == .idle {
             state = .waiting
             host.reportWriter.hurryNames()
