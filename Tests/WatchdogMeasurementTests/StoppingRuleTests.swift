@@ -41,8 +41,11 @@ struct StoppingRuleTests {
         return (StoppingRule.verdict(PairedRatio(pairs), threshold: 0.03), pairs.count)
     }
 
+    private static let comparisons = StormScale.part(of: 100)
+
     private func count(_ verdict: RegressionVerdict, _ recorded: RecordedPairs, slowdown: Double) -> Int {
-        (1...100).filter { self.verdict(recorded, slowdown: slowdown, seed: $0).0 == verdict }.count
+        (1...UInt64(Self.comparisons)).filter { self.verdict(recorded, slowdown: slowdown, seed: $0).0 == verdict }
+            .count
     }
 
     @Test(
@@ -50,7 +53,7 @@ struct StoppingRuleTests {
         arguments: [RecordedPairs.work, .python])
     private func equal(recorded: RecordedPairs) {
         #expect(recorded.pairs.count == 200)
-        #expect(count(.regression, recorded, slowdown: 0) <= 1)
+        #expect(count(.regression, recorded, slowdown: 0) * 100 <= Self.comparisons)
         #expect(count(.unclear, recorded, slowdown: 0) == 0)
     }
 
@@ -58,7 +61,7 @@ struct StoppingRuleTests {
         "Of 100 comparisons on recorded noise, at least 95 find a slowdown of 5 %",
         arguments: [RecordedPairs.work, .python])
     private func slower(recorded: RecordedPairs) {
-        #expect(count(.regression, recorded, slowdown: 0.05) >= 95)
+        #expect(count(.regression, recorded, slowdown: 0.05) * 100 >= 95 * Self.comparisons)
     }
 
     @Test("A clear answer needs few pairs, an unclear one more")

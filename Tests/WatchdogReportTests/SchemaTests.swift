@@ -15,10 +15,12 @@ import WatchdogRecording
 struct SchemaTests {
     private static let folder = TestFiles.folder(of: #filePath)
 
-    private func schema() throws -> JSONTree {
-        let bytes = try #require(TestFiles.read(Self.folder + "/../../docs/report-schema.json"))
+    private static let decoded = Result {
+        let bytes = try #require(TestFiles.read(folder + "/../../docs/report-schema.json"))
         return try JSONDecoder().decode(JSONTree.self, from: Data(bytes))
     }
+
+    private func schema() throws -> JSONTree { try Self.decoded.get() }
 
     @Test("Every golden matches it", arguments: (Causes.all + Samples.goldens).map(\.name))
     func goldens(name: String) throws {

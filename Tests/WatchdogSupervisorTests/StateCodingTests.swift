@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TestSupport
 import Testing
 
 @testable import WatchdogLaunch
@@ -92,12 +93,12 @@ struct StateCodingTests {
         let bytes = try StateEncoder.encode(value)
         var refused = 0
         for index in bytes.indices {
-            for bit in 0..<8 {
+            for bit in 0..<8 where StormScale.isWhole || bit == index % 8 {
                 var damaged = bytes
                 damaged[index] ^= 1 << bit
                 if (try? StateDecoder.decode(Everything.self, from: damaged)) == nil { refused += 1 }
             }
         }
-        #expect(refused > bytes.count)
+        #expect(refused > bytes.count / (StormScale.isWhole ? 1 : 8))
     }
 }

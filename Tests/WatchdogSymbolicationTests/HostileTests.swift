@@ -21,7 +21,8 @@ struct HostileTests {
         let original = try bytes(behind: snapshot.memory)
         var generator = SeededGenerator(seed: 1)
         var codes: [Int32: Int] = [:]
-        for _ in 0..<60 {
+        let rounds = StormScale.part(of: 60)
+        for _ in 0..<rounds {
             var mutated = original
             switch Int.random(in: 0..<4, using: &generator) {
             case 0:
@@ -38,7 +39,7 @@ struct HostileTests {
             #expect([0, 65].contains(helper.exitCode), "\(helper.errors)")
             if helper.exitCode == 0 { _ = try helper.captured() }
         }
-        #expect((codes[0] ?? 0) > 5 && (codes[65] ?? 0) > 5, "exit codes and how often: \(codes)")
+        #expect((codes[0] ?? 0) > rounds / 12 && (codes[65] ?? 0) > rounds / 12, "exit codes and how often: \(codes)")
     }
 
     @Test("hostile registers and stacks yield frames inside the process, or none")
@@ -47,7 +48,7 @@ struct HostileTests {
         let snapshot = try Snapshot.take(of: process.id, SnapshotOptions(method: .ptrace, stopTimeout: patience))
         let contents = try snapshot.contents()
         var generator = SeededGenerator(seed: 2)
-        for _ in 0..<300 {
+        for _ in 0..<StormScale.part(of: 300) {
             var mutated = contents
             for index in mutated.threads.indices {
                 for _ in 0..<4 {
@@ -79,7 +80,7 @@ struct HostileTests {
         let whole = try symbolicate(try snapshot.contents(), modules: snapshot.modules)
         let original = try bytes(behind: snapshot.modules[0])
         var generator = SeededGenerator(seed: 5)
-        for round in 0..<40 {
+        for round in 0..<StormScale.part(of: 40) {
             var mutated = original
             switch round % 5 {
             case 0: mutated.removeLast(Int.random(in: 1..<mutated.count, using: &generator))
