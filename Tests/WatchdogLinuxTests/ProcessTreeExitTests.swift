@@ -64,4 +64,37 @@ struct ProcessTreeExitTests {
             #expect(Subreaper.reapOrphans(except: []).isEmpty)
         }
     }
+
+    @Test("an app's processes are its descendants and its orphans, and not those of another app")
+    func relatives() async {
+        await #expect(processExitsWith: .success) {
+            try Subreaper.become()
+            // The first child leaves an orphan behind.
+            let script = "(sleep 1000 & exit) & wait; echo; sleep 1000"
+            func start() throws -> (app: SpawnedProcess, all: Set<Int32>) {
+                var request = SpawnRequest(executable: "/bin/sh", arguments: ["sh", "-c", script])
+                let pipe = try OwnedDescriptor.pipe()
+                request.descriptors[1].source = pipe.write.number
+                let app = try spawn(request)
+                #expect(waitReadable(pipe.read))
+                #expect(eventually { Procfs.children(of: app.pid).count == 1 })
+                let ours = Procfs.children(of: getpid()).filter { getsid($0) == app.pid }
+                return (app, Set(ours + Procfs.children(of: app.pid)))
+            }
+            let apps = try [start(), start()]
+            for app in apps {
+                #expect(app.all.count == 3)
+                let found = WaitLook.processes(from: app.app.pid)
+                #expect(found.first == app.app.pid && found.count == 3 && Set(found) == app.all)
+            }
+            for process in apps.flatMap(\.all) { Glibc.kill(process, SIGKILL) }
+            var reaped = 0
+            #expect(
+                eventually {
+                    reaped += Subreaper.reapOrphans(except: []).count
+                    return reaped == 6
+                }
+            )
+        }
+    }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import Synchronization
 
 /// An app and everything it starts, without cgroups: descendants, sessions and process groups in `/proc`.
 ///
@@ -35,9 +36,19 @@ public final class ProcessTree {
         self.marker = marker.map { ByteString(bytes: Array($0.utf8)) }
         self.copying = copying
         known = [root: startTime]
+        Self.roots.withLock { $0[root, default: 0] += 1 }
     }
 
-    /// The live processes of the app; reads all of `/proc`.
+    deinit {
+        Self.roots.withLock { roots in roots[root] = roots[root].flatMap { $0 > 1 ? $0 - 1 : nil } }
+    }
+
+    /// How many trees of this process have a root: each session of theirs belongs to one app.
+    private static let roots = Mutex<[Int32: Int]>([:])
+    /// False on a kernel without CONFIG_PROC_CHILDREN.
+    private static let listsChildren = access("/proc/thread-self/children", R_OK) == 0
+
+    /// The live processes of the app; asks the kernel for the session of every process.
     public func processes() -> [Int32] { members().map(\.id) }
 
     /// Records the app's current processes, so that they stay known if their parents die later.
@@ -87,7 +98,7 @@ public final class ProcessTree {
     }
 
     func members() -> [ProcessStat] {
-        let all = Procfs.processes().compactMap { ProcessStat.read($0) }
+        let all = candidates().compactMap { ProcessStat.read($0) }
         // The kernel does not reuse an ID while a session or group has it, but may do so when the last member is gone.
         if known.isEmpty || all.contains(where: { $0.id == root && known[root] != $0.startTime }) {
             leadsOwnSession = false
@@ -96,6 +107,25 @@ public final class ProcessTree {
         let members = Self.members(of: all, session: session, known: known, orphansOf: getpid()) { hasMarker($0) }
         known = Dictionary(members.map { ($0.id, $0.startTime) }, uniquingKeysWith: { $1 })
         return members.filter { $0.state != .zombie && $0.state != .dead }
+    }
+
+    /// The processes among which the members are, in ascending order.
+    ///
+    /// Asking for a session takes a fraction of a microsecond, reading `stat` some ten: where apps end together, each would
+    /// otherwise read all processes of the host, and the environments of all other apps.
+    private func candidates() -> [Int32] {
+        let all = Procfs.processes()
+        guard Self.listsChildren else { return all }
+        var found = Set(all.filter { getsid($0) == root || getpgid($0) == root })
+        found.formUnion(known.keys)
+        let roots = Self.roots.withLock(\.self)
+        // An orphan cannot enter the session of another app.
+        found.formUnion(Procfs.children(of: getpid()).filter { roots[getsid($0)] == nil })
+        var pending = Array(found)
+        while let next = pending.popLast() {
+            for child in Procfs.children(of: next) where found.insert(child).inserted { pending.append(child) }
+        }
+        return found.sorted()
     }
 
     /// Processes that are known, in the session or group, or marked, and all their descendants.

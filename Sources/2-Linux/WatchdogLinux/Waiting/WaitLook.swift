@@ -206,9 +206,20 @@ public struct WaitLook {
 
     // MARK: - Reading
 
-    /// Processes that may belong to an app without a cgroup: those whose IDs follow its first one's.
+    /// The processes of an app without a cgroup: the first one, its descendants, and orphans of its session that their
+    /// subreaper, its parent, has got; at most 64.
+    ///
+    /// It reads nothing about others' processes: apps that hang together would each read those of all.
     public static func processes(from first: Int32) -> [Int32] {
-        Array(Procfs.processes().drop { $0 < first }.prefix(64))
+        let session = getsid(first)
+        let siblings = ProcessStat.read(first).map { Procfs.children(of: $0.parent) } ?? []
+        var found = [first] + siblings.filter { $0 != first && session > 0 && getsid($0) == session }.prefix(31)
+        var next = 0
+        while next < found.count, found.count < 64 {
+            found += Procfs.children(of: found[next])
+            next += 1
+        }
+        return Array(found.prefix(64))
     }
 
     static func syscall(_ place: Place) -> String? {
