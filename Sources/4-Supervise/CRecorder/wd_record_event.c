@@ -31,6 +31,9 @@ static void fill(struct perf_event_attr *attributes, const struct wd_record_even
         attributes->bp_addr = event->value;
         attributes->bp_len = sizeof(long);
         attributes->sample_period = 1;
+        /* An execve(2) would arm it at an address of another program, and without a limit of hits. */
+        attributes->disabled = 1;
+        attributes->enable_on_exec = 0;
         break;
     case WD_RECORD_CLOCK:
         attributes->type = PERF_TYPE_SOFTWARE;
@@ -89,6 +92,7 @@ int wd_record_uprobe_open(uint32_t type, const char *path, uint64_t offset, pid_
 
 int wd_record_event_redirect(int event, int ring) { return ioctl(event, PERF_EVENT_IOC_SET_OUTPUT, ring); }
 int wd_record_event_enable(int event) { return ioctl(event, PERF_EVENT_IOC_ENABLE, 0); }
+int wd_record_event_arm(int event, int hits) { return ioctl(event, PERF_EVENT_IOC_REFRESH, hits); }
 int wd_record_event_disable(int event) { return ioctl(event, PERF_EVENT_IOC_DISABLE, 0); }
 
 /* From linux/mount.h, which older systems lack. */

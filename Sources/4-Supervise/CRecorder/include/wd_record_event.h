@@ -11,7 +11,7 @@
 enum wd_record_event_kind {
     WD_RECORD_TASK,       /* mappings, names, forks, exits and context switches of the process and its descendants */
     WD_RECORD_TRACEPOINT, /* value: the tracepoint's id */
-    WD_RECORD_BREAKPOINT, /* value: an address of the process; the execution there */
+    WD_RECORD_BREAKPOINT, /* value: an address of the process; the execution there, once it is armed */
     WD_RECORD_CLOCK,      /* value: nanoseconds of CPU time between two samples of the stack */
     WD_RECORD_NOTHING,    /* holds a ring */
 };
@@ -39,6 +39,11 @@ int wd_record_uprobe_open(uint32_t type, const char *path, uint64_t offset, pid_
 int wd_record_event_redirect(int event, int ring);
 
 int wd_record_event_enable(int event);
+
+/* Arms a breakpoint; the kernel disarms it at the last of the hits. An armed one slows all code that the CPU fetches with
+ * it: a loop there may take six times as long. */
+int wd_record_event_arm(int event, int hits);
+
 int wd_record_event_disable(int event);
 
 /* A descriptor of tracefs in a detached mount, which no other process sees: fsmount(2). Needs CAP_SYS_ADMIN. */

@@ -120,15 +120,17 @@ final class EventSet {
         rings.append((event, ring))
     }
 
-    /// Adds a breakpoint event at an address of the stopped process; false if the kernel refuses.
+    /// Arms a breakpoint at an address of the stopped process, until it has been hit; false if the kernel refuses.
     func addBreakpoint(_ boundary: LaunchBoundary, program: Int, at address: UInt64, process: Int32) -> Bool {
         guard
             let event = try? add(
                 .boundary(boundary, program: program), WD_RECORD_BREAKPOINT, address, process: process, processor: -1,
-                excludesKernel: true, isEnabled: true)
+                excludesKernel: true)
         else { return false }
         breakpoints.append(event)
+        // glibc's dynamic linker passes its place twice: before it maps the first library, and after the relocation.
         return wd_record_event_redirect(event, taskRing) == 0
+            && wd_record_event_arm(event, boundary == .debugState ? 2 : 1) == 0
     }
 
     /// Adds a uprobe event at a constructor of the stopped process.

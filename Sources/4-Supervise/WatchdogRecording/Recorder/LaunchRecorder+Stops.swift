@@ -54,7 +54,7 @@ extension LaunchRecorder {
     /// Sets a stop at the end of the relocation; if that is not possible, only the time is recorded.
     private func plantStop(_ stop: (boundary: LaunchBoundary, address: UInt64), program: Int) {
         if tracer.setBreakpoints([stop.address]) {
-            registers = [stop.boundary]
+            registers = [stop]
         } else {
             untimed.append("The constructors are not timed: the process's debug registers cannot be set.")
             _ = events?.addBreakpoint(stop.boundary, program: program, at: stop.address, process: log.process)
@@ -66,31 +66,40 @@ extension LaunchRecorder {
             notes.append("The process's debug registers cannot be set: the phases before main are unknown.")
             return
         }
-        registers = boundaries.map(\.0)
+        registers = boundaries.map { (boundary: $0.0, address: $0.1) }
     }
 
     /// Handles a stop at these breakpoints.
     func reached(_ indices: [Int], at time: Instant) {
         let process = log.process
         let known = log.stops.count
-        for index in indices where registers.indices.contains(index) {
+        var passed: Set<LaunchBoundary> = []
+        for boundary in indices.filter(registers.indices.contains).map({ registers[$0].boundary }) {
             var account = ProcessFiles.account(process, process)
             if let base, let now = account {
                 account = ThreadTime(running: now.running - base.running, waiting: now.waiting - base.waiting)
             }
             log.stops.append(
                 LaunchLog.Stop(
-                    boundary: registers[index], program: log.executions.count - 1, time: time, accounting: account))
-            let isRelocated = isRelocated(registers[index])
+                    boundary: boundary, program: log.executions.count - 1, time: time, accounting: account))
+            let isRelocated = isRelocated(boundary)
             if isRelocated { probeConstructors() }
-            let isLast = registers[index] == registers.last
-            let isDone = isLast && (isRelocated || registers[index] != .debugState)
-            // Bounded, because a program may call the dynamic linker's function any number of times.
-            if isDone || log.stops.count >= Self.stopLimit { _ = tracer.setBreakpoints([]) }
+            if isRelocated || boundary != .debugState { passed.insert(boundary) }
         }
+        disarm(passed)
         tracer.resume()
         let released = Instant.now()
         for index in known..<log.stops.count { log.stops[index].released = released }
+    }
+
+    /// Clears the debug registers of boundaries that the program has passed, and all after the last of them.
+    private func disarm(_ passed: Set<LaunchBoundary>) {
+        // Bounded, because a program may call the dynamic linker's function any number of times.
+        let isDone =
+            log.stops.count >= Self.stopLimit || registers.last.map { passed.contains($0.boundary) } ?? false
+        let left = isDone ? [] : registers.filter { !passed.contains($0.boundary) }
+        guard left.count < registers.count, tracer.setBreakpoints(left.map(\.address)) else { return }
+        registers = left
     }
 
     /// Records that the program runs without its file's privileges: execve(2) of a traced process does not raise them,

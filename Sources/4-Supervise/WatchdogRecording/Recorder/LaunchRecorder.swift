@@ -30,8 +30,8 @@ public final class LaunchRecorder {
     private var isExecuted = false
     /// The kernel's account of the main thread at the start of its recording.
     var base: ThreadTime?
-    /// The boundaries in the process's debug registers, in order.
-    var registers: [LaunchBoundary] = []
+    /// The boundaries in the process's debug registers, in order, with their addresses.
+    var registers: [(boundary: LaunchBoundary, address: UInt64)] = []
     private var ending: wd_record_event_of_process?
     var notes: [String] = []
     /// The reasons why constructors of the current program are not timed.

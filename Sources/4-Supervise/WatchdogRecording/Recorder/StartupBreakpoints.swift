@@ -62,7 +62,7 @@ final class StartupBreakpoints: Sendable {
             guard !state.isRemoved else { return }
             state.events = events.map(\.event)
             for event in events { state.boundaries[event.id] = event.boundary }
-            for event in events { wd_record_event_enable(event.event.number) }
+            for event in events { wd_record_event_arm(event.event.number, 1) }
             state.watch = StartupLog.Watch(
                 boundaries: Set(events.map(\.boundary)), examined: examined, set: .now())
         }
