@@ -94,6 +94,21 @@ struct SharedSourceTests {
         #expect(served == before)
     }
 
+    @Test("a member that begins paused is not called before it is told to continue")
+    func beginsPaused() throws {
+        let loop = try EventLoop()
+        let source = try SharedSource(loop, interval: .zero)
+        let pipe = try Pipe()
+        pipe.write()
+        let member = try source.add(pipe.ends.read, isPaused: true) { pipe.read() }
+        member.pause(true)
+        for _ in 0..<10 { _ = try loop.runOnce(limit: .zero) }
+        #expect(pipe.received == 0)
+        member.pause(false)
+        #expect(try loop.runOnce(limit: .zero))
+        #expect(pipe.received == 1)
+    }
+
     @Test("many that are readable are served in a few turns of the loop")
     func crowd() throws {
         let loop = try EventLoop()

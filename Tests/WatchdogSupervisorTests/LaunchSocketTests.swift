@@ -101,6 +101,28 @@ struct LaunchSocketTests {
         try bench.turn("all is read") { heard == 20 + flood }
     }
 
+    @Test(
+        "A flood waits for others, or is read at once where the kernel has no room for that", arguments: [true, false])
+    func flood(hasRoom: Bool) throws {
+        var heard = 0
+        let sockets = try LaunchSockets(
+            bench.host, configuration(), senders: { SenderJudge { _ in .member } }, mainUser: { nil },
+            emit: { event in if case .notifyMessage = event { heard += 1 } })
+        try sockets.start()
+        defer { sockets.stop() }
+        sockets.closeAppEnd()
+        bench.system.script(failing: ENOSPC) { _ in !hasRoom }
+        let flood = MessagePatience.burst + 20
+        var wasPatient = false
+        for count in 1...flood {
+            try bench.turn("message \(count) is sent") { send("STATUS=\(count)", to: sockets.notifyAddress) }
+            try bench.turn("message \(count) is read") { heard == count }
+            wasPatient = wasPatient || sockets.isPatient
+        }
+        #expect(wasPatient == hasRoom)
+        #expect(Set(bench.system.failures) == (hasRoom ? [] : ["watch a descriptor with others"]))
+    }
+
     @Test("Messages to the notify socket that precede the process wait until it is known, and not a moment longer")
     func earlyMessages() throws {
         var heard = 0

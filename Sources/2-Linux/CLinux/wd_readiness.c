@@ -5,8 +5,8 @@
 
 int wd_readiness_create(void) { return epoll_create1(EPOLL_CLOEXEC); }
 
-int wd_readiness_add(int set, int descriptor, uint64_t token) {
-    struct epoll_event event = {.events = EPOLLIN, .data.u64 = token};
+int wd_readiness_add(int set, int descriptor, uint64_t token, bool watches) {
+    struct epoll_event event = {.events = watches ? EPOLLIN : 0, .data.u64 = token};
     return epoll_ctl(set, EPOLL_CTL_ADD, descriptor, &event);
 }
 

@@ -11,8 +11,9 @@
 /* A close-on-exec descriptor; -1 with errno. */
 int wd_readiness_create(void);
 
-/* Adds a descriptor to watch for readability; `token` identifies it. Returns 0, or -1 with errno. */
-int wd_readiness_add(int set, int descriptor, uint64_t token);
+/* Adds a descriptor to watch for readability, at once or once told to; `token` identifies it. Returns 0, or -1 with
+ * errno. */
+int wd_readiness_add(int set, int descriptor, uint64_t token, bool watches);
 
 /* Stops or continues to watch a descriptor of the set. Returns 0, or -1 with errno. */
 int wd_readiness_watch(int set, int descriptor, uint64_t token, bool watches);

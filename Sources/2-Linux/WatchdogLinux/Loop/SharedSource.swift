@@ -22,10 +22,10 @@ public final class SharedSource {
         private let pacing: Pacing?
         private weak var source: SharedSource?
         private let token: UInt64
-        private var isPaused = false
+        private var isPaused: Bool
 
         fileprivate init(
-            _ descriptor: OwnedDescriptor, of source: SharedSource, token: UInt64, pace: TokenBucket?,
+            _ descriptor: OwnedDescriptor, of source: SharedSource, token: UInt64, pace: TokenBucket?, isPaused: Bool,
             handler: @escaping () -> Void
         ) {
             self.descriptor = descriptor
@@ -33,12 +33,14 @@ public final class SharedSource {
             pacing = pace.map { Pacing($0) }
             self.source = source
             self.token = token
+            self.isPaused = isPaused
         }
 
         deinit { cancel() }
 
         /// Stops calling the handler until told otherwise.
         public func pause(_ isPaused: Bool) {
+            guard isPaused != self.isPaused else { return }
             self.isPaused = isPaused
             watch()
         }
@@ -131,16 +133,19 @@ public final class SharedSource {
 
     /// Calls the handler while the descriptor is readable, until it has read everything.
     ///
-    /// - Parameter pace: how often at most; nil for no limit.
+    /// - Parameters:
+    ///   - pace: how often at most; nil for no limit.
+    ///   - isPaused: whether the member begins as if by ``Member/pause(_:)``.
     public func add(
-        _ descriptor: OwnedDescriptor, pace: TokenBucket? = nil, handler: @escaping () -> Void
+        _ descriptor: OwnedDescriptor, pace: TokenBucket? = nil, isPaused: Bool = false,
+        handler: @escaping () -> Void
     ) throws(LinuxError) -> Member {
         lastToken += 1
         let token = lastToken
         _ = try check("watch descriptor \(descriptor.number)") {
-            wd_readiness_add(set.number, descriptor.number, token)
+            wd_readiness_add(set.number, descriptor.number, token, !isPaused)
         }
-        let member = Member(descriptor, of: self, token: token, pace: pace, handler: handler)
+        let member = Member(descriptor, of: self, token: token, pace: pace, isPaused: isPaused, handler: handler)
         members[token] = Reference(member: member)
         return member
     }

@@ -30,6 +30,7 @@ package protocol LaunchSystem {
     func watch(
         _ descriptor: OwnedDescriptor, on loop: EventLoop, priority: EventLoop.Priority, handler: @escaping () -> Void
     ) throws(LinuxError) -> IOSource
+    /// The member is paused at first: nothing is read before the launch's process is known.
     func watch(
         _ descriptor: OwnedDescriptor, in source: SharedSource, pace: TokenBucket?, handler: @escaping () -> Void
     ) throws(LinuxError) -> SharedSource.Member
@@ -92,7 +93,7 @@ package struct LinuxSystem: LaunchSystem {
     package func watch(
         _ descriptor: OwnedDescriptor, in source: SharedSource, pace: TokenBucket?, handler: @escaping () -> Void
     ) throws(LinuxError) -> SharedSource.Member {
-        try source.add(descriptor, pace: pace, handler: handler)
+        try source.add(descriptor, pace: pace, isPaused: true, handler: handler)
     }
 
     package func signalGroup(ledBy process: Pidfd, _ signal: Int32) { try? process.sendToGroup(signal) }

@@ -51,7 +51,10 @@ final class LaunchSockets {
     /// The first message of the socket is handled and being removed: it has descriptors.
     private var isTaking = (notify: false, channel: false)
     /// The notify socket is watched by one of both: at once, or later, together with those of other apps.
-    private var notifySources: (prompt: SharedSource.Member, patient: SharedSource.Member)?
+    ///
+    /// The second is nil until it is needed: few apps are patient, and none before it has been launched.
+    private var promptSource: SharedSource.Member?
+    private var patientSource: SharedSource.Member?
     private var patience = MessagePatience()
     /// Whether the messages wait for those of other apps.
     private(set) var isPatient = false
@@ -143,14 +146,7 @@ final class LaunchSockets {
     func start() throws(LinuxError) {
         // Read one message per turn: the source fires again while there are more, and a read that finds nothing costs
         // as much as one that succeeds.
-        notifySources = (
-            try host.system.watch(notifySocket.descriptor, in: host.prompt, pace: nil) { [unowned self] in
-                readNotifySocket(atMost: 1)
-            },
-            try host.system.watch(notifySocket.descriptor, in: host.messages, pace: nil) { [unowned self] in
-                readNotifySocket(atMost: 1)
-            }
-        )
+        promptSource = try watchNotifySocket(in: host.prompt)
         watchNotifySocket()
         guard let channel else { return }
         channelSource = try host.system.watch(channel.descriptor, in: host.prompt, pace: Self.channelPace) {
@@ -159,11 +155,17 @@ final class LaunchSockets {
         watchChannel()
     }
 
+    private func watchNotifySocket(in source: SharedSource) throws(LinuxError) -> SharedSource.Member {
+        try host.system.watch(notifySocket.descriptor, in: source, pace: nil) { [unowned self] in
+            readNotifySocket(atMost: 1)
+        }
+    }
+
     /// Stops reading, and removes the notify socket's path.
     func stop() {
         appEnd = nil
-        notifySources?.prompt.cancel()
-        notifySources?.patient.cancel()
+        promptSource = nil
+        patientSource = nil
         channelSource?.cancel()
         notifySocket.keepsAddress = false
     }
@@ -202,6 +204,12 @@ final class LaunchSockets {
 
     private func setPatient(_ isPatient: Bool) {
         guard isPatient != self.isPatient else { return }
+        if isPatient, patientSource == nil {
+            guard promptSource != nil else { return }
+            patientSource = try? watchNotifySocket(in: host.messages)
+            // Without room for it, the messages go on to be read at once.
+            guard patientSource != nil else { return }
+        }
         self.isPatient = isPatient
         watchNotifySocket()
     }
@@ -209,8 +217,8 @@ final class LaunchSockets {
     /// What is readable already is served by the one that watches from now on.
     private func watchNotifySocket() {
         let isHeldBack = !isProcessKnown || isTaking.notify
-        notifySources?.prompt.pause(isHeldBack || isPatient)
-        notifySources?.patient.pause(isHeldBack || !isPatient)
+        promptSource?.pause(isHeldBack || isPatient)
+        patientSource?.pause(isHeldBack || !isPatient)
     }
 
     private func watchChannel() { channelSource?.pause(!isProcessKnown || isTaking.channel) }
