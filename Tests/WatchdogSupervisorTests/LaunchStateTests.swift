@@ -124,6 +124,101 @@ struct LaunchStateTests {
         }
     }
 
+    /// A launch up to its process, in a file of its own; `saves` counts how often the whole state was asked for.
+    private final class Spawning {
+        let keeper: LaunchKeeper
+        let loop: EventLoop
+        var machine = ProcessMachine(spec: AppSpec(name: "app"), nonceSeed: .max)
+        var saves = 0
+        private let state: (ProcessMachine) -> LaunchState
+
+        init(_ path: String, _ state: @escaping (ProcessMachine) -> LaunchState) throws {
+            keeper = LaunchKeeper(.random(), creating: path)
+            loop = try EventLoop()
+            self.state = state
+            _ = machine.handle(.launchRequested, at: LaunchStateTests.start)
+            keeper.prepare(state(machine), at: LaunchStateTests.start, spawns: true)
+            keep()
+        }
+
+        func keep() {
+            keeper.keep(&machine, at: LaunchStateTests.start, pulse: { LaunchStateTests.pulse($0) }) { machine in
+                saves += 1
+                return state(machine)
+            }
+        }
+
+        func spawned() {
+            keeper.setDirty()
+            keeper.postpone(on: loop) { [unowned self] in keep() }
+            _ = machine.handle(.spawned(pid: 42), at: LaunchStateTests.start)
+            keep()
+        }
+
+        func idle() throws { for _ in 0..<3 { _ = try loop.runOnce(limit: .zero) } }
+    }
+
+    private func contents(_ path: String) throws -> StateFile.Contents {
+        try StateFile(opening: path, upTo: LaunchState.format).contents()
+    }
+
+    @Test("between the request for a process and the process, nothing is written twice")
+    func spawning() throws {
+        try withTemporaryDirectory { directory in
+            let spawning = try Spawning("\(directory)/a.launch") { state($0) }
+            #expect(spawning.saves == 0)
+            #expect(try contents("\(directory)/a.launch").pulse == nil)
+            // Anything else counts.
+            _ = spawning.machine.handle(.terminateRequested, at: Self.start)
+            spawning.keep()
+            #expect(spawning.saves == 1)
+        }
+    }
+
+    @Test("that a process runs is saved when the loop has nothing else to do, and only then")
+    func postponed() throws {
+        try withTemporaryDirectory { directory in
+            let spawning = try Spawning("\(directory)/a.launch") { state($0) }
+            spawning.spawned()
+            #expect(spawning.saves == 0)
+            try spawning.idle()
+            #expect(spawning.saves == 1)
+            let saved = try LaunchState.decode(try contents("\(directory)/a.launch").checkpoint).machine
+            #expect(saved == spawning.machine.saved)
+            try spawning.idle()
+            #expect(spawning.saves == 1)
+        }
+    }
+
+    @Test("that a process runs is saved at once with what it says, and not again")
+    func overtaken() throws {
+        try withTemporaryDirectory { directory in
+            let spawning = try Spawning("\(directory)/a.launch") { state($0) }
+            spawning.spawned()
+            _ = spawning.machine.handle(.ready(.notify), at: Self.start)
+            spawning.keep()
+            #expect(spawning.saves == 1)
+            let contents = try contents("\(directory)/a.launch")
+            #expect(try LaunchState.decode(contents.checkpoint).machine == spawning.machine.saved)
+            #expect(contents.pulse != nil)
+            try spawning.idle()
+            #expect(spawning.saves == 1)
+        }
+    }
+
+    @Test("that a process runs is saved with its irrevocable end, and not again")
+    func overtakenByEnd() throws {
+        try withTemporaryDirectory { directory in
+            let spawning = try Spawning("\(directory)/a.launch") { state($0) }
+            spawning.spawned()
+            spawning.keeper.prepare(state(spawning.machine), at: Self.start)
+            try spawning.idle()
+            #expect(spawning.saves == 0)
+            let saved = try LaunchState.decode(try contents("\(directory)/a.launch").checkpoint).machine
+            #expect(saved == spawning.machine.saved)
+        }
+    }
+
     private static func pulse(_ machine: ProcessMachine.Pulse?) -> LaunchPulse {
         var pulse = LaunchPulse()
         pulse.machine = machine

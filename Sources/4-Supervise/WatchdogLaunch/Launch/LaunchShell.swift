@@ -33,7 +33,7 @@ package final class LaunchShell: LaunchEffects {
     private let key: Int
     private var deadline: Timer?
     private var deadlineCanWait = false
-    private var onEvent: (LaunchEvent) -> Void = { _ in }
+    private(set) var onEvent: (LaunchEvent) -> Void = { _ in }
     /// The running reload, for the next watchdogd.
     @Boxed package private(set) var reload: KeptReload?
     /// Whether the app blocks its main loop when it is asked to.
@@ -183,7 +183,7 @@ package final class LaunchShell: LaunchEffects {
         streams = nil
         evidence.main.follow(pid, startTime: tree.main?.startTime, isNew: true)
         output.begin(log, of: pid, launchedAt: tree.launched?.instant ?? now, isInCgroup: tree.isInCgroup)
-        storeProcess()
+        storeProcess(canWait: true)
     }
 
     /// Limits the app's use of the machine; returns what could not be limited.
@@ -206,8 +206,8 @@ package final class LaunchShell: LaunchEffects {
 
     /// Judges the process that says hello or answers a ping, if that is not the main process.
     private func judgeSpeaker(_ datagram: [UInt8]) {
-        guard let message = sockets.current else { return }
-        if tree.judge(senderOf: message, { ClientMessage(decoding: datagram).isAnswer }) { followJudged() }
+        let isAnswer = { ClientMessage(decoding: datagram).isAnswer }
+        if let message = sockets.current, tree.judge(senderOf: message, isAnswer) { followJudged() }
     }
 
     /// Examines the judged process, which changes when it ends before the main process.

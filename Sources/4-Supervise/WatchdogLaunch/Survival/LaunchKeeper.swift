@@ -25,6 +25,10 @@ package final class LaunchKeeper {
     /// The pulse written since the last checkpoint, if any.
     @Boxed private var savedPulse: LaunchPulse?
     private var isDirty = false
+    /// Whether the next ``keep(_:at:pulse:_:)`` writes nothing: what it would write is in the file, or follows.
+    private var skipsNext = false
+    /// Saves what was postponed.
+    private var postponed: CallSource?
     /// Apps can cause checkpoints, for example by asking for extensions repeatedly.
     private var limiter = TokenBucket(capacity: 20, perSecond: 10)
     /// Why the last write failed; nil if it succeeded.
@@ -59,9 +63,13 @@ package final class LaunchKeeper {
     }
 
     /// Saves the state before an irrevocable effect; if watchdogd ends now, the effect may or may not have happened.
-    package func prepare(_ state: LaunchState, at now: Instant) {
+    ///
+    /// - Parameter spawns: whether the effect creates the process: that it has been requested is not saved again, because
+    ///   the next watchdogd looks for the process anyway.
+    package func prepare(_ state: LaunchState, at now: Instant, spawns: Bool = false) {
         defer { file?.close() }
         checkpoint(state, at: now)
+        skipsNext = spawns
     }
 
     /// Saves what has changed after all effects are done.
@@ -69,6 +77,7 @@ package final class LaunchKeeper {
         _ machine: inout ProcessMachine, at now: Instant, pulse: (ProcessMachine.Pulse?) -> LaunchPulse,
         _ state: (ProcessMachine) -> LaunchState?
     ) {
+        guard !skipsNext else { return skipsNext = false }
         defer { file?.close() }
         let change = machine.change(since: saved)
         let isOld = now - savedAt > Self.patience
@@ -97,6 +106,17 @@ package final class LaunchKeeper {
         write(pulse)
     }
 
+    /// Saves that the process runs when the loop has nothing better to do, unless something else is saved before.
+    ///
+    /// Most apps say that they are ready a moment later, and a crowd of launches has a loop to itself. Until then, the next
+    /// watchdogd finds the process by the mark in its environment.
+    ///
+    /// - Parameter save: calls ``keep(_:at:pulse:_:)``.
+    func postpone(on loop: EventLoop, _ save: @escaping () -> Void) {
+        postponed = try? loop.soon(priority: .idle, handler: save)
+        skipsNext = postponed != nil
+    }
+
     /// Makes the next ``keep(_:at:pulse:_:)`` write the whole state.
     func setDirty() {
         isDirty = true
@@ -107,6 +127,9 @@ package final class LaunchKeeper {
         savedAt = now
         savedPulse = nil
         isDirty = false
+        skipsNext = false
+        postponed?.cancel()
+        postponed = nil
         guard let bytes = try? state.encoded() else { return }
         guard bytes.count > LaunchState.capacity else { return write(bytes) }
         // Arguments and environment take up to 2 MiB; reports can do without most of it.

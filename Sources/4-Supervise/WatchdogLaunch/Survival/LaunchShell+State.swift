@@ -10,7 +10,7 @@ extension LaunchShell {
     ) {
         guard let keeper else { return }
         for case .report(let incident) in effects { incidents.owe(incident) }
-        keeper.prepare(state(machine, account, suspendedTime), at: now)
+        keeper.prepare(state(machine, account, suspendedTime), at: now, spawns: effects.contains(where: \.isSpawn))
     }
 
     package func settle(
@@ -41,17 +41,17 @@ extension LaunchShell {
         if let keeper { host.survival?.store(sockets.kept, of: keeper) }
     }
 
-    /// Stores the main process after it has been started or replaced.
-    func storeProcess() {
+    /// Stores the main process after it has been started, which can wait, or replaced.
+    func storeProcess(canWait: Bool = false) {
         guard let keeper, let main = tree.main else { return }
+        if canWait { keeper.postpone(on: host.loop) { [unowned self] in onEvent(.stateChanged(isUrgent: false)) } }
         keeper.setDirty()
         host.survival?.store([main.process.descriptor], of: keeper)
     }
 
     /// Whether a process has run in the cgroup, which was made for this launch alone.
     ///
-    /// Tells a process that came and went between two writes of the state from one that never existed, without a write
-    /// between its start and its first instruction.
+    /// Tells a process that came and went between two writes of the state from one that never existed.
     package var hasRun: Bool { (cgroup?.cpuTime ?? .zero) > .zero }
 
     /// Whether the evidence is about the main process; the next watchdogd follows that first.
