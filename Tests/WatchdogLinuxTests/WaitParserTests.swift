@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Glibc
 import TestSupport
 import Testing
 
@@ -22,6 +23,49 @@ struct WaitParserTests {
         ] {
             #expect(BlockedCall(parsing: text) == nil, "\(text)")
         }
+    }
+
+    private static func call(_ number: Int32, _ second: String = "0x0") -> String {
+        "\(number) 0x7 \(second) 0x2 0x0 0x0 0x0 0x7ffcffc81b2c 0x7f00401136"
+    }
+
+    private static func wait(
+        _ call: String, process: Int32 = 1, thread: Int32 = 1, heldBy holder: Int32? = nil
+    ) -> Wait {
+        Wait(
+            process: process, thread: thread, name: "app", syscall: call, subject: "", peer: nil,
+            holder: holder.map {
+                Wait.Holder(relation: .holds, process: process, thread: $0, name: "app", state: .sleeping)
+            }, sources: [])
+    }
+
+    private static func stays(_ waits: [Wait], cycleStart: Int? = nil) -> Bool {
+        let chain = WaitChain(waits: waits, cycleStart: cycleStart)
+        return BlockedThread(syscall: waits[0].syscall, chain: chain, besides: []).staysInProcess
+    }
+
+    @Test("a wait for a signal, for time or for private memory leads to no other process")
+    func staysInProcess() {
+        let ownMemory = Self.call(Int32(SYS_futex), "0x80")
+        let sharedMemory = Self.call(Int32(SYS_futex), "0x0")
+        let sleep = Self.call(Int32(SYS_clock_nanosleep))
+        let read = Self.call(Int32(SYS_read))
+        for (call, stays) in [
+            (ownMemory, true), (sharedMemory, false), (sleep, true), (Self.call(Int32(SYS_rt_sigtimedwait)), true),
+            (read, false), (Self.call(Int32(SYS_wait4)), false), (Self.call(Int32(SYS_flock)), false),
+            (Self.call(Int32(SYS_openat)), false), ("running", false),
+        ] {
+            #expect(BlockedThread(syscall: call, chain: nil, besides: []).staysInProcess == stays, "\(call)")
+            #expect(Self.stays([Self.wait(call)]) == stays, "\(call)")
+            // It counts what the thread waits for that holds the lock.
+            let held = Self.wait(ownMemory, heldBy: 2)
+            #expect(Self.stays([held, Self.wait(call, thread: 2)]) == stays, "\(call)")
+        }
+        #expect(!Self.stays([Self.wait(ownMemory, heldBy: 2)]))
+        let deadlock = [Self.wait(ownMemory, heldBy: 2), Self.wait(ownMemory, thread: 2, heldBy: 1)]
+        #expect(Self.stays(deadlock, cycleStart: 0))
+        #expect(!Self.stays(deadlock))
+        #expect(!Self.stays([Self.wait(ownMemory, heldBy: 2), Self.wait(sleep, process: 2, thread: 2)]))
     }
 
     @Test("IPv4 and IPv6 sockets are parsed with their queues")

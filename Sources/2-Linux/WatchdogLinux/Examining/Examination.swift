@@ -75,6 +75,26 @@ public struct BlockedThread: Hashable, Sendable {
         guard let last = chain?.waits.last, last.holder == nil else { return false }
         return BlockedCall(parsing: last.syscall).map { [WD_CALL_FLOCK, WD_CALL_FCNTL].contains($0.kind) } ?? false
     }
+
+    /// Whether nobody outside the process is waited for, so that a trail from here would be empty: the thread sleeps, waits
+    /// for a signal or for its process's own memory, or is part of a deadlock in it.
+    ///
+    /// False also if that is not known.
+    public var staysInProcess: Bool {
+        guard let chain, let last = chain.waits.last else { return Self.staysInProcess(syscall) }
+        guard chain.waits.allSatisfy({ $0.process == last.process }) else { return false }
+        return chain.cycleStart != nil || last.holder == nil && Self.staysInProcess(last.syscall)
+    }
+
+    private static func staysInProcess(_ syscall: String) -> Bool {
+        guard let call = BlockedCall(parsing: syscall) else { return false }
+        switch call.kind {
+        case WD_CALL_SLEEP, WD_CALL_PAUSE, WD_CALL_SUSPEND, WD_CALL_SIGNAL: return true
+        // FUTEX_PRIVATE_FLAG: the word is of no other process, futex(2).
+        case WD_CALL_FUTEX: return call.integer(1) & 128 != 0
+        default: return false
+        }
+    }
 }
 
 enum ExaminationKind: String {

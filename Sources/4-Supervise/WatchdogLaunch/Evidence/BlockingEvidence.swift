@@ -57,6 +57,9 @@ final class BlockingEvidence {
         waits = answer?.chain?.details ?? []
     }
 
+    /// Whether it is known already that the wait leads to no other process.
+    var staysInProcess: Bool { answer?.staysInProcess == true }
+
     /// Notes that the wait is being followed across processes.
     func follow() { handle(.asked(.trail)) }
 

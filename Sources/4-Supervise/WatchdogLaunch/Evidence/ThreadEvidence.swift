@@ -263,9 +263,13 @@ package final class ThreadEvidence {
 
     /// Asks where the wait that the last ``inspect()`` found leads across processes; to be called once everything is decided.
     ///
+    /// The capture, and with it the kill, waits for the answer. So nobody is asked if the wait was examined ahead and is one
+    /// that leads nowhere.
+    ///
     /// - Parameter members: the app's own processes, called for a trail that leads to another process.
     package func follow(members: @escaping () -> [Int32]) {
-        guard let blocking, let pid, let thread, let startTime, let examiner = host.examiner else { return }
+        guard let blocking, !blocking.staysInProcess, let pid, let thread, let startTime, let examiner = host.examiner
+        else { return }
         blocking.follow()
         let process = ExaminedProcess(id: pid, startTime: startTime, cgroup: cgroup?.path)
         examiner.ask(.trail(of: process, thread: thread), of: tenant) { [host, tenant] trail in
