@@ -142,7 +142,8 @@ package final class LaunchKeeper {
     private func write(_ checkpoint: [UInt8]) {
         do throws(LinuxError) {
             if file == nil {
-                file = try StateFile(creating: path, format: LaunchState.format, capacity: LaunchState.capacity)
+                file = try StateFile(
+                    creating: path, format: LaunchState.format, capacity: LaunchState.capacity, staysOpen: false)
             }
         } catch {
             failure = error
