@@ -24,7 +24,7 @@ struct LinkageRule: Sendable, CustomTestStringConvertible {
     private static let daemon = app.union(["libFoundationEssentials.so"])
 
     static let all: [LinkageRule] = [
-        LinkageRule(product: "watchdogd", libraries: daemon.union(["libsqlite3.so.0"])),
+        LinkageRule(product: "watchdogd", libraries: daemon),
         LinkageRule(product: "watchdogd-symbolicate", libraries: daemon),
         LinkageRule(product: "HealthyApp", libraries: app),
         LinkageRule(product: "SlowLaunch", libraries: app),

@@ -155,7 +155,7 @@ struct Module: Sendable, CustomTestStringConvertible {
         Module(
             "SampleApps",
             [
-                "Watchdog", "WatchdogBase", "NetworkConditioner", "SampleSupport", "CPhotoStamp", "CSQLite",
+                "Watchdog", "WatchdogBase", "NetworkConditioner", "SampleSupport", "CPhotoStamp", "CSampleSQLite",
                 "CSampleThread", "CZlib", "Dispatch", "Foundation", "FoundationEssentials", "Glibc", "Synchronization",
             ])
     ]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CSQLite
+import CSampleSQLite
 import Glibc
 
 /// A library of pages in a SQLite database.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CSQLite
+import CSampleSQLite
 
 /// An SQLite database, used by one thread at a time.
 package final class Database {
