@@ -232,6 +232,36 @@ struct MonitorTests {
         #expect(read(&early) == ["11"])
     }
 
+    @Test("the ring returns each event as it was, however many it has dropped")
+    func wholeEvents() {
+        var ring = EventRing(capacity: 8)
+        for number in 1...2_000 {
+            let text = String(repeating: "ü", count: number % 97)
+            var expected = ControlEvent(
+                .reported, app: number % 3 == 0 ? nil : "app\(number)", message: text,
+                time: Timestamp(microseconds: Int64(number)), pid: number % 2 == 0 ? nil : Int32(number),
+                report: number % 5 == 0 ? "/reports/\(text)" : nil)
+            ring.append(expected)
+            expected.sequence = number
+            var cursor = ring.cursor(apps: nil, history: 1)
+            var read: ControlEvent?
+            _ = ring.read(&cursor) {
+                read = $0
+                return [1]
+            }
+            #expect(read == expected)
+        }
+        var all = ring.cursor(apps: nil, history: 8)
+        var numbers: [Int64] = []
+        for _ in 1...8 {
+            _ = ring.read(&all) { event in
+                numbers.append(event.time.microseconds)
+                return [1]
+            }
+        }
+        #expect(numbers == Array(1_993...2_000))
+    }
+
     @Test("each event is encoded once, however many subscribers read it")
     func encodedOnce() {
         var ring = EventRing(capacity: 8)

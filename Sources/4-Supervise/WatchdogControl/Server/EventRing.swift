@@ -22,14 +22,54 @@ struct EventRing {
         case skipped
     }
 
+    /// An event whose texts are elsewhere: its app, its message and its report, one after the other.
     private struct Slot {
-        let event: ControlEvent
+        let time: Timestamp
+        let kind: ControlEvent.Kind
+        let pid: Int32?
+        let texts: Int
+        let appLength: Int?
+        let messageLength: Int
+        let reportLength: Int?
         var reply: [UInt8]?
         var outline: [UInt8]?
     }
 
+    /// Texts in one piece of memory.
+    ///
+    /// Each in a piece of its own, they would keep a page each of the memory of apps that are gone: an allocator can only give
+    /// whole pages back.
+    private struct Texts {
+        private var bytes: [UInt8] = []
+        /// The position of the first byte.
+        private var start = 0
+
+        var end: Int { start + bytes.count }
+
+        /// - Returns: its length; nil for no text.
+        mutating func append(_ text: String?) -> Int? {
+            guard let text else { return nil }
+            let before = bytes.count
+            bytes.append(contentsOf: text.utf8)
+            return bytes.count - before
+        }
+
+        func text(at position: Int, _ length: Int) -> String {
+            String(decoding: bytes[position - start..<position - start + length], as: UTF8.self)
+        }
+
+        /// Gives up what lies before a position, once that is the larger part.
+        mutating func drop(before position: Int) {
+            let count = position - start
+            guard count > 4_096, count > bytes.count / 2 else { return }
+            bytes.removeFirst(count)
+            start = position
+        }
+    }
+
     private let capacity: Int
     private var slots: [Slot] = []
+    private var texts = Texts()
     /// The number of events so far, which is the sequence number of the latest.
     private(set) var count = 0
 
@@ -41,11 +81,25 @@ struct EventRing {
 
     /// Adds an event and numbers it.
     mutating func append(_ event: ControlEvent) {
-        var event = event
         count += 1
-        event.sequence = count
-        let slot = Slot(event: event)
+        let position = texts.end
+        let slot = Slot(
+            time: event.time, kind: event.kind, pid: event.pid, texts: position, appLength: texts.append(event.app),
+            messageLength: texts.append(event.message) ?? 0, reportLength: texts.append(event.report))
         if slots.count < capacity { slots.append(slot) } else { slots[(count - 1) % capacity] = slot }
+        texts.drop(before: slots[(oldest - 1) % capacity].texts)
+    }
+
+    private func app(of slot: Slot) -> String? { slot.appLength.map { texts.text(at: slot.texts, $0) } }
+
+    /// The event with this sequence number, which has not been dropped.
+    private func event(_ number: Int) -> ControlEvent {
+        let slot = slots[(number - 1) % capacity]
+        let message = slot.texts + (slot.appLength ?? 0)
+        return ControlEvent(
+            slot.kind, app: app(of: slot), message: texts.text(at: message, slot.messageLength), time: slot.time,
+            pid: slot.pid, report: slot.reportLength.map { texts.text(at: message + slot.messageLength, $0) },
+            sequence: number)
     }
 
     /// Starts to read, with up to `history` of the latest matching events.
@@ -55,7 +109,7 @@ struct EventRing {
         var left = history
         while left > 0, cursor.next > oldest {
             cursor.next -= 1
-            if Self.isWanted(slots[(cursor.next - 1) % capacity].event, by: cursor) { left -= 1 }
+            if isWanted(slots[(cursor.next - 1) % capacity], by: cursor) { left -= 1 }
         }
         return cursor
     }
@@ -73,19 +127,20 @@ struct EventRing {
             cursor.next = oldest
             return .missed(missed)
         }
-        let index = (cursor.next - 1) % capacity
+        let number = cursor.next
+        let index = (number - 1) % capacity
         cursor.next += 1
-        guard Self.isWanted(slots[index].event, by: cursor) else { return .skipped }
+        guard isWanted(slots[index], by: cursor) else { return .skipped }
         let place: WritableKeyPath<Slot, [UInt8]?> = cursor.isOutlined ? \.outline : \.reply
         if let reply = slots[index][keyPath: place] { return .reply(reply) }
-        let event = slots[index].event
+        let event = event(number)
         let reply = encode(cursor.isOutlined ? event.outline : event)
         slots[index][keyPath: place] = reply
         return .reply(reply)
     }
 
-    private static func isWanted(_ event: ControlEvent, by cursor: Cursor) -> Bool {
-        guard let apps = cursor.apps, let app = event.app else { return true }
+    private func isWanted(_ slot: Slot, by cursor: Cursor) -> Bool {
+        guard let apps = cursor.apps, let app = app(of: slot) else { return true }
         return apps.contains(app)
     }
 }
