@@ -121,12 +121,15 @@ public final class SharedSource {
     /// - Parameters:
     ///   - interval: the longest time that a readable descriptor waits for others.
     ///   - turn: how many handlers are called before other sources of the loop get their turn.
-    public init(_ loop: EventLoop, interval: Duration, turn: Int = 256) throws(LinuxError) {
+    ///   - priority: among the sources of the loop.
+    public init(
+        _ loop: EventLoop, interval: Duration, turn: Int = 256, priority: EventLoop.Priority = .normal
+    ) throws(LinuxError) {
         self.loop = loop
         self.interval = interval
         self.turn = turn
         set = OwnedDescriptor(taking: try check("create a set of descriptors") { wd_readiness_create() })
-        source = try loop.onReadable(set) { [unowned self] in becameReadable() }
+        source = try loop.onReadable(set, priority: priority) { [unowned self] in becameReadable() }
         timer = try loop.timer { [unowned self] _ in intervalEnded() }
         heldTimer = try loop.timer { [unowned self] _ in releaseHeld() }
     }

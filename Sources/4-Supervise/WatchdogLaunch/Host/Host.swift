@@ -39,10 +39,7 @@ package final class Host {
     private let examinerSource: ExaminerSource?
     /// Removes messages with descriptors; nil only in tests of launches.
     package let closer: Closer?
-    /// The channels of all apps, and the notify sockets of those that may send more than signs of life: none waits.
-    let prompt: SharedSource
-    /// The notify sockets of the others: a message waits for others for at most 20 ms, and counts from when it was sent.
-    let messages: SharedSource
+    let sharedSources: SharedSources
     package let pacer: Pacer
     let captureThread: CaptureThread
     /// What reads the memory of apps, also their arguments and environment.
@@ -116,8 +113,7 @@ package final class Host {
         examinerSource = sources.examiner
         examiner = try sources.examiner.map { try Examiner($0, on: loop) }
         closer = try sources.closer.map { try Closer($0, on: loop) }
-        prompt = try SharedSource(loop, interval: .zero, turn: 32)
-        messages = try SharedSource(loop, interval: .milliseconds(20))
+        sharedSources = try SharedSources(loop)
         pacer = try Pacer(loop)
         // Enough for the stacks of a hundred threads without a page fault; beyond that, copying takes 0.2 ms more per
         // megabyte. Real-time like the loop: the capture ends with SIGKILL, which must not wait for a CPU either.

@@ -146,10 +146,11 @@ final class LaunchSockets {
     func start() throws(LinuxError) {
         // Read one message per turn: the source fires again while there are more, and a read that finds nothing costs
         // as much as one that succeeds.
-        promptSource = try watchNotifySocket(in: host.prompt)
+        let sources = host.sharedSources
+        promptSource = try watchNotifySocket(in: sources.prompt)
         watchNotifySocket()
         guard let channel else { return }
-        channelSource = try host.system.watch(channel.descriptor, in: host.prompt, pace: Self.channelPace) {
+        channelSource = try host.system.watch(channel.descriptor, in: sources.prompt, pace: Self.channelPace) {
             [unowned self] in readChannel(atMost: Self.channelBurst)
         }
         watchChannel()
@@ -206,7 +207,7 @@ final class LaunchSockets {
         guard isPatient != self.isPatient else { return }
         if isPatient, patientSource == nil {
             guard promptSource != nil else { return }
-            patientSource = try? watchNotifySocket(in: host.messages)
+            patientSource = try? watchNotifySocket(in: host.sharedSources.messages)
             // Without room for it, the messages go on to be read at once.
             guard patientSource != nil else { return }
         }

@@ -207,8 +207,14 @@ package final class LaunchTree {
 
     /// Makes a process the main process, whose end is the app's end from now on.
     private func supervise(_ process: Pidfd, startTime: UInt64?, launched: LaunchMoment) throws(LinuxError) {
-        let source = try host.watch(process.descriptor, priority: .important) { [unowned self] in reapMain() }
-        become(MainProcess(process: process, startTime: startTime, source: source, launched: launched))
+        become(
+            MainProcess(process: process, startTime: startTime, source: try watch(process), launched: launched))
+    }
+
+    private func watch(_ process: Pidfd) throws(LinuxError) -> SharedSource.Member {
+        try host.system.watch(process.descriptor, in: host.sharedSources.ends, pace: nil) { [unowned self] in
+            reapMain()
+        }
     }
 
     private func become(_ process: MainProcess) {
@@ -269,10 +275,9 @@ package final class LaunchTree {
 
     /// Makes a process that is already running the main process.
     package func hold(_ process: Pidfd, _ saved: LaunchState.Process) {
-        let source = try? host.watch(process.descriptor, priority: .important) { [unowned self] in reapMain() }
         become(
             MainProcess(
-                process: process, startTime: saved.startTime, source: source,
+                process: process, startTime: saved.startTime, source: try? watch(process),
                 launched: LaunchMoment(instant: saved.launchedAt, time: saved.launchTime)))
     }
 

@@ -10,7 +10,7 @@ package struct MainProcess {
     package let process: Pidfd
     package let startTime: UInt64?
     /// Nil if only SIGCHLD reports the end.
-    package let source: IOSource?
+    package let source: SharedSource.Member?
     /// When the app was launched, on both clocks.
     package let launched: LaunchMoment
 
