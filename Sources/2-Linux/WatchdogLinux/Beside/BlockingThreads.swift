@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
+
 /// Threads for calls that may never return.
 ///
 /// Calls belong to lanes, such as one per app. A lane has few threads, so a party that makes one lane's calls hang
@@ -153,6 +155,9 @@ extension BlockingThreads.State {
     fileprivate mutating func finish(_ lane: Int) {
         lanes[lane]?.running -= 1
         count(-1, of: lanes[lane]?.owner)
-        if let rest = lanes[lane], rest.running == 0, rest.waiting.isEmpty { lanes[lane] = nil }
+        if let rest = lanes[lane], rest.running == 0, rest.waiting.isEmpty {
+            lanes[lane] = nil
+            lanes.releaseStorageIfEmpty()
+        }
     }
 }

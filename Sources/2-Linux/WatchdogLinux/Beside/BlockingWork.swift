@@ -88,7 +88,9 @@ public final class BlockingWork {
     }
 
     private func end(_ id: Int, _ value: (any Sendable)?) {
-        pending.removeValue(forKey: id)?.end(value)
+        let call = pending.removeValue(forKey: id)
+        pending.releaseStorageIfEmpty()
+        call?.end(value)
     }
 
     private func endOverdue() {

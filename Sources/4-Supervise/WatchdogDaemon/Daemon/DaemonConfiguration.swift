@@ -13,8 +13,10 @@ package final class DaemonConfiguration {
     private unowned let daemon: Daemon
     /// The files that cannot be used.
     package private(set) var invalidFiles: [InvalidFile] = []
-    /// The configuration of each app, for comparison.
-    private var settings: [String: [String]] = [:]
+    /// The configuration of each app, for comparison: one text each, because a text takes less memory than a list of texts.
+    private var settings: [String: String] = [:]
+    /// In no setting.
+    private static let separator: Character = "\0"
 
     init(of daemon: Daemon) {
         self.daemon = daemon
@@ -28,7 +30,7 @@ package final class DaemonConfiguration {
             daemon.announcer.say(diagnostic.description, as: LogLevel(ControlDiagnostic(diagnostic)))
         }
         invalidFiles = listing.invalidFiles
-        settings = listing.settings
+        settings = listing.settings.mapValues { $0.joined(separator: String(Self.separator)) }
         handDownControllers(for: listing)
         var neighbour: AppConfiguration?
         daemon.add(
@@ -121,15 +123,19 @@ package final class DaemonConfiguration {
             let isKept = app?.configuration.map(configuration.allowsProcess) ?? true
             let endsProcess = !isKept && app?.machine.current != nil
             changes.append(
-                AppChange(name: name, endsProcess: endsProcess, from: settings[name] ?? [], to: new[name] ?? []))
+                AppChange(name: name, endsProcess: endsProcess, from: formerSettings(of: name), to: new[name] ?? []))
         }
         reply.removed = removed.sorted()
         changes += reply.removed.map { name in
             let isRunning = daemon.apps[name]?.machine.current != nil
-            return AppChange(name: name, endsProcess: isRunning, from: settings[name] ?? [], to: [])
+            return AppChange(name: name, endsProcess: isRunning, from: formerSettings(of: name), to: [])
         }
         reply.changes = changes
         return reply
+    }
+
+    private func formerSettings(of name: String) -> [String] {
+        (settings[name] ?? "").split(separator: Self.separator).map(String.init)
     }
 
     private func apply(_ listing: ConfigurationListing) -> ReloadReply {
@@ -161,7 +167,7 @@ package final class DaemonConfiguration {
             }
         }
         invalidFiles = []
-        settings = listing.settings
+        settings = listing.settings.mapValues { $0.joined(separator: String(Self.separator)) }
         handDownControllers(for: listing)
         daemon.add(added + claimed.map(\.app))
         for (app, configuration, file) in claimed { app.update(configuration, file: file) }

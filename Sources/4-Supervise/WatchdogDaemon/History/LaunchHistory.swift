@@ -133,6 +133,7 @@ package final class LaunchHistory {
         defer { launch.notes.folder = nil }
         readFacts(of: launch, in: lane) { [self, number] facts in
             guard var record = pending.removeValue(forKey: number) else { return }
+            pending.releaseStorageIfEmpty()
             record.version = facts?.version ?? record.version
             record.bytesRead = facts?.bytesRead
             record.majorFaults = facts?.majorFaults
