@@ -26,6 +26,27 @@ extension EndToEnd {
             #expect(faults.first?.milliseconds ?? 0 >= 200)
         }
 
+        @Test("An injected stop of a program that has the terminal does not stop watchdogd with it")
+        func stopOnTerminal() throws {
+            // The first process of a session with a terminal, as in a container with -t: no shell would continue it.
+            let terminal = """
+                import os, pty, sys
+                process, master = pty.fork()
+                if process == 0:
+                    os.execv(sys.argv[1], sys.argv[1:])
+                try:
+                    while os.read(master, 4096): pass
+                except OSError:
+                    pass
+                sys.exit(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]))
+                """
+            let run = try Program([
+                Self.python, "-c", terminal, product("watchdogd"), "run", "--reports", "none", "--readiness", "none",
+                "--fault", "stop 300ms at launch", "--", "/bin/sleep", "1",
+            ])
+            #expect(try run.end().code == 0)
+        }
+
         @Test("A crash log names the injected fault")
         func report() throws {
             let ending = try supervise(

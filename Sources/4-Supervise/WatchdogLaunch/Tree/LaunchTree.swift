@@ -40,6 +40,8 @@ package final class LaunchTree {
     private(set) var isReaped = false
     /// Whether watchdogd was asked to stop, and stops when the program has.
     private var isStopRequested = false
+    /// Whether a fault has stopped the main process.
+    private var isPaused = false
     private lazy var end = TreeEnd(host)
     /// The main process as the previous watchdogd saved it.
     @Boxed private var formerProcess: LaunchState.Process?
@@ -126,8 +128,12 @@ package final class LaunchTree {
         try? main?.process.send(signal)
     }
 
-    /// Stops the main process, as anybody else could, until SIGCONT.
-    package func pause() { if !isObserved { try? main?.process.send(SIGSTOP) } }
+    /// Stops the main process, as anybody else could, until SIGCONT; watchdogd keeps running, also on a terminal.
+    package func pause() {
+        guard !isObserved else { return }
+        isPaused = true
+        try? main?.process.send(SIGSTOP)
+    }
 
     /// Stops watching, and removes the cgroup if it is empty.
     package func stop() {
@@ -366,8 +372,13 @@ package final class LaunchTree {
         switch change {
         case .stopped:
             emit(.machine(.stopped))
-            if let terminal, !freezer.isOn { stopOurselves(with: terminal) } else if isStopRequested { stopOurselves() }
+            if let terminal, !freezer.isOn, !isPaused {
+                stopOurselves(with: terminal)
+            } else if isStopRequested {
+                stopOurselves()
+            }
         case .continued:
+            isPaused = false
             emit(.machine(.continued))
         }
     }
