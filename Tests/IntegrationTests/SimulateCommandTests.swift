@@ -78,7 +78,7 @@ extension EndToEnd {
                 #expect(result.incidents.first?.watched == "scene-update")
             }
             let text = try simulate([file, "--trace", trace]).output
-            #expect(text.contains("1 kill would happen as it did:"))
+            #expect(text.contains("1 kill would stay:"))
             #expect(text.split(separator: "\n").allSatisfy { $0.count < 80 })
         }
 

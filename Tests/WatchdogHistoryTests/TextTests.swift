@@ -32,6 +32,9 @@ struct TextTests {
         let time = WallTime(microseconds: KeptLaunch.epoch + 5_000_000)
         entries.append(
             .hang(KeptHang(app: "redis", time: time, duration: .seconds(3), event: "scene-update", isFatal: false)))
+        // No hang of its own: one was reported before its end.
+        entries.append(
+            .hang(KeptHang(app: "redis", time: time, duration: .seconds(1), event: KeptHang.reported, isFatal: false)))
         for (reason, isForeground) in [(KeptTermination.Reason.watchdog, true), (.normal, true), (.lockedFile, false)] {
             entries.append(
                 .termination(KeptTermination(app: "redis", time: time, reason: reason, isForeground: isForeground)))

@@ -208,7 +208,7 @@ struct ReplayTests {
         let simulation = try Simulation([trace], under: Self.spec { $0.readiness = .listening }, margin: 2)
         #expect(simulation.incidents == [])
         #expect(simulation.rows.map(\.allowance) == [.launch])
-        #expect(simulation.notes.contains("the history has no pings and no WATCHDOG=1: Update= is not judged"))
+        #expect(simulation.notes.contains("no ping and no WATCHDOG=1 in the history: Update= is not judged"))
     }
 
     @Test("A longer ping interval misses a hang that ends before the next ping")

@@ -56,6 +56,35 @@ struct HistoryTraceTests {
         #expect(simulation.unjudgedCount == 5)
     }
 
+    @Test("failed probes that were only reported count once, also while the app still does not answer")
+    func reported() throws {
+        func hang(_ event: String, _ seconds: Int, at end: Int) -> HistoryEntry {
+            .hang(
+                KeptHang(app: "db", time: Self.time(end), duration: .seconds(seconds), event: event, isFatal: false))
+        }
+        func text(_ entries: [HistoryEntry]) throws -> String {
+            var spec = AppSpec(name: "db")
+            spec.livenessProbe = LivenessProbe(of: "tcp:1")
+            spec.enforcement = .report
+            let simulation = try Simulation([try Self.trace(entries)], under: spec, margin: 2)
+            return SimulationText(columns: 200).text(simulation, margin: 2)
+        }
+        let begun = [Self.launch(at: 0), hang(KeptHang.reportedProbes, 3, at: 50)]
+        for entries in [begun, begun + [hang(KeptHang.probes, 22, at: 69)]] {
+            let text = try text(entries)
+            #expect(text.contains("\n1 incident for failed probes cannot be judged: the history has no probes\n"))
+            #expect(text.contains("\nno other incident in the history, and none with these allowances\n"))
+            #expect(!text.contains("another way"), "Readiness=auto also means the probe")
+        }
+        let silent = try text([Self.launch(at: 0), hang(KeptHang.reported, 10, at: 50), Self.hungPing(22, at: 62)])
+        #expect(silent.contains("\n1 incident would ") && !silent.contains("no incident"), "\(silent)")
+    }
+
+    private static func hungPing(_ seconds: Int, at end: Int) -> HistoryEntry {
+        .hang(
+            KeptHang(app: "db", time: time(end), duration: .seconds(seconds), event: "scene-update", isFatal: false))
+    }
+
     @Test("a kill for a silent main loop is judged as before, even next to one for probes")
     func silence() throws {
         let trace = try Self.trace([
@@ -64,7 +93,7 @@ struct HistoryTraceTests {
         #expect(trace.unjudged == [UnjudgedIncident(.probesOrTrigger, isKill: true): 1])
         let text = try Self.text(trace, probed: true)
         #expect(text.contains("1 kill for failed probes cannot be judged"))
-        #expect(text.contains("\n1 kill would happen as it did:\n"))
+        #expect(text.contains("\n1 kill would stay:\n"))
     }
 
     @Test(

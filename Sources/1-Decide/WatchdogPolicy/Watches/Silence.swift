@@ -75,6 +75,11 @@ extension ProcessMachine {
         spec.livenessProbe != nil || watches.duties.answersPings || watches.duties.push.isExpected
     }
 
+    /// Whether only liveness probes can detect a hang of the app.
+    public var isOnlyProbed: Bool {
+        spec.livenessProbe != nil && !watches.duties.answersPings && !watches.duties.push.isExpected
+    }
+
     /// Whether the app is ready, owes no sign of life, and no incident is open.
     public func isAnswering(at now: Instant) -> Bool {
         phase == .running && !isInIncident && silence(at: now) == nil

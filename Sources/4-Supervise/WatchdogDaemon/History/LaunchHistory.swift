@@ -62,10 +62,10 @@ package final class LaunchHistory {
             launch.notes.folder = ProgramFacts.folder(of: pid)
             readFacts(of: launch, in: lane)
         case .hung(let duration):
-            keep(.hang(hang(of: launch, duration, event: .sceneUpdate, isFatal: false)))
-        case .transgressed(let incident) where incident.event == .sceneUpdate && incident.cause == .exhausted:
-            let duration = incident.decidedAt - incident.startedAt - incident.paused
-            keep(.hang(hang(of: launch, duration, event: incident.event, isFatal: incident.isEnforced)))
+            let event = launch.supervisor.machine.isOnlyProbed ? KeptHang.probes : WatchdogEvent.sceneUpdate.rawValue
+            keep(.hang(hang(of: launch, duration, event, isFatal: false)))
+        case .transgressed(let incident) where incident.event == .sceneUpdate:
+            keep(incident, of: launch)
         case .lifecycle(.responsive(let duration)): resumed(launch, after: duration)
         default: break
         }
@@ -161,9 +161,22 @@ package final class LaunchHistory {
         keep(.launch(record))
     }
 
-    private func hang(of launch: AppLaunch, _ duration: Duration, event: WatchdogEvent, isFatal: Bool) -> KeptHang {
+    /// Keeps a silence that was judged; the end of the launch says that an app was killed for failed probes.
+    private func keep(_ incident: Incident, of launch: AppLaunch) {
+        let isExhausted = incident.cause == .exhausted
+        guard isExhausted || !incident.isEnforced else { return }
+        let reported = isExhausted ? KeptHang.reported : KeptHang.reportedProbes
+        let duration = incident.decidedAt - incident.startedAt - incident.paused
+        keep(
+            .hang(
+                hang(
+                    of: launch, duration, incident.isEnforced ? incident.event.rawValue : reported,
+                    isFatal: incident.isEnforced)))
+    }
+
+    private func hang(of launch: AppLaunch, _ duration: Duration, _ event: String, isFatal: Bool) -> KeptHang {
         KeptHang(
-            app: launch.shell.configuration.name, time: .now(), duration: max(.zero, duration), event: event.rawValue,
+            app: launch.shell.configuration.name, time: .now(), duration: max(.zero, duration), event: event,
             isFatal: isFatal, version: launch.notes.version)
     }
 

@@ -2,20 +2,30 @@
 
 public import WatchdogBase
 
-/// A silence of an app's main loop.
+/// A silence of an app.
 public struct KeptHang: Equatable, Sendable {
+    /// In place of a watched event: liveness probes failed until the app answered again.
+    public static let probes = "probes"
+    /// In place of a watched event: the main loop exhausted its allowance, and this was only reported.
+    public static let reported = "reported"
+    /// In place of a watched event: failed probes or the app's own request were reported, and nothing was killed.
+    public static let reportedProbes = "reported-probes"
+
     /// The app's name.
     public var app: String
     /// The end of the silence, or the time of its judgement.
     public var time: WallTime
-    /// The time for which the main loop did not answer.
+    /// The time for which the app did not answer.
     public var duration: Duration
-    /// The watched event, such as `scene-update`.
+    /// The watched event, such as `scene-update`, or one of the words above.
     public var event: String
     /// Whether the app was killed for it.
     public var isFatal: Bool
     /// The version of the program.
     public var version: ProgramVersion
+
+    /// Whether the silence went on after a record with this event: its end has a record of its own.
+    static func isUnfinished(event: String) -> Bool { event == reported || event == reportedProbes }
 
     /// Creates the record of a hang; times are stored in microseconds.
     public init(

@@ -48,8 +48,9 @@ extension HistoryReader {
             if day.version != ProgramVersion(), day.version != version { day.hasSeveralVersions = true }
             day.version = version
         }
-        try each("hang", "duration") { day, row in
-            if let duration = row.duration(2) { day.hangs.add(duration) }
+        try each("hang", "duration, event") { day, row in
+            guard let duration = row.duration(2), !KeptHang.isUnfinished(event: row.text(3)) else { return }
+            day.hangs.add(duration)
         }
         try each("termination", "reason, is_foreground") { day, row in
             let reason = KeptTermination.Reason(rawValue: row.text(2)) ?? .abnormal

@@ -19,7 +19,7 @@ public final class HistoryReader {
             throw HistoryError(
                 isMissing ? .notFound : .notReadable,
                 isMissing
-                    ? "there is no launch history at \(path) yet; 'watchdogd serve' writes it"
+                    ? "there is no launch history at \(path) yet; 'watchdogd serve' writes it, and --history FILE reads another"
                     : "cannot read \(path): \(String(cString: strerror(errno))); only root and its group may read it")
         }
         var status = stat()

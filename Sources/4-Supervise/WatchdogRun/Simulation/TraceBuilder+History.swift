@@ -44,8 +44,17 @@ extension TraceBuilder {
     }
 
     private mutating func add(_ hang: KeptHang) {
-        guard let event = WatchdogEvent(rawValue: hang.event), hang.duration >= .zero else { return }
+        guard hang.duration >= .zero else { return }
         let time = hang.time.wholeMicroseconds
+        switch hang.event {
+        case KeptHang.reported:
+            return add(incident: .sceneUpdate, allowance: hang.duration, isKill: false, at: time)
+        case KeptHang.reportedProbes: return add(UnjudgedIncident(.probesOrTrigger, isKill: false))
+        // No answer of the main loop: the history has no probes.
+        case KeptHang.probes: return
+        default: break
+        }
+        guard let event = WatchdogEvent(rawValue: hang.event) else { return }
         if hang.isFatal {
             // The history does not say how long the allowance was; it was over by then.
             guard event == .sceneUpdate else { return }

@@ -46,7 +46,7 @@ struct LaunchReplay {
         spec.enforcement = .report
         // Observations from outside do not change decisions, and would only slow down the replay.
         spec.observationDelay = nil
-        spec.readiness = ReplayReadiness(spec.readiness, launch).readiness
+        spec.readiness = ReplayReadiness(spec, launch).readiness
         if launch.probes.isEmpty, spec.readiness != .probe { spec.livenessProbe = nil }
         self.spec = spec
         machine = ProcessMachine(spec: spec, nonceSeed: 1)
@@ -225,9 +225,10 @@ struct ReplayReadiness {
     /// Whether the app file's own setting cannot be judged, because the recorded launch became ready in another way.
     let isOverridden: Bool
 
-    init(_ configured: Readiness, _ launch: RecordedLaunch) {
-        let source = launch.ready?.source
+    init(_ spec: AppSpec, _ launch: RecordedLaunch) {
+        let (configured, source) = (spec.readiness, launch.ready?.source)
         switch (configured, source) {
+        case (.automatic, .probe?) where spec.livenessProbe != nil: (readiness, isOverridden) = (configured, false)
         case (_, nil), (.automatic, .channel?), (.automatic, .notify?), (.automatic, .assumed?), (.channel, .channel?),
             (.notify, .notify?), (.listening, .probe?), (.command, .probe?), (.probe, .probe?), (.none, _):
             (readiness, isOverridden) = (configured, false)

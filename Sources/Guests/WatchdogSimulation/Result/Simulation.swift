@@ -256,12 +256,12 @@ public struct Simulation: Sendable {
         for allowance in SimulatedAllowance.allCases
         where allowance.applies(to: spec) && !judged.contains(allowance) {
             guard let lack = allowance.lack else { continue }
-            notes.append("the history has no \(lack): \(allowance.rawValue)= is not judged")
+            notes.append("no \(lack) in the history: \(allowance.rawValue)= is not judged")
         }
         if traces.contains(where: { !$0.hasAllAnswers }), judged.contains(.update) {
             notes.append("the history has only slow answers, not those under 250 ms: no suggestion for Update=")
         }
-        let overridden = launches.count { ReplayReadiness(spec.readiness, $0).isOverridden }
+        let overridden = launches.count { ReplayReadiness(spec, $0).isOverridden }
         if overridden > 0 {
             notes.append(
                 "\(overridden) of \(launches.count) launches became ready in another way than Readiness= says:"
@@ -286,9 +286,9 @@ extension SimulatedAllowance {
     fileprivate var lack: String? {
         switch self {
         case .launch, .backgroundLaunch: "launch that became ready"
-        case .update: "pings and no WATCHDOG=1"
-        case .probeTimeout: "liveness probes"
-        case .terminate: "requests to end"
+        case .update: "ping and no WATCHDOG=1"
+        case .probeTimeout: "liveness probe"
+        case .terminate: "request to exit"
         case .enterBackground, .background: nil
         }
     }

@@ -43,7 +43,8 @@ public struct SimulationText: Sendable {
     private func heading(_ simulation: Simulation) -> [String] {
         let launches = "\(simulation.launches) \(simulation.launches == 1 ? "launch" : "launches")"
         let files = simulation.traces.count == 1 ? "1 file" : "\(simulation.traces.count) files"
-        var line = "\(simulation.app): \(launches) in \(simulation.span.brief), from \(files)"
+        let span = simulation.span > .zero ? " in \(simulation.span.brief)" : ""
+        var line = "\(simulation.app): \(launches)\(span), from \(files)"
         if simulation.credits > 0 {
             line += "; \(number(simulation.credits, "allowance")) extended for waiting for a CPU"
         }
@@ -59,12 +60,11 @@ public struct SimulationText: Sendable {
         }
         for (kind, words) in [
             (Simulation.ComparedIncident.Kind.simulated, "would be new"), (.past, "would come later, if at all"),
-            (.both, "would happen as it did"),
+            (.both, "would stay"),
         ] {
             let some = all.filter { $0.kind == kind }
             guard !some.isEmpty else { continue }
-            lines.append(
-                "\(number(some.count, noun)) \(kind == .both && some.count > 1 ? "would happen as they did" : words):")
+            lines.append("\(number(some.count, noun)) \(words):")
             for incident in some.prefix(Self.incidentLimit) {
                 lines += wrapped("  \(time(of: incident))  \(self.words(for: incident))", indent: "      ")
             }
