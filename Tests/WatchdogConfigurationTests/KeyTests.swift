@@ -2,8 +2,9 @@
 
 import Testing
 import WatchdogBase
-import WatchdogConfiguration
 import WatchdogPolicy
+
+@testable import WatchdogConfiguration
 
 @Suite("Keys")
 struct KeyTests {
@@ -23,6 +24,39 @@ struct KeyTests {
         #expect(!before.$restart.isSameCopy(as: first.$restart))
         #expect(second.$restart.isSameCopy(as: first.$restart))
         #expect(!second.$watchdog.isSameCopy(as: first.$watchdog))
+    }
+
+    @Test(
+        "A wrong key suggests what other tools call so, the nearest key, or the one that it is about",
+        arguments: [
+            ("ProbeFailures", "ProbeThreshold"), ("ProbeRetries", "ProbeThreshold"),
+            ("healthcheck.interval", "ProbeInterval"),
+            ("HealthCheck", "Probe"), ("livenessProbe", "Probe"), ("failureThreshold", "ProbeThreshold"),
+            ("ProbeURL", "Probe"), ("ProbeColor", "Probe"), ("ProbeTresholt", "ProbeThreshold"),
+            ("stop_grace_period", "Terminate"), ("stopwaitsecs", "Terminate"), ("startsecs", "Launch"),
+            ("Heartbeat", "Update"), ("Ping_Interval", "Ping"), ("autorestart", "[Restart] Policy"),
+            ("MaxRestarts", "[Restart] Limit"), ("command", "[App] ExecStart"), ("cwd", "[App] WorkingDirectory"),
+            ("stdout_logfile", "[App] StandardOutput"), ("env_file", "[App] EnvironmentFile"),
+        ])
+    func suggestions(_ written: String, _ meant: String) throws {
+        let lines = try app(in: "Watchdog", "\(written)=3").lines
+        #expect(lines == ["4:1: error: unknown key \"\(written)\" in [Watchdog]; did you mean \"\(meant)\"?"])
+    }
+
+    @Test("A key that is like nothing has no suggestion, and what other tools have is said")
+    func noSuggestion() throws {
+        #expect(try app(in: "Watchdog", "Nonsense=3").lines == ["4:1: error: unknown key \"Nonsense\" in [Watchdog]"])
+        let reason = "OnIncident= in [Watchdog] runs a shell command instead of a unit"
+        let failure = try app(in: "App", "OnFailure=mail.service").messages
+        #expect(failure == ["OnFailure= has no counterpart: \(reason)"])
+    }
+
+    @Test("No word of other tools is the name of a key, or belongs to two keys")
+    func otherNames() {
+        for key in ConfigurationKey.allCases {
+            #expect(OtherName.key(for: key.rawValue).map { $0 == key } ?? true, "\(key.rawValue)")
+        }
+        #expect(Set(OtherName.all).count == OtherName.all.count)
     }
 
     @Test("Without settings an app has the documented defaults")

@@ -221,7 +221,7 @@ public enum ConfigurationKey: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// The one key that has at least two words and shares all of them with `name`.
+    /// The key that has at least two words and shares all of them with `name`, or else the one that shares the most.
     ///
     /// Someone who writes `ProbeFailureThreshold` means `ProbeThreshold`, although many letters differ.
     static func sharingWords(with name: String) -> Self? {
@@ -230,7 +230,10 @@ public enum ConfigurationKey: String, Hashable, Sendable, CaseIterable {
             let own = words(of: key.rawValue)
             return min(own.count, written.count) > 1 && (own.isSubset(of: written) || written.isSubset(of: own))
         }
-        return found.count == 1 ? found[0] : nil
+        if found.count == 1 { return found[0] }
+        // `ProbeURL` can only be about probes, and `Probe` says where to learn more.
+        guard written.count > 1 else { return nil }
+        return allCases.first { words(of: $0.rawValue).count == 1 && written.contains($0.rawValue[...]) }
     }
 
     /// The words of a key, each of which begins with a capital.

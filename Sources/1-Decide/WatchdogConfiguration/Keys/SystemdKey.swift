@@ -55,10 +55,11 @@ enum SystemdKey {
 
     /// Every other key for services in systemd 252 to 257.
     private static let withoutCounterpart: [(reason: String, keys: String)] = [
+        ("OnIncident= in [Watchdog] runs a shell command instead of a unit", "OnFailure"),
         (
             "apps have no dependencies and are launched at once; put what must start first in a systemd unit",
             """
-            Requires Requisite Wants BindsTo BindTo Upholds Conflicts Before After OnSuccess OnFailure PropagatesReloadTo
+            Requires Requisite Wants BindsTo BindTo Upholds Conflicts Before After OnSuccess PropagatesReloadTo
             PropagateReloadTo ReloadPropagatedFrom PropagateReloadFrom PropagatesStopTo StopPropagatedFrom PartOf
             JoinsNamespaceOf RequiresOverridable RequisiteOverridable RequiresMountsFor WantsMountsFor StopWhenUnneeded
             RefuseManualStart RefuseManualStop AllowIsolate DefaultDependencies OnSuccessJobMode OnFailureJobMode

@@ -160,7 +160,8 @@ struct AppReader {
         case nil:
             let near = ConfigurationKey.allCases.filter { section == nil || $0.section == section }.map(\.rawValue)
             let nearest =
-                Similarity.nearest(to: name, among: near)
+                OtherName.key(for: name)?.rawValue
+                ?? Similarity.nearest(to: name, among: near)
                 ?? Similarity.nearest(to: name, among: ConfigurationKey.allCases.map(\.rawValue))
                 ?? ConfigurationKey.sharingWords(with: name)?.rawValue
             let meant = nearest.flatMap { ConfigurationKey(rawValue: $0) }
