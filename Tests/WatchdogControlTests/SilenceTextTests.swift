@@ -52,7 +52,7 @@ struct SilenceTextTests {
             let wide = ControlText.list(reply, style: style(columns)).split(separator: "\n")
             #expect(wide[2].hasPrefix("web     not answering for 4 s (2 of 3 probes failed)  "))
             #expect(wide[3].hasPrefix("worker  stopped by a signal (4 s)  "))
-            #expect(wide[2].hasSuffix("scene-update, 2 h ago"))
+            #expect(wide[2].hasSuffix("did not answer, 2 h ago"))
         }
     }
 

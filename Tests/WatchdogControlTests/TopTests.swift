@@ -44,14 +44,14 @@ struct TopTests {
         #expect(
             narrow == [
                 "APP*         STATE       UPTIME  CPU%    MEM  PING99 LAST INCIDENT",
-                "postg...main waiting        1 h   150  11.0G       - 4 s ago: blocked (scene...",
+                "postg...main waiting        1 h   150  11.0G       - 4 s ago: blocked (did n...",
                 "web          running        1 h   3.4    35M  900 µs -",
                 "",
                 "2 apps: 1 waiting, 1 running",
             ])
         let wide = screen.lines(columns: 159, rows: nil, style: style, isUnicode: false)
         #expect(wide[1].contains("postgres-primary@main"))
-        #expect(wide[1].hasSuffix(" 4 s ago: blocked (scene-update)"))
+        #expect(wide[1].hasSuffix(" 4 s ago: blocked (did not answer)"))
         #expect(wide[2].contains("     .=#"))
     }
 

@@ -70,7 +70,7 @@ struct OtherSourceTests {
     func events() throws {
         let trace = try Self.read([
             Self.event(0, "launched", "launched, pid 12"), Self.event(1, "ready", "ready after 312 ms (channel)"),
-            Self.event(9, "hung", "main loop hung for 1.25 s"),
+            Self.event(9, "hung", "hung for 1.25 s"),
             Self.event(30, "credited", "waited 2.00 s for a CPU; its update allowance is extended by as much"),
             Self.event(40, "exhausted", "scene-update exhausted 10.00 s"),
             Self.event(41, "exited", "was killed by SIGKILL"),

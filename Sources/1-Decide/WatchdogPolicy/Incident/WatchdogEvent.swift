@@ -26,3 +26,16 @@ public enum WatchdogEvent: String, Sendable, Codable, CaseIterable {
         }
     }
 }
+
+extension WatchdogEvent {
+    /// What the app did not do, in plain words: people who read a list or a message need not know Apple's names.
+    public var omission: String {
+        switch self {
+        case .processLaunch, .sceneCreate: "not ready"
+        case .sceneUpdate: "did not answer"
+        case .processExit: "did not exit"
+        case .backgroundTask: "background tasks"
+        case .suspension: rawValue
+        }
+    }
+}

@@ -86,7 +86,7 @@ extension ControlText {
     private static func row(_ app: AppSummary, _ style: Style) -> Row {
         let state = app.state.rawValue.singleLine().cut(to: 11)
         let incident = app.lastIncident.map { incident in
-            "\((incident.event ?? incident.kind.rawValue).singleLine()), \(style.time.distance(incident.time))"
+            "\(incident.what), \(style.time.distance(incident.time))"
         }
         let cells = [
             app.name.singleLine(),

@@ -141,11 +141,11 @@ struct TopTable {
         return Self.incident(app, style)
     }
 
-    /// "1min ago: blocked 1.96 s in futex (scene-update)".
+    /// "1min ago: blocked 1.96 s in futex (did not answer)".
     private static func incident(_ app: AppSummary, _ style: ControlText.Style) -> String {
         guard let incident = app.lastIncident else { return "-" }
         let time = style.time.distance(incident.time)
-        let what = (incident.event ?? incident.kind.rawValue).singleLine()
+        let what = incident.what
         // What follows says how the main thread spent its time.
         guard let whole = incident.verdict, let verdict = whole.singleLine().split(separator: " \u{b7} ").first,
             !verdict.isEmpty

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
+import WatchdogPolicy
+
 /// The latest incident, crash or failed launch of an app.
 public struct IncidentSummary: Hashable, Sendable, Codable {
     /// The kind of incident.
@@ -28,7 +31,7 @@ public struct IncidentSummary: Hashable, Sendable, Codable {
     public var kind: Kind
     /// The time of the incident.
     public var time: Timestamp
-    /// One line: "scene-update exhausted 10 s".
+    /// One line: "killed: did not answer within 10 s".
     public var summary: String
     /// The watched event, if an allowance was exhausted: "scene-update".
     public var event: String?
@@ -48,6 +51,12 @@ public struct IncidentSummary: Hashable, Sendable, Codable {
         self.event = event
         self.verdict = verdict
         self.report = report
+    }
+
+    /// What happened in a word or two for lists: `did not answer`, `hung`, `crash`.
+    var what: String {
+        guard kind != .hang else { return "hung" }
+        return (event.map { WatchdogEvent(rawValue: $0)?.omission ?? $0 } ?? kind.rawValue).singleLine()
     }
 
     private enum CodingKeys: String, CodingKey {

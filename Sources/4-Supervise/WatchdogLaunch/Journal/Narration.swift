@@ -58,7 +58,7 @@ package struct Narration {
         case .slow(let slowness):
             (false, "\(name) \(slowness.words)")
         case .hung(let duration):
-            (false, "\(name) main loop hung for \(duration.brief)")
+            (false, "\(name) hung for \(duration.brief)")
         case .starvationCredit(let credit, let event):
             (
                 false,
@@ -159,11 +159,11 @@ extension Narration {
     package func reason(of incident: Incident) -> String {
         switch incident.cause {
         case .exhausted:
-            "\(incident.event.omission) within \(TimeSpan.text(incident.allowance))"
+            "\(incident.event.fault) within \(TimeSpan.text(incident.allowance))"
                 + (incident.awaited.map { ", waiting for \($0)".singleLine(limit: 200) } ?? "")
         case .triggered: "it asked for this with WATCHDOG=trigger"
         case .probesFailed(let missed): "\(missed)".singleLine(limit: 400)
-        case .launchCPUTime: "\(incident.event.omission) after \(TimeSpan.text(incident.allowance)) of CPU time"
+        case .launchCPUTime: "\(incident.event.fault) after \(TimeSpan.text(incident.allowance)) of CPU time"
         case .backgroundTasks(let tasks, _):
             "\(tasks.count == 1 ? "a background task" : "\(tasks.count) background tasks") open after"
                 + " \(TimeSpan.text(incident.allowance)) in the background"
@@ -202,12 +202,10 @@ extension Narration {
 }
 
 extension WatchdogEvent {
-    /// What the app did not do: people who read a message need not know Apple's names of the events.
-    fileprivate var omission: String {
+    /// What the app did not do, as a sentence goes on.
+    fileprivate var fault: String {
         switch self {
-        case .processLaunch, .sceneCreate: "not ready"
-        case .sceneUpdate: "did not answer"
-        case .processExit: "did not exit"
+        case .processLaunch, .sceneCreate, .sceneUpdate, .processExit: omission
         case .backgroundTask: "did not end its background tasks"
         case .suspension: "did not let go of what it held"
         }

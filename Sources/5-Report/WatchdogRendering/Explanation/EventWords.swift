@@ -8,13 +8,7 @@ import WatchdogPolicy
 package enum EventWords {
     /// What the app did not do: `did not answer`; other events as they are.
     package static func omission(_ event: String) -> String {
-        switch WatchdogEvent(rawValue: event) {
-        case .processLaunch, .sceneCreate: "not ready"
-        case .sceneUpdate: "did not answer"
-        case .processExit: "did not exit"
-        case .backgroundTask: "background tasks"
-        case .suspension, nil: event
-        }
+        WatchdogEvent(rawValue: event)?.omission ?? event
     }
 
     /// What an allowance is for: `to answer (scene-update)`.

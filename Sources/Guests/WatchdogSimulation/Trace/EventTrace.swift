@@ -66,7 +66,7 @@ enum EventTrace {
         return ReadinessSource(rawValue: String(word)) ?? .channel
     }
 
-    /// The time span in a message after these words: "1.25 s" in "main loop hung for 1.25 s".
+    /// The time span in a message after these words: "1.25 s" in "hung for 1.25 s".
     private static func span(in message: String, after words: String) -> Duration? {
         guard let start = message.firstRange(of: words)?.upperBound else { return nil }
         let text = message[start...].prefix { $0.isNumber || $0.isLetter || $0 == "." || $0 == " " || $0 == "µ" }
