@@ -9,6 +9,7 @@ import WatchdogPolicy
 enum Samples {
     static let dryRun: ReloadReply = {
         var reply = ReloadReply(changed: ["b"])
+        reply.restarted = ["b"]
         reply.changes = [
             AppChange(name: "b", endsProcess: true, from: ["Nice=1", "User=a"], to: ["Nice=2", "User=a"])
         ]

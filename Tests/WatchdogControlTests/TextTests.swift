@@ -61,12 +61,20 @@ struct TextTests {
         }
         let long = "proj.team.service-that-answers-1"
         let end = "  running    7     5 s         0  "
-        #expect(list(long, columns: 79) == "\(long)\(end)scene-upda...")
-        #expect(list(long, columns: 70) == "proj.team....-answers-1\(end)scene-upda...")
-        #expect(list("proj.team.service-1", columns: 70) == "proj.team.service-1\(end)scene-update, ...")
-        #expect(list(long, columns: nil) == "\(long)\(end)scene-update, 2 h ago")
-        #expect(list(long, columns: 100) == "\(long)\(end)scene-update, 2 h ago")
+        #expect(list(long, columns: 79) == "\(long)\(end)did not an...")
+        #expect(list(long, columns: 70) == "proj.team....-answers-1\(end)did not an...")
+        #expect(list("proj.team.service-1", columns: 70) == "proj.team.service-1\(end)did not answer...")
+        #expect(list(long, columns: nil) == "\(long)\(end)did not answer, 2 h ago")
+        #expect(list(long, columns: 100) == "\(long)\(end)did not answer, 2 h ago")
         #expect(list(long, columns: 40) == "proj....rs-1\(end)...")
+    }
+
+    @Test("a reload says which apps it restarts")
+    func restarted() {
+        var reply = ReloadReply(changed: ["api", "web"], unchanged: 3)
+        #expect(ControlText.reload(reply) == "changed: api web\nunchanged: 3\n")
+        reply.restarted = ["web"]
+        #expect(ControlText.reload(reply) == "changed: api web\nrestarting: web\nunchanged: 3\n")
     }
 
     @Test("the daemon's own status is printed")

@@ -281,6 +281,7 @@ public enum ControlInterface {
           added: []string,
           changed: []string,
           removed: []string,
+          restarted: ?[]string,
           unchanged: int,
           warnings: []Diagnostic,
           changes: ?[]AppChange

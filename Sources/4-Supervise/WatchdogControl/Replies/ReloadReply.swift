@@ -8,6 +8,8 @@ public struct ReloadReply: ControlReply, PiecewiseReply {
     public var changed: [String]
     /// Apps whose configuration was removed.
     public var removed: [String]
+    /// Those of the changed apps whose process is restarted; nil if a watchdogd before this key answers.
+    public var restarted: [String]?
     /// The number of unchanged apps, which keep running.
     public var unchanged: Int
     /// Warnings about the files.
@@ -30,6 +32,7 @@ public struct ReloadReply: ControlReply, PiecewiseReply {
     var body: ReplyBody {
         .members([
             .value("added", added), .value("changed", changed), .value("removed", removed),
+            restarted.map { .value("restarted", $0) },
             .value("unchanged", unchanged), .list("warnings", warnings), changes.map { .list("changes", $0) },
         ])
     }

@@ -6,8 +6,10 @@ extension ControlText {
     /// The result of a reload: one line per kind of change, and the warnings.
     public static func reload(_ reply: ReloadReply, style: Style = Style()) -> String {
         var lines = reply.warnings.map { wrap($0.description.singleLine(), indent: 4, style) }.joined()
-        for (deed, names) in [("added", reply.added), ("changed", reply.changed), ("removed", reply.removed)]
-        where !names.isEmpty {
+        for (deed, names) in [
+            ("added", reply.added), ("changed", reply.changed), ("restarting", reply.restarted ?? []),
+            ("removed", reply.removed),
+        ] where !names.isEmpty {
             lines += wrap("\(deed): " + names.map { $0.singleLine() }.joined(separator: " "), indent: 4, style)
         }
         return lines + "unchanged: \(reply.unchanged)\n"

@@ -90,8 +90,12 @@ final class Announcer {
     /// Reports that the configuration was read again.
     func publish(_ reply: ReloadReply) {
         let what = "added \(reply.added.count), changed \(reply.changed.count), removed \(reply.removed.count)"
-        control?.publish(ControlEvent(.reloaded, message: "configuration read: \(what)", time: .now()))
-        let line = "configuration read: \(what), unchanged \(reply.unchanged)"
+        // The apps are asked to exit before this is reported: it says why.
+        let names = (reply.restarted ?? []).prefix(5).map { $0.singleLine() }.joined(separator: ", ")
+        let more = (reply.restarted?.count ?? 0) > 5 ? ", \u{2026}" : ""
+        let restarts = names.isEmpty ? "" : "; restarting \(names)\(more)"
+        control?.publish(ControlEvent(.reloaded, message: "configuration read: \(what)\(restarts)", time: .now()))
+        let line = "configuration read: \(what), unchanged \(reply.unchanged)\(restarts)"
         tell(verbosity == .quiet ? nil : line, JournalEntry(.reloaded, line))
     }
 

@@ -31,7 +31,9 @@ final class AppNotices {
     }
 
     /// The current launch has ended.
-    func ended(_ status: ExitStatus?) { lastExit = status?.words }
+    func ended(_ outcome: Outcome) {
+        lastExit = outcome.status.map { $0.words + (outcome.cause == .terminated ? ", as asked" : "") }
+    }
 
     /// The process was not started.
     func notStarted() { lastExit = "could not be started" }

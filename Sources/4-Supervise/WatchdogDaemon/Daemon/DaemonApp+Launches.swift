@@ -107,7 +107,7 @@ extension DaemonApp {
             count { [daemon] in $0.run(false, at: daemon.host.loop.now) }
             moves.abandon()
             reloads.abandon()
-            notices.ended(outcome.status)
+            notices.ended(outcome)
             observing?.stop()
         }
         // A crash report that the previous watchdogd began is being written already.

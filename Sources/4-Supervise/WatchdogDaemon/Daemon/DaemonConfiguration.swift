@@ -144,6 +144,7 @@ package final class DaemonConfiguration {
         var added: [DaemonApp] = []
         var claimed: [(app: DaemonApp, AppConfiguration, file: String)] = []
         var removed = Set(daemon.appNames)
+        var restarted: [String] = []
         var neighbour: AppConfiguration?
         for (configuration, file) in listing.valid {
             let name = configuration.name.description
@@ -162,6 +163,8 @@ package final class DaemonConfiguration {
             if app.configuration == configuration, app.machine.standing != .removed {
                 reply.unchanged += 1
             } else {
+                let isKept = app.configuration.map(configuration.allowsProcess) ?? true
+                if !isKept, app.machine.current != nil { restarted.append(name) }
                 app.update(configuration, file: file)
                 reply.changed.append(name)
             }
@@ -174,6 +177,7 @@ package final class DaemonConfiguration {
         for app in added { app.driver.receive(.begun) }
         for name in removed { daemon.apps[name]?.driver.receive(.unconfigured) }
         reply.removed = removed.sorted()
+        reply.restarted = restarted.isEmpty ? nil : restarted
         return reply
     }
 }
