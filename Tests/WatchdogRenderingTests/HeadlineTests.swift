@@ -34,6 +34,16 @@ struct HeadlineTests {
         return Explanation(of: Samples.report(facts, capture: capture)).headline
     }
 
+    @Test("A line does not say twice that the app is stopped")
+    func stoppedOnce() {
+        var facts = Samples.facts()
+        facts.evidence.state = "T"
+        let explanation = Explanation(of: Samples.report(facts))
+        #expect(explanation.culprit == "Main thread is stopped by a signal")
+        #expect(explanation.line.hasPrefix("Main thread is stopped by a signal (state T) \u{b7} "))
+        #expect(explanation.line.matches(of: /stopped/).count == 1)
+    }
+
     @Test(
         "A call and its object are described without the kernel's terms",
         arguments: [

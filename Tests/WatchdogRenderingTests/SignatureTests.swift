@@ -65,6 +65,40 @@ struct SignatureTests {
         #expect(Signature(of: report) != Signature(of: Samples.report()))
     }
 
+    /// The sample, spinning at some place of a function without a name below two that have names.
+    private func spinning(at offset: UInt64) -> Report {
+        var report = Samples.report()
+        var frames = report.body.threads[0].frames
+        frames[0] = frames[3]
+        frames[0].imageOffset = offset
+        frames.insert(frames[3], at: 1)
+        report.body.threads[0].frames = frames
+        return report
+    }
+
+    @Test("Where a loop without a name was interrupted does not matter; its callers do")
+    func interruptedLoop() {
+        let signature = Signature(of: spinning(at: 0x3001))
+        #expect(signature == Signature(of: spinning(at: 0x3777)))
+        #expect(signature.frames.first == "hang-main + 0x2000", "its caller")
+        var other = spinning(at: 0x3001)
+        other.body.threads[0].frames[1].imageOffset = 0x4000
+        #expect(Signature(of: other) != signature)
+    }
+
+    @Test("Calls without names are folded in a group and in an explanation, the app's named ones shown")
+    func folded() {
+        let report = spinning(at: 0x3001)
+        let lines = ReportGroup.text(ReportGroup.grouping([report])).split(separator: "\n")
+        #expect(lines.last == "       2 calls without names < Socket.receive() < closure #1 in Worker.run(depth:)")
+        let text = Explanation(of: report).text
+        #expect(text.contains("\nIn         2 calls without names, called by\n           Socket.receive() ("))
+        #expect(!text.contains("0x3001"))
+        let page = HTMLRenderer.render(report)
+        #expect(page.contains("in 2 calls without names from <code class=\"own\">Socket.receive()</code>"))
+        #expect(ReportGroup.text(ReportGroup.grouping([Samples.report()])).contains("Socket.receive() < closure"))
+    }
+
     @Test("A foreign report is identified by its exception")
     func foreign() throws {
         let signature = Signature(of: try ReportCoding.decode(Array(ForeignSample.ips.utf8)))

@@ -117,7 +117,7 @@ extension ReportStore {
         guard let match = matches.first else {
             throw ReportStoreError(
                 .notFound, "find", "report \"\(reference)\"", reason: "\(place) holds no such report",
-                suggestion: "use the first digits of an incident ID, a file or \"latest\"")
+                suggestion: "use an app's name, the first digits of an incident ID, a file or \"latest\"")
         }
         guard matches.count == 1 else {
             let names = matches.prefix(5).map { $0.entry == nil ? $0.name : $0.metadata?.incidentID ?? "" }

@@ -86,7 +86,7 @@ enum Advice {
                 + "the CPU quota, which made it slower than it is."
         case .partlyRunning:
             "It did many things that each run and wait, such as files read one after another. Move the whole sequence to a "
-                + "queue and return only its result to the main loop. The stack is one moment of several."
+                + "thread and return only its result to the main loop. The stack is one moment of several."
         case .uninterruptible:
             "The kernel waited for a device: look for a slow or full disk, memory that is being paged in, or a network file "
                 + "system whose server is gone (dmesg, iostat, /proc/mounts). Then keep file access off the main loop, so "
@@ -114,24 +114,24 @@ enum Advice {
         switch call {
         case "futex", "futex_wait", "futex_waitv", "futex_wait_requeue_pi":
             "The main thread waits for a lock, a semaphore or another thread. Never wait on the main loop for what a worker "
-                + "does: let the worker hand its result to the main queue when it is done. For a lock, find who holds it "
+                + "does: let the worker hand its result to the main loop when it is done. For a lock, find who holds it "
                 + "among the other threads, hold it shorter, and never across I/O."
         case "recvfrom", "recvmsg", "recvmmsg", "accept", "accept4", "connect", "sendto", "sendmsg", "sendmmsg":
-            "A network peer decides how long this takes, and it may never answer. Talk to it from a queue of its own, with a "
+            "A network peer decides how long this takes, and it may never answer. Talk to it on a thread of its own, with a "
                 + "timeout and a way to cancel, and show something useful meanwhile. Then look at the peer."
         case "poll", "ppoll", "select", "pselect6", "epoll_wait", "epoll_pwait", "epoll_pwait2":
             "The main thread waits for descriptors. If this is a library's private wait (a client's request, name lookup, a "
-                + "modal loop), do that from a queue, with a timeout. If it is the app's own main loop, it is idle and does "
+                + "modal loop), do that on another thread, with a timeout. If it is the app's own main loop, it is idle and does "
                 + "not serve what was asked of it: pings must be answered from this loop."
         case "flock", "fcntl":
-            "Another process holds a file lock (/proc/locks, lslocks). Take such locks from a queue, try without waiting "
+            "Another process holds a file lock (/proc/locks, lslocks). Take such locks on another thread, try without waiting "
                 + "first (LOCK_NB, F_SETLK) and give up after a time."
         case "fsync", "fdatasync", "msync", "sync", "syncfs", "pread64", "pwrite64", "openat", "newfstatat",
             "getdents64":
-            "The main thread waits for a file system. Read, write and sync from a queue; at launch, read only what is "
+            "The main thread waits for a file system. Read, write and sync on another thread; at launch, read only what is "
                 + "needed first."
         case "read", "readv", "write", "writev", "splice":
-            "The other end of the pipe, socket, terminal or file decides how long this takes. Do it from a queue with a "
+            "The other end of the pipe, socket, terminal or file decides how long this takes. Do it on another thread with a "
                 + "timeout, or make the descriptor non-blocking and let the main loop report when it is ready."
         case "wait4", "waitid":
             "The main thread waits for a child process. Learn of its end without waiting (a pidfd or SIGCHLD as a source of "
@@ -143,7 +143,7 @@ enum Advice {
             "The main thread sleeps on purpose. Use a timer of the main loop instead of sleeping, and an event instead of "
                 + "polling."
         default:
-            "Get the call off the main loop: do it on a queue, with a timeout and a way to cancel, and hand only the "
+            "Get the call off the main loop: do it on another thread, with a timeout and a way to cancel, and hand only the "
                 + "result back to the main loop."
         }
     }

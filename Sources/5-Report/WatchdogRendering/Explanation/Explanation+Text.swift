@@ -67,11 +67,11 @@ extension Explanation {
         if let joined {
             rows.append("Thread     \(joined), for whose end the main thread waits".singleLine(limit: width))
         }
-        if calls.first?.number != innermost.number { rows.append(line("In         ", innermost)) }
-        var label = "From       "
-        if unnamedCount > 0 {
-            let words = unnamedCount == 1 ? "1 call without a name" : "\(unnamedCount) calls without names"
-            rows.append(label + style("\(words), then", .faint))
+        if calls.first?.number != innermost.number, !isInnermostFolded { rows.append(line("In         ", innermost)) }
+        var label = isInnermostFolded ? "In         " : "From       "
+        if foldedCount > 0 {
+            let words = foldedCount == 1 ? "1 call without a name" : "\(foldedCount) calls without names"
+            rows.append(label + style(isInnermostFolded ? "\(words), called by" : "\(words), then", .faint))
             label = "           "
         }
         for call in calls {

@@ -19,10 +19,15 @@ public struct Explanation: Equatable, Sendable {
         public let image: String
         /// Whether the call is the app's own code.
         public let isApplication: Bool
+        /// Whether the function has a name.
+        let isNamed: Bool
+
+        private enum CodingKeys: String, CodingKey { case number, function, source, image, isApplication }
 
         init(_ site: CallSite) {
             number = site.number
             function = site.name
+            isNamed = site.function != nil
             source = site.source
             image = site.image
             isApplication = site.origin == .application
@@ -95,6 +100,12 @@ public struct Explanation: Equatable, Sendable {
     public let calls: [Call]
     /// How many of the app's calls without names lie between ``innermost`` and ``calls``.
     public let unnamedCount: Int
+    /// The calls without names that a person need not see: ``unnamedCount``, and ``innermost`` if it is one of them.
+    var foldedCount: Int { isInnermostFolded ? unnamedCount + 1 : unnamedCount }
+    /// Whether ``innermost`` has no name, while calls that led to it have.
+    var isInnermostFolded: Bool {
+        innermost.map { !$0.isNamed && $0.isApplication } == true && calls.first?.isNamed == true
+    }
     /// Other threads that may be relevant.
     public let others: [OtherThread]
     /// Whose fault the incident is; nil when nothing went wrong.
@@ -132,7 +143,7 @@ public struct Explanation: Equatable, Sendable {
         cause = body.linux?.trail?.line
         missed = body.linux?.missed
         let isCapture = body.linux?.kind == .capture
-        allowance = body.linux.flatMap { $0.crash == nil && !isCapture ? $0.allowance.sentence : nil }
+        allowance = body.linux.flatMap { $0.crash == nil && !isCapture ? $0.allowance.sentence($0.missed) : nil }
         launch = body.linux?.launch.flatMap { launch in
             let words = launch.isReady ? [] : [launch.slowStart, launch.spent].compactMap(\.self)
             return words.isEmpty ? nil : words.joined(separator: "; ")
@@ -157,7 +168,10 @@ public struct Explanation: Equatable, Sendable {
         guard let culprit else { return verdict }
         let isWorker = culprit.hasPrefix("Worker ") && verdict.hasPrefix("Worker \(pid) ")
         let thread = isWorker ? "Worker \(pid) " : culprit.prefix { !$0.isWhitespace } + " thread "
-        return "\(culprit) · \(verdict.hasPrefix(thread) ? String(verdict.dropFirst(thread.count)) : verdict)"
+        let rest = verdict.hasPrefix(thread) ? String(verdict.dropFirst(thread.count)) : verdict
+        // "Main thread is stopped by a signal (state T)": the verdict says the same, and a little more.
+        let deed = culprit.split(separator: " is ", maxSplits: 1).last.map(String.init) ?? culprit
+        return rest.hasPrefix(deed) ? culprit + rest.dropFirst(deed.count) : "\(culprit) · \(rest)"
     }
 
     /// For a list, which reads only the first lines of reports: ``culprit``, then the verdict in a few words.
@@ -251,7 +265,9 @@ extension ReportStack {
 
 extension AllowanceDetails {
     /// `10.00 s to answer (scene-update), elapsed 10.05 s`.
-    var sentence: String {
+    ///
+    /// - Parameter missed: what failed; refused probes need not take the time that they have.
+    func sentence(_ missed: MissedDetails?) -> String {
         func seconds(_ nanoseconds: Int64) -> String { Duration.nanoseconds(nanoseconds).seconds(fractionDigits: 2) }
         guard kind != "triggered" else { return "not exhausted" }
         let duty = EventWords.duty(event)
@@ -260,6 +276,9 @@ extension AllowanceDetails {
         if creditNanoseconds > 0 { parts.append("\(seconds(creditNanoseconds)) s credit for waiting for a CPU") }
         if extendedNanoseconds > 0 { parts.append("extended by \(seconds(extendedNanoseconds)) s") }
         if pausedNanoseconds > 0 { parts.append("clock stopped for \(seconds(pausedNanoseconds)) s") }
+        if missed != nil, elapsedNanoseconds < nanoseconds {
+            return parts.joined(separator: ", ") + ", of which the failures took \(seconds(elapsedNanoseconds)) s"
+        }
         return parts.joined(separator: ", ") + ", elapsed \(seconds(elapsedNanoseconds)) s"
     }
 }

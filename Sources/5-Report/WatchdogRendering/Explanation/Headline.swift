@@ -94,7 +94,7 @@ enum Headline {
     ]
 
     private static func deed(_ report: Report, _ linux: LinuxDetails, _ party: Blame.Party?) -> String? {
-        let own = report.faultingStack?.decisive.first { $0.origin == .application }?.name
+        let own = report.faultingStack?.named.first { $0.origin == .application }?.name
         switch linux.verdict.kind {
         case .spinning:
             return "computes\(own.map { " in \($0.singleLine(limit: 60))" } ?? "") and does not return to its loop"

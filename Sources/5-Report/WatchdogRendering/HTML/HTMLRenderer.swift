@@ -118,7 +118,12 @@ public enum HTMLRenderer {
         page.raw("<p class=\"place\">")
         if let joined = explanation.joined { page.text("\(joined) is ") }
         page.raw("in ")
-        page.element("code", innermost.function)
+        if explanation.isInnermostFolded {
+            let count = explanation.foldedCount
+            page.text(count == 1 ? "1 call without a name" : "\(count) calls without names")
+        } else {
+            page.element("code", innermost.function)
+        }
         if let own = explanation.calls.first, own.number != innermost.number {
             page.raw(" from ")
             page.element("code", own.function, class: "own")

@@ -17,6 +17,8 @@ public struct ReportGroup: Equatable, Sendable {
     public let newest: String
     /// Who did not move and why, in a person's words, in the newest report that says so.
     public let culprit: String?
+    /// The app's calls in that report, where those without names are only counted; nil if each has a name.
+    let folded: String?
 
     /// Groups reports by signature, the most frequent first; among equally frequent ones, the newest first.
     public static func grouping(_ reports: [Report]) -> [ReportGroup] {
@@ -47,7 +49,7 @@ public struct ReportGroup: Equatable, Sendable {
             let what = [signature.app, EventWords.omission(signature.event), group.culprit, signature.cause]
                 .compactMap(\.self).joined(separator: " · ")
             text += indent + style(what.singleLine(limit: columns - indent.count), .failure) + "\n"
-            text += indent + group.signature.path.singleLine(limit: columns - indent.count) + "\n"
+            text += indent + (group.folded ?? group.signature.path).singleLine(limit: columns - indent.count) + "\n"
         }
         return text
     }

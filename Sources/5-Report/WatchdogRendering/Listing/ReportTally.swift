@@ -11,6 +11,7 @@ public struct ReportTally: Sendable {
         var last: WallTime
         var newest: (time: WallTime, incident: String)
         var culprit: (time: WallTime, words: String)?
+        var folded: String?
     }
 
     private var counts: [Signature: Count] = [:]
@@ -35,6 +36,21 @@ public struct ReportTally: Sendable {
         if let known = counts[signature]?.culprit, time.since(known.time) <= .zero { return }
         guard let words = report.metadata.linux?.culprit ?? Explanation(of: report).culprit else { return }
         counts[signature]?.culprit = (time, words)
+        counts[signature]?.folded = Self.folded(report)
+    }
+
+    /// `3 calls without names < lua_pcall < luaCallFunction`; nil if no call lacks one, or all do.
+    private static func folded(_ report: Report) -> String? {
+        guard let stack = report.decidingStack, let first = stack.named.first, first.function != nil else { return nil }
+        let unnamed = stack.decisive.count { $0.number < first.number }
+        guard unnamed > 0 else { return nil }
+        var names: [String] = []
+        for call in stack.named where names.last != call.name {
+            names.append(call.name)
+            if names.count == Signature.frameCount { break }
+        }
+        let words = unnamed == 1 ? "1 call without a name" : "\(unnamed) calls without names"
+        return ([words] + names).joined(separator: " < ")
     }
 
     /// Counts an incident.
@@ -54,7 +70,7 @@ public struct ReportTally: Sendable {
         let groups = counts.map { signature, count in
             ReportGroup(
                 signature: signature, count: count.incidents, first: count.first, last: count.last,
-                newest: count.newest.incident, culprit: count.culprit?.words)
+                newest: count.newest.incident, culprit: count.culprit?.words, folded: count.folded)
         }
         return groups.sorted {
             $0.count != $1.count ? $0.count > $1.count : WallTime.isNewer(($0.last, $0.newest), ($1.last, $1.newest))

@@ -40,7 +40,10 @@ public struct Signature: Hashable, Sendable, Codable {
             cause = exception.signal.map { "\(exception.type) (\($0))" } ?? exception.type
         }
         var frames: [String] = []
-        for name in (report.decidingStack?.decisive ?? []).map(\.name) where frames.last != name {
+        var calls = report.decidingStack?.decisive ?? []
+        // Where a loop without a name was at that moment differs from hang to hang; its callers do not.
+        if calls.count > 1, let first = calls.first, first.number == 0, first.function == nil { calls.removeFirst() }
+        for name in calls.map(\.name) where frames.last != name {
             frames.append(name)
             if frames.count == Self.frameCount { break }
         }
