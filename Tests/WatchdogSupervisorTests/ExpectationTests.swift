@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ReportFixtures
 import Testing
 import WatchdogBase
+import WatchdogRendering
+import WatchdogReportStore
+import WatchdogVerdict
 
 @testable import WatchdogDaemon
 @testable import WatchdogLaunch
@@ -169,9 +173,29 @@ struct ExpectationTests {
     func plain() {
         func suite(_ exit: Int32) -> TestSuite {
             TestSuite(
-                run: "app", results: [], script: nil, exit: exit, end: "app exited", duration: .zero, crashLog: nil)
+                run: "app", results: [], script: nil, exit: exit, end: "app exited", duration: .zero, report: nil)
         }
         #expect(suite(0).cases == [.init("exit code 0", .passed)])
         #expect(suite(7).cases == [.init("exit code 0", .failed("app exited", details: ""))])
+    }
+
+    @Test("a failed test names the culprit and shows the short explanation; the crash log is beside it")
+    func culprit() throws {
+        var outcome = ReportOutcome(verdict: Verdict(kind: .unknown, line: "", brief: ""))
+        outcome.printed = Samples.report()
+        // A printed report is in no store.
+        let report = try #require(ReportedStack(outcome, in: ReportStore(directory: "/nonexistent")))
+        func suite(_ exit: Int32) -> TestSuite {
+            TestSuite(
+                run: "app", results: [], script: nil, exit: exit, end: "app was killed: did not answer within 1 s",
+                duration: .zero, report: report)
+        }
+        guard case .failed(let reason, let details) = suite(137).cases[0].outcome else {
+            Issue.record("has not failed")
+            return
+        }
+        #expect(reason.hasPrefix("app was killed: did not answer within 1 s: Main thread waits for data from "))
+        #expect(details == Explanation(of: Samples.report()).text)
+        #expect(suite(137).output.contains("Thread 0") && suite(0).output.isEmpty)
     }
 }

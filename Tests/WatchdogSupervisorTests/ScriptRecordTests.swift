@@ -66,7 +66,7 @@ struct ScriptRecordTests {
         func suite(_ results: [RunExpectations.Result], _ record: ScriptRecord) -> TestSuite {
             TestSuite(
                 run: "app", results: results, script: record, exit: 0, end: "app exited", duration: .seconds(1),
-                crashLog: nil)
+                report: nil)
         }
         let record = try record(done: 101, 501, 501, 1_501)
         #expect(suite([], record).cases == record.cases(details: ""))

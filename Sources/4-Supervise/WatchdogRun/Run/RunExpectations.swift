@@ -58,17 +58,26 @@ struct ReportedStack {
     private static let longest = 64 << 10
 
     private let report: Report
+    private let path: String?
 
     /// Reads a report; nil if it cannot be read.
     init?(_ outcome: ReportOutcome?, in store: ReportStore) {
         if let printed = outcome?.printed {
-            report = printed
+            (report, path) = (printed, nil)
             return
         }
         guard let path = outcome?.path, let stored = try? store.find(path), let report = try? store.read(stored) else {
             return nil
         }
-        self.report = report
+        (self.report, self.path) = (report, path)
+    }
+
+    /// Who does not move and why, in one line.
+    var verdict: String { Explanation(of: report).line }
+
+    /// What a failed test shows: who is stuck, on what, whose fault it is, and where the crash log is.
+    var brief: String {
+        Explanation(of: report).text + (path.map { "Crash log  \($0.singleLine(limit: 4_096))\n" } ?? "")
     }
 
     /// The functions of the thread that the report is about, innermost first.
@@ -99,9 +108,9 @@ extension TestSuite {
     /// A run without expectations and script is one test, which passes if the exit code is 0.
     init(
         run name: String, results: [RunExpectations.Result], script: ScriptRecord?, exit: Int32, end: String,
-        duration: Duration, crashLog: String?
+        duration: Duration, report: ReportedStack?
     ) {
-        let details = crashLog ?? ""
+        let details = report?.brief ?? ""
         var cases = results.map { result in
             Case(
                 result.expectation.description,
@@ -110,7 +119,13 @@ extension TestSuite {
                     : .failed("expected \(result.expectation), but \(result.judgement.actual)", details: details))
         }
         cases += script?.cases(details: details) ?? []
-        if cases.isEmpty { cases = [Case("exit code 0", exit == 0 ? .passed : .failed(end, details: details))] }
-        self.init(name: "watchdogd run \(name)", cases: cases, duration: duration)
+        if cases.isEmpty {
+            let reason = [end, report?.verdict].compactMap(\.self).joined(separator: ": ")
+            cases = [Case("exit code 0", exit == 0 ? .passed : .failed(reason, details: details))]
+        }
+        let hasFailed = cases.contains { if case .failed = $0.outcome { true } else { false } }
+        self.init(
+            name: "watchdogd run \(name)", cases: cases, duration: duration,
+            output: hasFailed ? report?.text ?? "" : "")
     }
 }

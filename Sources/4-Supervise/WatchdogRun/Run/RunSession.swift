@@ -269,7 +269,7 @@ final class RunSession {
         let suite = TestSuite(
             run: narration.name, results: results, script: script?.record, exit: exitCode, end: facts.end,
             duration: supervisor.machine.launchedAt.map { (endedAt ?? shell.now) - $0 } ?? .zero,
-            crashLog: crash?.text)
+            report: crash)
         exitCode = completed(exitCode) { () throws(RunError) in try summary.write(to: configuration.summary) }
         exitCode = completed(exitCode) { () throws(RunError) in try configuration.resultFiles.write(suite) }
         return exitCode
