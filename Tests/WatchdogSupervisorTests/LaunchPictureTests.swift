@@ -72,7 +72,8 @@ struct LaunchPictureTests {
     func nothing() {
         let text = picture([], ready: .zero).text
         #expect(text.contains("the app has marked nothing"))
-        #expect(text.contains("goal   400 ms  ready took 0 % of it, met"))
+        #expect(text.contains("\n  limit  20 s    ready took 0 % of it, met\n"))
+        #expect(!text.contains("goal") && !text.contains("advice"), "both are for apps with a screen")
     }
 
     @Test("the picture of a killed launch ends with the kill, and open phases have an arrow")

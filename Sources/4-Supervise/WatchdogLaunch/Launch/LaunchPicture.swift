@@ -163,11 +163,14 @@ package struct LaunchPicture {
             lines.append("  \(pad("limit", 7))\(pad(ascii(TimeSpan.text(limit)), 8))not ready before the end")
             return lines
         }
-        let first = firstFrame ?? duration
-        lines += [
-            verdict("goal", Self.goal, first, firstFrame == nil ? "ready" : "first frame"),
-            verdict("advice", Self.advice, duration, "ready"), verdict("limit", limit, duration, "ready"),
-        ]
+        // The goal and the advice are for apps with a screen.
+        if let firstFrame {
+            lines += [
+                verdict("goal", Self.goal, firstFrame, "first frame"),
+                verdict("advice", Self.advice, duration, "ready"),
+            ]
+        }
+        lines.append(verdict("limit", limit, duration, "ready"))
         return lines + (blockedPercent.map { ["  main thread blocked for \($0) % of the launch"] } ?? [])
     }
 
