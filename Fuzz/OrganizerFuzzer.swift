@@ -4,6 +4,7 @@ import FoundationEssentials
 import WatchdogBase
 
 @testable import WatchdogFleet
+@testable import WatchdogReport
 
 /// Whatever stands in files of incidents, and whatever a server answers instead of Prometheus: it is counted or refused, the
 /// same in one piece or in many, and can be shown in every form.

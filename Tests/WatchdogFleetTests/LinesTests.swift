@@ -7,6 +7,7 @@ import WatchdogBase
 import WatchdogRendering
 
 @testable import WatchdogFleet
+@testable import WatchdogReport
 
 @Suite("Incident lines")
 struct LinesTests {

@@ -92,7 +92,7 @@ struct ReportListingTests {
         var report = Samples.report()
         let explanation = Explanation(of: report)
         let culprit = try #require(explanation.culprit)
-        report.name(culpritOf: explanation)
+        report.summarize(explanation)
         #expect(report.metadata.linux?.verdict == "blocked in recvfrom")
         let listed = stored(report)
         let rows = ReportListing.text([listed], width: .max).lines

@@ -29,6 +29,13 @@ enum ReportFileName {
         return parts.dropLast(4).joined(separator: "-")
     }
 
+    /// The digits of the date and time in a name that passes ``isReport(_:)``, as one number: they sort by time.
+    static func stamp(of name: String) -> UInt64 {
+        var parts = name.dropLast(4).split(separator: "-", omittingEmptySubsequences: false)
+        if let last = parts.last, last.count < 6 { parts.removeLast() }
+        return UInt64(parts.suffix(4).joined()) ?? 0
+    }
+
     /// The name of an incomplete report, which lists do not show.
     static func temporary(app: String, time: WallTime, token: String) -> String {
         ".\(make(app: app, time: time)).\(token).partial"

@@ -9,6 +9,9 @@ extension ReportStore {
     private static let firstLineBytes = (usual: 2 << 10, most: 64 << 10)
     /// The minimum number of digits of an incident's UUID in a query.
     private static let prefixLength = 4
+    /// A name has its host's local time, so names of one host may be in the wrong order when clocks change, and those of
+    /// hosts in different zones always.
+    private static let (clockChange, zones): (Duration, Duration) = (.seconds(3_600), .seconds(26 * 3_600))
 
     /// All reports, newest first; only the first line of each is read.
     ///
@@ -23,23 +26,97 @@ extension ReportStore {
     /// - Returns: the reports, without duplicates of an incident, and the errors of unreadable subfolders.
     /// - Throws: ``ReportStoreError`` if the folder itself cannot be read.
     public func listHosts() throws(ReportStoreError) -> (reports: [StoredReport], failures: [ReportStoreError]) {
+        var reports: [StoredReport] = []
+        let failures = try visitHosts { report, _ in
+            reports.append(report)
+            return true
+        }
+        return (Self.sorted(reports), failures)
+    }
+
+    /// The newest reports of the folder and of its subfolders that pass, newest first.
+    ///
+    /// Of the others only the names are read, except of those whose order the names leave open.
+    ///
+    /// - Throws: ``ReportStoreError`` if the folder itself cannot be read.
+    public func newestOfHosts(
+        _ limit: Int, where passes: (StoredReport) -> Bool
+    ) throws(ReportStoreError) -> (reports: [StoredReport], failures: [ReportStoreError]) {
+        var reports: [StoredReport] = []
+        var end: WallTime?
+        let failures = try visitHosts { report, _ in
+            let doubt = report.host == nil ? Self.clockChange : Self.zones
+            if let end, end.since(report.time) > doubt { return false }
+            guard passes(report) else { return true }
+            reports.append(report)
+            if reports.count == limit { end = report.time }
+            return true
+        }
+        return (Array(Self.sorted(reports).prefix(limit)), failures)
+    }
+
+    /// Visits the reports of the folder and of its subfolders in the order of their names' times, newest first, one at a
+    /// time: each as it is read, without duplicates of an incident.
+    ///
+    /// - Parameter visit: called with the report and the number of files; returns false to end.
+    /// - Returns: the errors of unreadable subfolders.
+    /// - Throws: ``ReportStoreError`` if the folder itself cannot be read.
+    public func visitHosts(
+        _ visit: (_ report: StoredReport, _ files: Int) -> Bool
+    ) throws(ReportStoreError) -> [ReportStoreError] {
+        var (files, hosts, failures) = try reportFiles()
+        files.sort { ($0.stamp, $1.folder, $0.name) > ($1.stamp, $0.folder, $1.name) }
+        var incidents: Set<IncidentID> = []
+        var open: (folder: Int, handle: StoreFolderHandle)?
+        for file in files {
+            let host = hosts[file.folder]
+            if open?.folder != file.folder {
+                do throws(ReportStoreError) {
+                    let path = host.map { directory.hasSuffix("/") ? directory + $0 : "\(directory)/\($0)" }
+                    open = (file.folder, try StoreFolderHandle(path ?? directory))
+                } catch {
+                    failures.append(error)
+                    continue
+                }
+            }
+            guard let handle = open?.handle, let report = look(at: file.name, in: handle.folder, host: host) else {
+                continue
+            }
+            // An incident in two folders is one; without a UUID nobody can tell.
+            if let id = report.metadata.flatMap({ IncidentID($0.incidentID) }), !incidents.insert(id).inserted,
+                host != nil
+            {
+                continue
+            }
+            guard visit(report, files.count) else { break }
+        }
+        return failures
+    }
+
+    /// The files of the folder and of its subfolders, with the subfolders' names; nil is the folder itself.
+    private func reportFiles() throws(ReportStoreError) -> ([ReportFile], hosts: [String?], [ReportStoreError]) {
         let folder = try StoreFolder(directory, isToRead: true)
         let names = try folder.names()
-        var reports = try look(into: folder, names: names)
+        var hosts: [String?] = [nil]
         var failures: [ReportStoreError] = []
-        var incidents = Set(reports.compactMap { $0.metadata?.incidentID })
-        for name in names.sorted() where !name.hasPrefix(".") && folder.status(name)?.isFolder == true {
+        var files: [ReportFile] = []
+        func add(_ names: [String]) {
+            for name in names where ReportFileName.isReport(name) {
+                files.append(ReportFile(name: name, folder: hosts.count - 1, stamp: ReportFileName.stamp(of: name)))
+            }
+        }
+        add(names)
+        for name in names.sorted() where !name.hasPrefix(".") && !name.hasSuffix(".ips") {
+            guard folder.status(name)?.isFolder == true else { continue }
             do throws(ReportStoreError) {
-                let inner = try StoreFolder(folder.pathOf(name), isToRead: true)
-                for report in try look(into: inner, names: inner.names(), host: name) {
-                    let isNew = report.metadata.map { incidents.insert($0.incidentID).inserted } ?? true
-                    if isNew { reports.append(report) }
-                }
+                let inner = try StoreFolder(folder.pathOf(name), isToRead: true).names()
+                hosts.append(name)
+                add(inner)
             } catch {
                 failures.append(error)
             }
         }
-        return (Self.sorted(reports), failures)
+        return (files, hosts, failures)
     }
 
     private func look(
@@ -195,6 +272,22 @@ extension ReportStore {
             name: name, path: path, size: status.size, modified: status.modified, metadata: metadata, fault: fault,
             isInStore: isInStore, host: host)
     }
+}
+
+/// A file whose name is a report's.
+private struct ReportFile {
+    let name: String
+    /// The index of its folder.
+    let folder: Int
+    /// The time in its name.
+    let stamp: UInt64
+}
+
+/// An open folder that can be kept in a variable.
+private final class StoreFolderHandle {
+    let folder: StoreFolder
+
+    init(_ path: String) throws(ReportStoreError) { folder = try StoreFolder(path, isToRead: true) }
 }
 
 extension StoredReport {

@@ -15,9 +15,7 @@ extension FilterOptions {
         var unfiltered = location
         unfiltered.host = nil
         // Reading the list has already reported what cannot be read.
-        let all = (try? unfiltered.open()).flatMap { archive in
-            try? archive.list(ReportFilter(), atMost: archive.hasJournal ? ReportListing.journalLimit : nil)
-        }
+        let all = (try? unfiltered.open()).flatMap { try? $0.list(ReportFilter(), atMost: ReportListing.usualLimit) }
         return filter.absence(
             host: location.host, since: since, among: all?.reports ?? [], isCut: all?.isCut ?? false)
     }

@@ -88,8 +88,8 @@ struct ReportListCommand: ParsableCommand {
 
     func run() throws {
         let archive = try location.open()
-        // A journal of many hosts is longer than anyone reads.
-        let limit = archive.hasJournal && !json && options.limit == nil ? ReportListing.journalLimit : options.limit
+        // The list of many hosts is longer than anyone reads.
+        let limit = json ? options.limit : options.limit ?? ReportListing.usualLimit
         let list = try location.reading(archive) { try $0.list(options.filter, atMost: limit) }
         let reports = list?.reports ?? []
         guard !json else { return StandardOutput.emit(ReportListing.json(reports)) }

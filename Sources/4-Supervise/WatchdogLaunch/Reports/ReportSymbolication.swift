@@ -95,7 +95,7 @@ public struct ReportSymbolication {
         }
         let (named, outcome) = naming.report(with: answer, to: request, images: order)
         var result = named
-        if result.metadata.linux?.culprit != nil { result.name(culpritOf: Explanation(of: result)) }
+        if result.metadata.linux?.culprit != nil { result.summarize(Explanation(of: result)) }
         return Result(
             report: result, outcome: outcome, account: account(images, files, outcome, answer.notes + missing))
     }

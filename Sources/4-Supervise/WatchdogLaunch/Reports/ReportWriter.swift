@@ -247,7 +247,7 @@ package final class ReportWriter: Sendable {
         outcome.fault = Blame(for: report).party
         let explanation = Explanation(of: report)
         outcome.explanation = explanation
-        report.name(culpritOf: explanation)
+        report.summarize(explanation)
         let ownSignature = Signature(of: report)
         (outcome.incident, outcome.signature) = (facts.id, ownSignature.id)
         outcome.build = report.metadata.buildVersion.flatMap { $0.isEmpty ? nil : $0 }
@@ -272,7 +272,7 @@ package final class ReportWriter: Sendable {
             core = set(aside: stacks, of: report, &facts)
             if facts.notes.count > notes {
                 report = Report(of: facts, on: host, capture: captured)
-                report.name(culpritOf: explanation)
+                report.summarize(explanation)
                 encoded = try? ReportCoding.encode(report)
             }
         }

@@ -101,7 +101,7 @@ final class UnnamedReport: NamingJob {
         }
         facts.notes.append(Self.conclusion(at: time, isWhole: isWhole))
         var report = Report(of: facts, on: host, capture: captured)
-        report.name(culpritOf: Explanation(of: report))
+        report.summarize(Explanation(of: report))
         report.takeRepeats(of: stored)
         return report
     }

@@ -66,8 +66,7 @@ public struct IncidentLine: Encodable, Equatable, Sendable {
         version = report.metadata.version
         pid = report.body.pid
         event = report.event
-        let place = report.body.procRole?.lowercased() ?? ""
-        role = ["foreground", "background"].contains(place) ? place : nil
+        role = report.knownRole
         code = report.body.termination.map { $0.code.hexadecimal() }
         verdict = linux?.verdict.kind.rawValue
         cause = explanation.signature.cause

@@ -8,8 +8,8 @@ public enum ReportListing {
     /// The width of the text, one less than a terminal's usual 80 columns, so that no terminal wraps.
     public static let defaultWidth = 79
 
-    /// How many of a journal's reports are listed unless another number is wanted.
-    public static let journalLimit = 500
+    /// How many reports are listed unless another number is wanted.
+    public static let usualLimit = 500
 
     private static let gap = "  "
     /// The width from which a list of hosts has the column EVENT.

@@ -25,6 +25,7 @@ extension Report {
     private mutating func set(_ new: RepeatDetails) {
         let old = body.linux?.repeats
         body.linux?.repeats = new
+        metadata.linux?.repeats = new.count
         var lines = body.applicationSpecificInformation?["watchdogd"] ?? []
         if let old { lines.removeAll { $0 == old.line } }
         // Keep the verdict as the first line.

@@ -12,8 +12,16 @@ public struct ReportMetadata: Codable, Equatable, Sendable {
         public var verdict: String
         /// The hung party and the cause, in plain words; nil if no more than the verdict is known.
         public var culprit: String?
+        /// The ID of the signature; nil in reports of earlier versions and of captures that are only shown.
+        public var signature: String?
+        /// Where the app was, `foreground` or `background`; nil if nobody reported it.
+        public var role: String?
+        /// The host.
+        public var host: String?
+        /// How many further incidents are only counted in this report; nil for none.
+        public var repeats: Int?
 
-        /// Creates the part from its values, without a culprit.
+        /// Creates the part from its values, without those that need an explanation of the report.
         public init(pid: Int, event: String, verdict: String) {
             self.pid = pid
             self.event = event

@@ -40,7 +40,7 @@ extension ReportArchive {
         }
     }
 
-    private func reading(_ stored: StoredReport) -> Result<Report, ReportStoreError> {
+    func reading(_ stored: StoredReport) -> Result<Report, ReportStoreError> {
         Result { () throws(ReportStoreError) in try salvage(stored).report }
     }
 

@@ -116,6 +116,12 @@ public final class ReportArchive {
         var filter = filter
         let limit = [limit, filter.limit].compactMap(\.self).min()
         filter.limit = nil
+        if journal == nil, let store, let limit {
+            // One more than the limit, to know whether there are more.
+            let (reports, problems) = try store.newestOfHosts(limit.addingSaturated(1)) { passes($0, filter) }
+            note(problems)
+            return List(reports, atMost: limit)
+        }
         let files = try stored(filter)
         var seen = Set(files.all.compactMap { $0.metadata?.incidentID })
         var found = files.passing
@@ -141,15 +147,23 @@ public final class ReportArchive {
     ) throws(ReportStoreError) -> (all: [StoredReport], passing: [StoredReport]) {
         guard let store else { return ([], []) }
         let (all, problems) = try store.listHosts()
-        failures += problems.map(\.description)
-        let passing = filter.apply(to: all)
-        guard let host = sources.host?.lowercased() else { return (all, passing) }
-        return (all, passing.filter { name(ofHostOf: $0)?.lowercased() == host })
+        note(problems)
+        return (all, all.filter { passes($0, filter) })
     }
 
-    /// The host of a report, from its folder or else from the report itself.
+    /// Keeps errors for ``takeNotes()``.
+    func note(_ problems: [ReportStoreError]) { failures += problems.map(\.description) }
+
+    /// Whether a file passes the filter, and is of the wanted host.
+    func passes(_ report: StoredReport, _ filter: ReportFilter) -> Bool {
+        guard filter.passes(report) else { return false }
+        guard let host = sources.host?.lowercased() else { return true }
+        return name(ofHostOf: report)?.lowercased() == host
+    }
+
+    /// The host of a report: from its folder, or else from its first line, which earlier versions wrote without it.
     private func name(ofHostOf report: StoredReport) -> String? {
-        report.host ?? (try? store?.salvage(report))?.report.body.linux?.hostName
+        report.host ?? report.metadata?.linux?.host ?? (try? store?.salvage(report))?.report.body.linux?.hostName
     }
 
     /// Finds one report.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WatchdogBase
+import WatchdogReport
 
 /// Reads the lines of `report export --format ndjson`; unknown members are skipped.
 struct IncidentLineDecoder {

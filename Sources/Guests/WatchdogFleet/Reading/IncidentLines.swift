@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogReport
+
 /// Reads incidents, one JSON object per line, from pieces of any size.
 ///
 /// Isolation: one thread at a time.

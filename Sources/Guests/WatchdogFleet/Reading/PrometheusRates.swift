@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import WatchdogBase
+import WatchdogReport
 
 /// Reads the running, hang and launch times of each app's versions on all hosts from the recording rules in Prometheus.
 ///
