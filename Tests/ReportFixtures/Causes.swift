@@ -119,7 +119,9 @@ package enum Causes {
             evidence.strain = strain()
             evidence.strain?.memoryStalled = .milliseconds(4_100)
             evidence.strain?.majorFaults = 812
-        case .busy: running(.seconds(6), waiting: .milliseconds(3_500))
+        case .busy:
+            evidence.window = .seconds(1)
+            running(.milliseconds(600), waiting: .milliseconds(350))
         case .partlyRunning: evidence.runTime = .seconds(4)
         case .uninterruptible:
             evidence.state = "D"

@@ -73,18 +73,42 @@ struct VerdictTests {
         #expect(Verdict(judging: evidence(running: 900, more: -1)).kind == .partlyRunning)
     }
 
+    @Test("A computation that others slow down is spinning from 30.0 % on a CPU and a second on; anything below is not")
+    func slowedBoundary() {
+        #expect(Verdict(judging: self.evidence(running: 300, waiting: 600)).kind == .spinning)
+        #expect(Verdict(judging: self.evidence(running: 300, waiting: 600, more: -1)).kind == .starved)
+        #expect(Verdict(judging: self.evidence(running: 299, waiting: 701)).kind == .starved)
+        func kind(ran: Duration) -> Verdict.Kind {
+            var evidence = self.evidence(running: 0, state: "R")
+            (evidence.window, evidence.runTime, evidence.runDelay) = (.seconds(2), ran, .milliseconds(950))
+            return Verdict(judging: evidence).kind
+        }
+        #expect(kind(ran: .seconds(1)) == .spinning)
+        #expect(kind(ran: .seconds(1) - .nanoseconds(1)) == .busy)
+        var evidence = self.evidence(running: 400, waiting: 590)
+        evidence.strain = Strain(window: .seconds(2))
+        #expect(
+            Verdict(judging: evidence).line
+                == "Main thread spinning: ran 4.00 s of 10.00 s, and waited 5.90 s for one of 2 CPUs"
+                + " · 40.0 % running, 59.0 % waiting for CPU")
+    }
+
     @Test("From 50.0 % waiting for a CPU it is starved; anything below is not")
     func starvedBoundary() {
         #expect(Verdict(judging: evidence(running: 100, waiting: 500)).kind == .starved)
         #expect(Verdict(judging: evidence(running: 100, waiting: 499)).kind == .partlyRunning)
-        #expect(Verdict(judging: evidence(running: 500, waiting: 500)).kind == .starved)
-        #expect(Verdict(judging: evidence(running: 501, waiting: 499)).kind == .busy)
     }
 
     @Test("From 90.0 % awake it is busy; anything below is partly running")
     func busyBoundary() {
-        #expect(Verdict(judging: evidence(running: 600, waiting: 300)).kind == .busy)
-        #expect(Verdict(judging: evidence(running: 600, waiting: 300, more: -1)).kind == .partlyRunning)
+        func kind(more: Duration) -> Verdict.Kind {
+            var evidence = evidence(running: 0, state: "R")
+            (evidence.window, evidence.runTime) = (.seconds(1), .milliseconds(600) + more)
+            evidence.runDelay = .milliseconds(300)
+            return Verdict(judging: evidence).kind
+        }
+        #expect(kind(more: .zero) == .busy)
+        #expect(kind(more: .nanoseconds(-1)) == .partlyRunning)
     }
 
     @Test("The state letter D makes only a blocked thread uninterruptible")
@@ -243,8 +267,8 @@ struct VerdictTests {
         evidence.strain?.stolen = .milliseconds(200)
         #expect(
             Verdict(judging: evidence).line.hasPrefix(
-                "Main thread busy: ran 6.00 s and waited 3.50 s for a CPU, of 10.00 s; the hypervisor took 0.20 s of CPU "
-                    + "time in 2.00 s ·"))
+                "Main thread spinning: ran 6.00 s of 10.00 s, and waited 3.50 s for one of 2 CPUs; the hypervisor took "
+                    + "0.20 s of CPU time in 2.00 s ·"))
         evidence.strain?.stolen = .milliseconds(199)
         #expect(!Verdict(judging: evidence).line.contains("hypervisor"))
     }

@@ -29,6 +29,13 @@ struct CPUShares {
     /// Time on a CPU or waiting for one.
     var wanting: Duration { running + waiting }
 
+    /// Whether it computed all the time, as far as others let it.
+    var isSpinning: Bool {
+        isAtLeast(VerdictThresholds.spinning, running)
+            || isAtLeast(VerdictThresholds.busy, wanting) && isAtLeast(VerdictThresholds.computing, running)
+                && running >= VerdictThresholds.computingTime
+    }
+
     /// Compares exactly, so that rounding cannot change a verdict.
     func isAtLeast(_ tenths: Int, _ part: Duration) -> Bool { part * 1_000 >= window * tenths }
     /// Compares exactly, so that rounding cannot change a verdict.

@@ -91,14 +91,15 @@ private struct Judgement {
                 .memoryStalled,
                 "Main thread stalled on memory: tasks waited for memory \(stalled) s of \(watched) s, and it for "
                     + "\(strain.majorFaults ?? 0) pages from disk")
-        } else if shares.isAtLeast(VerdictThresholds.starved, shares.waiting) {
-            let processors = evidence.processorCount == 1 ? "1 CPU" : "\(evidence.processorCount) CPUs"
+        } else if shares.isSpinning {
+            let isSlowed = !shares.isAtLeast(VerdictThresholds.spinning, shares.running)
             self.init(
-                .starved,
-                "Main thread starved: waited \(waiting) s of \(window) s for one of \(processors)"
-                    + (evidence.strain?.consumersText.map { ", which \($0) had" } ?? "") + theft)
-        } else if shares.isAtLeast(VerdictThresholds.spinning, shares.running) {
-            self.init(.spinning, "Main thread spinning: ran \(running) s of \(window) s")
+                .spinning,
+                "Main thread spinning: ran \(running) s of \(window) s"
+                    + (isSlowed ? ", and waited \(waiting) s for \(evidence.processors)\(theft)" : ""))
+        } else if shares.isAtLeast(VerdictThresholds.starved, shares.waiting) {
+            self.init(
+                .starved, "Main thread starved: waited \(waiting) s of \(window) s for \(evidence.processors)" + theft)
         } else if shares.isAtLeast(VerdictThresholds.busy, shares.wanting) {
             self.init(
                 .busy,
@@ -135,5 +136,13 @@ private struct Judgement {
         default:
             self.init(.unknown, "No evidence of what the main thread did")
         }
+    }
+}
+
+extension HangEvidence {
+    /// `one of 2 CPUs, which pid 900 "make" (4.80 s) had`.
+    fileprivate var processors: String {
+        "one of \(processorCount == 1 ? "1 CPU" : "\(processorCount) CPUs")"
+            + (strain?.consumersText.map { ", which \($0) had" } ?? "")
     }
 }

@@ -8,6 +8,16 @@ public enum VerdictThresholds {
     /// that also sleeps seldom stays above 90 %.
     public static let spinning = 900
 
+    /// On a CPU for at least this share and for ``computingTime``, and waiting for one for nearly all the rest: spinning as
+    /// well.
+    ///
+    /// The wait for a CPU extends an allowance at most to its double, so by then such a thread has computed for half of the
+    /// allowance itself, without any sleep.
+    public static let computing = 300
+
+    /// A computation of this length is a hang on an idle machine as well: the length from which hangs are reported by default.
+    public static let computingTime = Duration.seconds(1)
+
     /// Without a CPU for at least this share: starved.
     ///
     /// Above one half, waiting for a CPU explains more of the window than everything else combined.

@@ -31,7 +31,7 @@ public struct Blame: Equatable, Sendable, Codable {
 
     /// A main thread that ran for at least this long, or for its whole allowance, would have been a hang on an idle machine
     /// as well: it is the length from which hangs are reported by default.
-    private static let computing = Duration.seconds(1)
+    private static let computing = VerdictThresholds.computingTime
     /// A thread that never slept seems to have slept for this long, because the kernel counts a wait for a CPU only once
     /// it is over.
     private static let uncounted = Duration.milliseconds(100)
@@ -94,8 +94,9 @@ public struct Blame: Equatable, Sendable, Codable {
                 return
             }
             self.init(.app, "its own code made the call that blocks")
-        case .spinning: self.init(.app, "its main thread ran for \(shares) of the time without returning to its loop")
-        case .starved:
+        case .spinning where (verdict.waitingTenths ?? 0) <= (verdict.runningTenths ?? 0):
+            self.init(.app, "its main thread ran for \(shares) of the time without returning to its loop")
+        case .spinning, .starved:
             let processes = Self.shareOfProcesses(linux) ?? 0
             if let share = Self.shareOfCPU(report.body), share >= Self.ownShare {
                 let percent = Int((share * 100).rounded())
@@ -107,6 +108,8 @@ public struct Blame: Equatable, Sendable, Codable {
                 self.init(
                     .appAndMachine,
                     "the main thread never slept and ran for \(ran) s without coming back, while others had the CPUs")
+            } else if verdict.kind == .spinning {
+                self.init(.appAndMachine, "the main thread computed whenever it had a CPU, and waited longer for one")
             } else {
                 self.init(.machine, "the main thread could run, but others had the CPUs")
             }
