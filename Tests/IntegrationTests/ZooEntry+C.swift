@@ -21,6 +21,8 @@ extension ZooEntry {
         ZooEntry(kind: "join", call: "futex", line: "the end of thread"),
         ZooEntry(kind: "once_initialiser", call: "futex", finding: .oneTimeInitialiser),
         ZooEntry(kind: "raw_futex", call: "futex", line: "word at 0x"),
+        ZooEntry(kind: "several_futexes", call: "futex_waitv", line: "any of 2 words: 0x"),
+        ZooEntry(kind: "one_of_one_futex", call: "futex_waitv", line: "(mutex held by thread"),
         ZooEntry(kind: "priority_inversion", call: "futex", finding: .priorityInversion, needsCPU: true),
         ZooEntry(kind: "deadlock_of_three", call: "futex", line: "waits for a mutex held by thread"),
         ZooEntry(
@@ -124,12 +126,27 @@ extension ZooEntry {
         ZooEntry(kind: "absolute_sleep", call: "clock_nanosleep"),
         ZooEntry(kind: "microseconds_sleep", call: "clock_nanosleep"),
         ZooEntry(kind: "signal_wait_timed", call: "rt_sigtimedwait"),
-        ZooEntry(kind: "system_v_semaphore", call: "semtimedop", line: "System V semaphore set"),
+        ZooEntry(kind: "system_v_semaphore", call: "semtimedop", line: ", last changed by pid"),
+        ZooEntry(kind: "system_v_semaphore_of_stopped", call: "semtimedop", line: "\"zoo\", which is stopped"),
+        ZooEntry(kind: "system_v_semaphore_of_dead", call: "semtimedop", line: ", which has ended"),
+        ZooEntry(
+            kind: "system_v_semaphore_of_its_own", call: "semtimedop", line: "last changed by this process itself"),
+        ZooEntry(kind: "system_v_semaphore_zero", call: "semtimedop", line: "semaphore 1 of System V semaphore set"),
+        ZooEntry(kind: "system_v_queue_of_stopped", call: "msgrcv", line: "\"zoo\", which is stopped"),
+        ZooEntry(kind: "system_v_queue_full", call: "msgsnd", line: "System V message queue"),
+        ZooEntry(kind: "poll_message_queue", call: "poll", line: "message queue /zoo-"),
+        ZooEntry(kind: "epoll_message_queue", call: "epoll_wait", line: "(message queue /zoo-"),
         ZooEntry(kind: "posix_message_queue", call: "mq_timedreceive", line: "message queue /zoo-"),
         ZooEntry(kind: "full_message_queue", call: "mq_timedsend", line: "message queue /zoo-"),
         ZooEntry(
             kind: "stopped_child", call: "wait4", finding: .childProcess, line: ", stopped", fault: .somebodyElse,
             culprit: "\"zoo\" is stopped"),
+        ZooEntry(
+            kind: "frozen_child", call: "wait4", finding: .childProcess, line: ", frozen", fault: .somebodyElse,
+            needsRoot: true, culprit: "\"zoo\" is frozen"),
+        ZooEntry(
+            kind: "frozen_child_of_unified", call: "wait4", finding: .childProcess, line: ", frozen",
+            fault: .somebodyElse, needsRoot: true, culprit: "\"zoo\" is frozen"),
         ZooEntry(kind: "computing_child", call: "wait4", finding: .childProcess, line: "child", needsCPU: true),
         ZooEntry(
             kind: "join_computing", call: "futex", finding: .otherThread, line: "\"cruncher\" computes (",

@@ -52,6 +52,18 @@ extension ZooEntry {
         ZooEntry(
             kind: "process_queue", program: .python, call: "read", frame: "process_queue", line: "pipe"),
         ZooEntry(
+            kind: "process_lock", program: .python, call: "futex", frame: "process_lock", finding: .otherProcess,
+            culprit: "from fetch_report"),
+        ZooEntry(
+            kind: "process_pool", program: .python, call: "futex", frame: "process_pool", finding: .otherProcess,
+            culprit: "from fetch_report"),
+        ZooEntry(
+            kind: "process_executor", program: .python, call: "futex", frame: "process_executor",
+            finding: .otherProcess, culprit: "from fetch_report"),
+        ZooEntry(
+            kind: "thread_executor", program: .python, call: "futex", frame: "thread_executor", finding: .pythonLock,
+            line: "in fetch_report"),
+        ZooEntry(
             kind: "process_join", program: .python, call: "wait4", frame: "process_join", finding: .childProcess,
             line: "child"),
         ZooEntry(
@@ -92,7 +104,7 @@ extension ZooEntry {
         ZooEntry(kind: "dns", program: .swift, call: "poll", frame: "refreshAvatars", finding: .nameLookup),
     ]
 
-    static let languages: [ZooEntry] = java + go + rust + ruby + erlang
+    static let languages: [ZooEntry] = java + go + rust + cpp + ruby + erlang
 
     /// The JVM runs `main` on a thread other than the process's first one, which waits for its end.
     static let java: [ZooEntry] = [
@@ -138,6 +150,18 @@ extension ZooEntry {
             kind: "rust_spin", program: .server, verdict: .spinning, frame: "zoo::compute_primes",
             own: "zoo::compute_primes", needsCPU: true),
     ]
+
+    /// Waits of C++20, with names of their own and without.
+    static let cpp: [ZooEntry] = [
+        ("latch", .barrier), ("barrier", .barrier), ("semaphore", .posixSemaphore), ("binary", .posixSemaphore),
+        ("atomic", .conditionVariable), ("wide", .conditionVariable), ("flag", .conditionVariable),
+    ].flatMap { (kind: String, finding: Finding.Kind) in
+        ["cpp_\(kind)", "cpp_\(kind)_plain"].map { kind in
+            ZooEntry(
+                kind: kind, program: .server, call: "futex", frame: "load_catalog", own: "load_catalog",
+                finding: finding)
+        }
+    }
 
     /// Debian's Ruby is stripped: only the functions that it exports have names.
     static let ruby: [ZooEntry] = [

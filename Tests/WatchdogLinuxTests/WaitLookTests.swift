@@ -229,7 +229,7 @@ struct WaitLookTests {
             ("unixsend", #"^fd \d+: Unix socket, other end in pid \d+ "kid", which does not read$"#),
             ("splice", #"^fd \d+: pipe, other end in this process and fd \d+: pipe, other end in this process$"#),
             ("stoppedpipe", #"^fd \d+: pipe, other end in pid \d+ "(kid|waits)", which is stopped$"#),
-            ("semaphores", #"^System V semaphore set \d+$"#),
+            ("semaphores", #"^semaphore \d+ of System V semaphore set \d+"#),
         ])
     func purposes(how: String, text: String) throws {
         let pattern = try Regex(text)

@@ -83,6 +83,20 @@ struct FindingTests {
                 "syscall", "std::__atomic_futex_unsigned_base::_M_futex_wait_until(unsigned int*, unsigned int, bool)",
                 "take_price()", "main",
             ]),
+        Case(kind: .barrier, stack: ["syscall", "std::latch::wait() const", "load_catalog", "main"]),
+        Case(
+            kind: .barrier,
+            stack: [
+                "syscall", "std::__detail::__platform_wait<int>", "std::barrier<std::__empty_completion>::wait", "main",
+            ]),
+        Case(
+            kind: .posixSemaphore,
+            stack: [
+                "syscall", "std::__atomic_semaphore::_M_acquire()", "std::counting_semaphore<1l>::acquire()", "main",
+            ]),
+        Case(kind: .conditionVariable, stack: ["syscall", "std::atomic<int>::wait(int, std::memory_order)", "main"]),
+        Case(
+            kind: .conditionVariable, stack: ["syscall", "std::__1::__libcpp_atomic_wait(void const volatile*, long)"]),
         Case(kind: .oneTimeInitialiser, stack: ["syscall", "_dispatch_once_wait", "swift_once"]),
         Case(
             kind: .conditionVariable,

@@ -20,6 +20,8 @@ public enum TrailLink: String, Codable, Sendable, CaseIterable {
     case mutex
     /// It is a child whose end, or program, is awaited.
     case child
+    /// It has used a System V semaphore or message queue last.
+    case systemV = "system-v"
     /// It serves a file system.
     case fileServer = "file-server"
 }

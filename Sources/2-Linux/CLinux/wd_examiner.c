@@ -14,6 +14,7 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/sem.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -28,6 +29,15 @@ static bool is_permitted(int capability) {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct data[2] = {{0}};
     return syscall(SYS_capget, &header, data) == 0 && (data[0].permitted & 1U << capability) != 0;
+}
+
+/* A container may lack one of them, and capset(2) fails for what is not permitted. */
+static uint32_t kept_capabilities(void) {
+    static const int wanted[] = {CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_IPC_OWNER};
+    uint32_t kept = 0;
+    for (unsigned index = 0; index < sizeof wanted / sizeof *wanted; index++)
+        if (is_permitted(wanted[index])) kept |= 1U << wanted[index];
+    return kept;
 }
 
 static void keep_capabilities(uint32_t kept) {
@@ -64,14 +74,15 @@ static void drop_rights(uid_t user) {
     /* As root of a container: without this capability, a process may look only at those of its own user that have no
      * capability that it lacks (ptrace(2)), and the program keeps the container's. */
     if (!is_permitted(CAP_SYS_PTRACE)) return;
+    uint32_t kept = kept_capabilities();
     /* Without this, changing from user 0 clears all capabilities. */
     prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0);
     for (int capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; capability++)
-        if (capability != CAP_SYS_PTRACE && capability != CAP_DAC_READ_SEARCH)
+        if (capability > 31 || (kept & 1U << capability) == 0)
             prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
     /* If that is refused, as setgroups(2) in some user namespaces, the process stays user 0, which only root may signal. */
     if (user != 0 && setgroups(0, NULL) == 0 && setresgid(user, user, user) == 0) (void)!setresuid(user, user, user);
-    keep_capabilities(1U << CAP_SYS_PTRACE | 1U << CAP_DAC_READ_SEARCH);
+    keep_capabilities(kept);
     /* After the last change of credentials, which may set it: PR_SET_DUMPABLE(2const). */
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
@@ -118,6 +129,8 @@ static void allow_reading(void) {
 #endif
         /* Checks whether a process exists: signal 0. */
         ALLOW_VALUE(kill, 1, 0),
+        /* Who has last changed a semaphore: of all sets with CAP_IPC_OWNER, and nothing else. */
+        ALLOW_VALUE(semctl, 2, GETPID),
         /* All flags are in the lower half of the argument. */
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 4), LOAD(args[2]),
         BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, O_WRONLY | O_RDWR | O_CREAT | O_TRUNC, 1, 0),

@@ -7,6 +7,7 @@
 #include <linux/unix_diag.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/sem.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -15,6 +16,9 @@
 
 #include "wd_process.h"
 #include "wd_sock_diag.h"
+
+/* Since Linux 5.16 and 6.7, with the same number on every architecture: the headers may be older. */
+enum { WD_SYS_FUTEX_WAITV = 449, WD_SYS_FUTEX_WAIT = 455 };
 
 /* Newer architectures lack the system calls without "at", a timeout or flags. */
 enum wd_call wd_call_kind(long number) {
@@ -99,6 +103,8 @@ enum wd_call wd_call_kind(long number) {
 #endif
         return WD_CALL_SELECT;
     case SYS_futex: return WD_CALL_FUTEX;
+    case WD_SYS_FUTEX_WAITV: return WD_CALL_FUTEX_VECTOR;
+    case WD_SYS_FUTEX_WAIT: return WD_CALL_FUTEX_WAIT;
     case SYS_flock: return WD_CALL_FLOCK;
     case SYS_fcntl: return WD_CALL_FCNTL;
     case SYS_wait4: return WD_CALL_WAIT4;
@@ -128,6 +134,8 @@ bool wd_call_waits_for_events(long number) {
     default: return false;
     }
 }
+
+bool wd_call_receives_message(long number) { return number == SYS_msgrcv; }
 
 bool wd_call_leaves_memory(long number) {
     switch (number) {
@@ -163,6 +171,8 @@ long wd_read_process_memory(pid_t pid, uint64_t address, void *buffer, unsigned 
     errno = error;
     return length_read;
 }
+
+int wd_semaphore_changer(int set, int number) { return (int)syscall(SYS_semctl, set, number, GETPID, 0); }
 
 int wd_socket_protocol(const char *path, char *name, unsigned long size) {
     ssize_t length = getxattr(path, "system.sockprotoname", name, size - 1);

@@ -170,6 +170,48 @@ def process_queue():
     multiprocessing.Queue().get()
 
 
+def die_with_parent():
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+
+
+def fetch_report(*_):
+    silent = silent_listener()
+    connection = socket.create_connection(silent.getsockname())
+    connection.recv(1)
+
+
+def hold_ledger(lock, ready):
+    die_with_parent()
+    lock.acquire()
+    ready.set()
+    fetch_report()
+
+
+def process_lock():
+    lock, ready = multiprocessing.Lock(), multiprocessing.Event()
+    multiprocessing.Process(target=hold_ledger, args=(lock, ready), daemon=True).start()
+    ready.wait()
+    with lock:
+        pass
+
+
+def process_pool():
+    pool = multiprocessing.Pool(2, die_with_parent)
+    pool.map(fetch_report, [1])
+
+
+def process_executor():
+    executor = concurrent.futures.ProcessPoolExecutor(2, initializer=die_with_parent)
+    executor.submit(fetch_report).result()
+
+
+def thread_executor():
+    executor = concurrent.futures.ThreadPoolExecutor(2)
+    # An idle worker besides.
+    executor.submit(time.sleep, 0.01)
+    executor.submit(fetch_report).result()
+
+
 def process_join():
     process = multiprocessing.get_context("fork").Process(target=time.sleep, args=[1000], daemon=True)
     process.start()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The part of the zoo of hangs in Java, Go, Rust, Ruby and Erlang: each kind is a language and a way to hang, as in "go_read"."""
+"""The part of the zoo of hangs in Java, Go, Rust, C++, Ruby and Erlang: each kind is a language and a way to hang, as in "go_read"."""
 
 import os
 import subprocess
@@ -28,6 +28,13 @@ def rust(way):
     compiler = program("rustc", os.path.expanduser("~/.cargo/bin"))
     compile_by(compiler, "-O", "-g", "-o", "hang", f"{SUBJECTS}/zoo.rs")
     return ready(start("./hang", way, stdout=subprocess.PIPE, text=True))
+
+
+def cpp(way):
+    # As it is debugged, and as it is shipped.
+    optimization = "-O0" if way.endswith("_plain") else "-O2"
+    compile_by(program("g++"), "-std=c++20", "-g", optimization, "-pthread", "-o", "hang", f"{SUBJECTS}/zoo.cpp")
+    return ready(start("./hang", way.removesuffix("_plain"), stdout=subprocess.PIPE, text=True))
 
 
 def ruby(way):
@@ -63,7 +70,7 @@ def ready(child):
     return child.pid
 
 
-LANGUAGES = {"java": java, "go": go, "rust": rust, "ruby": ruby, "erlang": erlang}
+LANGUAGES = {"java": java, "go": go, "rust": rust, "cpp": cpp, "ruby": ruby, "erlang": erlang}
 
 
 def find(kind):

@@ -52,7 +52,8 @@ public struct Descendants: Sendable {
         guard !members.isEmpty, let call = SystemCall.blocking(latest)?.name ?? tail.stack.syscall,
             let wait = EventWait(
                 call, tail.wait, isLoop: tail.isIdle,
-                isForChild: tail.findings.contains { $0.kind == .childProcess }, isForThreads: tail.unowned != nil,
+                isForChild: tail.findings.contains { $0.kind == .childProcess }, isForProcesses: tail.isForProcesses,
+                isForThreads: tail.unowned != nil,
                 hasReturned: hasReturned && tail.isMain, isAlone: isAlone, descendants: descendants(of: main))
         else { return nil }
         let scope = Set(wait.processes.isEmpty ? children(of: main) : wait.processes)

@@ -15,6 +15,8 @@ struct EventWait {
         case pauses
         /// For another thread of the process.
         case threads
+        /// For a lock that another process of the app has, which nothing names.
+        case lock
     }
 
     let reason: Reason
@@ -34,6 +36,7 @@ struct EventWait {
     ///   - call: the system call in which the thread is blocked.
     ///   - wait: the details of the wait, if known.
     ///   - isLoop: whether the stack shows an event loop's own wait.
+    ///   - isForProcesses: whether the stack shows a wait that only another process could end.
     ///   - isForThreads: whether the stack shows a wait that any other thread of the process could end.
     ///   - hasReturned: whether the thread has left the wait and entered it again.
     ///   - isForChild: whether the stack shows a wait for a child, whatever the call.
@@ -41,8 +44,8 @@ struct EventWait {
     ///   - descendants: the processes below the one that waits.
     /// - Returns: nil if the wait may be the app's own.
     init?(
-        _ call: String, _ wait: WaitDetails?, isLoop: Bool, isForChild: Bool, isForThreads: Bool = false,
-        hasReturned: Bool = false, isAlone: Bool, descendants: Set<Int>
+        _ call: String, _ wait: WaitDetails?, isLoop: Bool, isForChild: Bool, isForProcesses: Bool = false,
+        isForThreads: Bool = false, hasReturned: Bool = false, isAlone: Bool, descendants: Set<Int>
     ) {
         let ends = OtherEnds(wait?.subject ?? "")
         let below = ends.processes.filter(descendants.contains)
@@ -65,6 +68,8 @@ struct EventWait {
             (reason, processes) = (files.tellOfProcesses ? .signals : isOutput ? .output : .loop, [])
         } else if call.hasSuffix("nanosleep"), hasReturned {
             (reason, processes) = (.pauses, [])
+        } else if isForProcesses {
+            (reason, processes) = (.lock, [])
         } else if isForThreads, wait?.holder == nil {
             (reason, processes) = (.threads, [])
         } else {
@@ -81,6 +86,7 @@ struct EventWait {
         case .loop: "waits in its loop"
         case .pauses: "sleeps again and again"
         case .threads: "waits for another of its threads"
+        case .lock: "waits for a lock that its processes share"
         }
     }
 }

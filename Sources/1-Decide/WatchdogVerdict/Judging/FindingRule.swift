@@ -50,6 +50,8 @@ struct FindingRule {
             "sys::sync::rwlock::futex::RwLock", "sys::pal::unix::locks::futex_rwlock::RwLock",
             "sys::unix::locks::futex_rwlock::RwLock",
         ].flatMap { ["std::\($0)::read_contended", "std::\($0)::write_contended"] }
+    /// Without optimization, a wait of C++20 is nine calls deep.
+    private static let cppDepth = 12
     private static let waiting: Set<String> = ["futex", "futex_wait", "futex_waitv"]
     private static let polling = EventLoop.polling
 
@@ -112,6 +114,35 @@ struct FindingRule {
             kind: .future, text: "The thread waits for a future; nothing records who will fulfill its promise",
             functions: ["std::__atomic_futex_unsigned_base::_M_futex_wait_until"], depth: 4, calls: waiting),
         FindingRule(
+            kind: .barrier, text: "The thread waits for a latch that has not been counted down to zero",
+            functions: ["std::latch::wait", "std::__1::latch::wait", "std::latch::arrive_and_wait"], depth: cppDepth,
+            calls: waiting),
+        FindingRule(
+            kind: .barrier, text: "The thread waits at a barrier that not all of its threads have reached",
+            functions: ["std::barrier", "std::__tree_barrier", "std::__1::barrier", "std::__1::__barrier_base"],
+            depth: cppDepth, calls: waiting),
+        FindingRule(
+            kind: .posixSemaphore, text: "The thread waits for a semaphore; nothing records who will release it",
+            functions: [
+                "std::counting_semaphore", "std::__atomic_semaphore", "std::__1::counting_semaphore",
+                "std::__1::__atomic_semaphore_base",
+            ],
+            depth: cppDepth, calls: waiting),
+        FindingRule(
+            kind: .conditionVariable,
+            text: "The thread waits for a std::atomic to change; another must store a value and notify it",
+            functions: [
+                "std::atomic", "std::__atomic_base", "std::atomic_flag", "std::__atomic_wait_address",
+                "std::__atomic_wait_address_v", "std::__atomic_wait_address_bare", "std::__detail::__platform_wait",
+                "std::__detail::__waiter", "std::__detail::__waiter_pool", "std::__1::__libcpp_atomic_wait",
+                "std::__1::__cxx_atomic_wait", "std::__1::__atomic_wait",
+            ],
+            depth: 3, calls: waiting,
+            unless: [
+                "std::latch", "std::barrier", "std::__tree_barrier", "std::counting_semaphore",
+                "std::__atomic_semaphore", "std::__1::latch", "std::__1::barrier", "std::__1::counting_semaphore",
+            ]),
+        FindingRule(
             kind: .conditionVariable, text: "The thread waits for the end of all threads of its scope",
             functions: ["std::thread::scoped::scope"], depth: 6, calls: waiting),
         FindingRule(
@@ -149,6 +180,10 @@ struct FindingRule {
                 "__pthread_rwlock_wrlock",
             ],
             depth: 6, calls: waiting),
+        FindingRule(
+            kind: .posixSemaphore,
+            text: "The thread waits for a lock that Python processes share; nothing records which of them has it",
+            functions: [], image: "_multiprocessing.", condition: \.isForPythonProcesses),
         FindingRule(
             kind: .posixSemaphore, text: "The thread waits for a semaphore; nothing records who will post it",
             functions: [

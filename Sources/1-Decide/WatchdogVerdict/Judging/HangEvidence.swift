@@ -71,11 +71,8 @@ public struct HangEvidence: Hashable, Sendable {
 }
 
 extension HangEvidence {
-    /// Whether the freezer of cgroup version 1 holds the main thread, which then shows as an uninterruptible sleep.
-    var isInFreezer: Bool {
-        guard state == "D", let waitChannel else { return false }
-        return Self.freezers.contains(waitChannel)
-    }
+    /// Whether the freezer of cgroup version 1 holds the main thread.
+    var isInFreezer: Bool { state == "D" && Freezer.holdsUninterruptibly(waitChannel) }
 
     /// Whether the main thread waits for the execve(2) or exit of its vfork(2) child, which is no device's fault.
     var isStartingChild: Bool {
@@ -94,7 +91,4 @@ extension HangEvidence {
 
     /// Whether the main thread's uninterruptible sleep is caused by a process and not by a device.
     var isWaitingForProcess: Bool { isStartingChild || isWaitingForMemoryMap }
-
-    /// `__refrigerator` in `kernel/freezer.c`; before Linux 3.3 without underscores.
-    private static let freezers: Set<String> = ["__refrigerator", "refrigerator", "freezer"]
 }

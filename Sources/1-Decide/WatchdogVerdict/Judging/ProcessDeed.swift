@@ -64,6 +64,8 @@ struct ProcessDeed {
         let children = tree.children(of: process.pid)
         if states.allSatisfy({ $0 == "T" || $0 == "t" }) {
             self.init(.isStuck, states.contains("T") ? "is stopped" : "is stopped by a tracer")
+        } else if thread?.isFrozen == true || evidence.namesFrozen(process.pid) {
+            self.init(.isStuck, "is frozen with its cgroup")
         } else if let computing = Self.computing(process, states, evidence) {
             self.init(.isStuck, computing + own)
         } else if let call, EventWait.starts.contains(call), let child = wait?.holder?.process {
@@ -76,7 +78,8 @@ struct ProcessDeed {
             let findings = stack.map { stack in
                 FindingRule.all.compactMap { $0.finding(in: stack, HangEvidence(processorCount: 1))?.kind }
             }
-            let isAtWork = findings?.contains(where: Self.work.contains) ?? false
+            let isAtWork =
+                findings?.contains(where: Self.work.contains) ?? false || thread.map(PythonPool.runsTask) ?? false
             let events = EventWait(
                 call, wait, isLoop: isLoop, isForChild: findings?.contains(.childProcess) ?? false,
                 isAlone: capture?.threads.count == 1, descendants: tree.descendants(of: process.pid))

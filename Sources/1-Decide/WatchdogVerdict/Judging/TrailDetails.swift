@@ -123,6 +123,7 @@ public struct TrailDetails: Codable, Hashable, Sendable {
         case .recordLock: "a record lock held by \(name)"
         case .mutex: "a lock in memory held by \(name)"
         case .child: "its child \(name)"
+        case .systemV: "\(name), the last to use a System V semaphore or message queue"
         case .fileServer: "the file server \(name)"
         }
     }
@@ -153,6 +154,7 @@ private struct HopDeed {
         let place = call?.name.map { " in \($0)\(subject)" } ?? ""
         switch hop.state {
         case "T": self.init("is stopped")
+        case "F": self.init("is frozen with its cgroup")
         case "t": self.init("is stopped by a tracer")
         case "Z", "X": self.init("has ended")
         default:

@@ -20,6 +20,8 @@ public struct WaitDetails: Codable, Hashable, Sendable {
             case anyChild = "any-child"
             /// It is the joined thread.
             case ends
+            /// It has used the System V semaphore or message queue last, and may have what is awaited.
+            case lastUsed = "last-used"
         }
 
         /// The holder's role in the wait.

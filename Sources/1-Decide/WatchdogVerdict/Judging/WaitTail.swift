@@ -52,6 +52,9 @@ struct WaitTail {
         return findings.lazy.compactMap { Self.unowned[$0.kind] }.first
     }
 
+    /// Whether it waits for something that another process of the app has.
+    var isForProcesses: Bool { stack.isForPythonProcesses && wait?.holder == nil }
+
     /// Waits without an owner, which any thread could end.
     static let unowned: [Finding.Kind: String] = [
         .dispatchSemaphore: "a semaphore", .posixSemaphore: "a semaphore", .dispatchGroup: "a group",

@@ -28,12 +28,12 @@ package struct WaitText {
 
     /// The wait of the main thread, the activity of its holder, and so on; empty if the first one is unknown.
     ///
-    /// The chain ends at a stopped thread, because its own wait is irrelevant.
+    /// The chain ends at a stopped or frozen thread, because its own wait is irrelevant.
     private var parts: [String] {
         guard let first else { return [] }
         var parts = [first]
         for (wait, former) in zip(waits.dropFirst(), waits) {
-            guard former.holder?.isStopped != true else { break }
+            guard former.holder?.halt == nil else { break }
             parts.append("which \(predicate(wait))")
         }
         return parts
@@ -98,7 +98,7 @@ package struct WaitText {
             holder.thread.map { thread in
                 !isPlain && isOwnProcess && thread == waits.first?.thread ? "this thread" : "thread \(thread) \(name)"
             } ?? "pid \(holder.process) \(name)"
-        let stopped = holder.isStopped ? ", which is stopped" : ""
+        let stopped = holder.halt.map { ", which is \($0)" } ?? ""
         switch holder.relation {
         case .holds:
             let owner = isOwnProcess ? thread : "pid \(holder.process) \(name)"
@@ -107,6 +107,11 @@ package struct WaitText {
             if !isPlain, isOwnProcess { return "\(subject), locked by this process" }
             let thread = thread + stopped
             return "\(subject), locked by \(holder.state == nil ? "pid \(holder.process), which is gone" : thread)"
+        case .lastUsed:
+            // A message is missing of its sender, and room of its reader.
+            let use = subject.hasPrefix("System V message") ? wait.isReceiving ? "written" : "read" : "changed"
+            let user = !isPlain && isOwnProcess ? "this process itself" : "\(thread)\(stopped)"
+            return "\(subject), last \(use) by \(user)"
         case .child where subject.contains("pidfd of pid "):
             return subject.contains(", which ") ? subject : "\(subject)\(state)"
         case .child: return "child \(holder.process) \(name)\(state)"
@@ -126,10 +131,15 @@ package struct WaitText {
     private static let states = [
         "R": "runnable", "S": "sleeping", "D": "in uninterruptible sleep", "T": "stopped",
         "t": "stopped by a tracer", "Z": "ended and not yet reaped", "X": "ended", "I": "idle",
+        "F": "frozen",
     ]
 }
 
+extension WaitDetails {
+    fileprivate var isReceiving: Bool { SystemCall.blocking(syscall)?.name == "msgrcv" }
+}
+
 extension WaitDetails.Holder {
-    /// Whether a signal has stopped it: `T` in proc_pid_stat(5).
-    fileprivate var isStopped: Bool { state == "T" }
+    /// `stopped` if a signal has stopped it: `T` in proc_pid_stat(5).
+    fileprivate var halt: String? { state == "T" ? "stopped" : state == "F" ? "frozen" : nil }
 }

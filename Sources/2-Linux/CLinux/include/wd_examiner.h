@@ -10,7 +10,7 @@
  * /dev/null as its standard streams, default signal dispositions except for SIGTERM, SIGINT and SIGHUP, which it
  * ignores, and children that need no reaping; it dies with the calling thread.
  *
- * As root, the child keeps only CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH, becomes `user` and the group of that number, or stays
+ * As root, the child keeps only CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH and CAP_IPC_OWNER, becomes `user` and the group of that number, or stays
  * user 0 if `user` is 0 or that is refused, and is not dumpable. Root without CAP_SYS_PTRACE, as in a
  * container, keeps its rights, because it could examine nothing without them.
  * The calling process must have one thread: the child uses more than the async-signal-safe part of the C library.

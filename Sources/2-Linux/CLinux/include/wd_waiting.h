@@ -21,6 +21,8 @@ enum wd_call {
     WD_CALL_POLL,
     WD_CALL_SELECT,
     WD_CALL_FUTEX,
+    WD_CALL_FUTEX_VECTOR, /* futex_waitv(2): the first argument is an array of the second one's length */
+    WD_CALL_FUTEX_WAIT,   /* futex_wait(2), which has no operation */
     WD_CALL_FLOCK,
     WD_CALL_FCNTL,
     WD_CALL_WAIT4,
@@ -38,12 +40,20 @@ enum wd_call wd_call_kind(long number);
 /* Whether a call waits for events of any kind, as an event loop does when there is nothing to do. */
 bool wd_call_waits_for_events(long number);
 
+/* Whether a call of WD_CALL_SYSTEM_V_QUEUE waits for a message; if not, for room. */
+bool wd_call_receives_message(long number);
+
 /* Whether a call that gets an open file neither reads nor writes the caller's memory while it waits for that file. */
 bool wd_call_leaves_memory(long number);
 
 /* process_vm_readv(2): the number of bytes read, possibly fewer than requested, or -1 with errno. Does not wait for the
  * process, but may wait for one of its pages. */
 long wd_read_process_memory(pid_t pid, uint64_t address, void *buffer, unsigned long length);
+
+/* The process that has last changed a System V semaphore (sempid, semctl(2)), by its ID in this pid namespace: 0 if it is in
+ * another one. A negative result means an error, with errno: the set is gone, or CAP_IPC_OWNER and the right to read it are
+ * missing. */
+int wd_semaphore_changer(int set, int number);
 
 /* The name of a socket's protocol, such as "TCPv6" or "UNIX-STREAM", by the path of its /proc/PID/fd entry: the
  * extended attribute system.sockprotoname, xattr(7). 0, or -1 with errno. The path must lead to a socket: other files

@@ -45,6 +45,8 @@ public struct ProcessStat: Hashable, Sendable {
         case zombie = 0x5a
         /// Exited.
         case dead = 0x58
+        /// Frozen with its cgroup, which the kernel has no letter for: never read from a stat file.
+        case frozen = 0x46
         /// An idle kernel thread.
         case idle = 0x49
         /// Parked.

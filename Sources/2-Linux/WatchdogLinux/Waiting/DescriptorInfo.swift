@@ -27,6 +27,8 @@ struct DescriptorInfo: Hashable {
     var locks: [FileLock] = []
     /// The process that a pidfd refers to.
     var process: Int32?
+    /// The ID of the mount that it was opened on: the first field of `/proc/PID/mountinfo`.
+    var mount: UInt32?
     /// The number of the FUSE connection of a file server; since Linux 6.16.
     var fileServer: UInt32?
     /// The number of the terminal whose other side this is: 3 for `/dev/pts/3`.
@@ -63,6 +65,7 @@ struct DescriptorInfo: Hashable {
             case "flags":
                 accessMode = Int32(String(decoding: value, as: UTF8.self).suffix(1), radix: 8).map { $0 & 3 }
             case "ino": inode = UInt64(decimal: value)
+            case "mnt_id": mount = UInt32(decimal: value)
             case "SqMask": ring = UInt32(Self.field("0x", in: value), radix: 16).map { Ring(size: $0 &+ 1) }
             case "CachedSqHead": ring?.taken = UInt32(decimal: value) ?? 0
             case "sigmask": signals = UInt64(String(decoding: value, as: UTF8.self), radix: 16)

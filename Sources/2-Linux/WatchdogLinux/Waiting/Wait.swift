@@ -16,6 +16,8 @@ public struct Wait: Hashable, Sendable {
             case anyChild = "any-child"
             /// It is the thread being joined.
             case ends
+            /// It has used the System V semaphore or message queue last, and may have what is waited for.
+            case lastUsed = "last-used"
         }
 
         /// The holder's role in the wait.

@@ -178,6 +178,7 @@ extension WaitLook {
             return Description(name, [path, infoPath])
         }
         if let terminal = terminal(link, information, process) { return Description(terminal, [path, infoPath]) }
+        if isMessageQueue(link, information, process) { return Description("message queue \(link)", [path, infoPath]) }
         let mount = mount(of: link, process)
         return Description(link + (mount.map { " \($0.text)" } ?? ""), [path] + (mount.map { [$0.source] } ?? []))
     }
@@ -209,6 +210,25 @@ extension WaitLook {
         return UInt64(decimal: link.utf8.dropFirst(prefix.utf8.count).dropLast())
     }
 
+    /// Whether a file is a POSIX message queue: it is in the root of a file system that is mounted nowhere.
+    ///
+    /// Memory files are in such a file system, too, under names of their own.
+    private func isMessageQueue(_ link: String, _ information: DescriptorInfo?, _ process: Int32) -> Bool {
+        guard link.hasPrefix("/"), !link.dropFirst().contains("/"), let mount = information?.mount,
+            !["/memfd:", "/SYSV", "/anon_hugepage"].contains(where: link.hasPrefix),
+            let file = try? OwnedDescriptor(opening: "/proc/\(process)/mountinfo", flags: O_RDONLY)
+        else { return false }
+        var isMounted = false
+        var left = 256 << 10
+        Procfs.forEachLine(file, limit: left) { line in
+            let id = line.split(separator: UInt8(ascii: " "), maxSplits: 1).first
+            isMounted = id.flatMap { UInt32(decimal: $0) } == mount
+            left = budget.isSpent ? 0 : left - line.count - 1
+            return left > 0 && !isMounted
+        }
+        return left > 0 && !isMounted
+    }
+
     /// A terminal, or the side from which a program controls one; nil for other files.
     private func terminal(_ link: String, _ information: DescriptorInfo?, _ process: Int32) -> String? {
         let controllers = ["/dev/ptmx", "/dev/pts/ptmx"]
@@ -238,10 +258,37 @@ extension WaitLook {
         guard !found.isEmpty else { return "" }
         let names = found.prefix(2).map { id in
             guard id != process else { return "this process" }
-            let state = ProcessStat.read(id).flatMap { deed($0.state) }.map { ", which \($0)" } ?? ""
+            let state = ProcessStat.read(id).flatMap { deed(Self.state($0)) }.map { ", which \($0)" } ?? ""
             return "pid \(id) \"\(name(Place(process: id, thread: id)))\"\(state)"
         }
         return ", other end in " + names.joined(separator: " and ") + (found.count > 2 ? " and others" : "")
+    }
+
+    /// The state of a process, which the kernel calls asleep while its cgroup is frozen.
+    ///
+    /// Version 2 keeps such a process in the kernel's own code for signals. Version 1 leaves most sleepers where they are, and
+    /// only its own file tells.
+    static func state(_ stat: ProcessStat) -> ProcessStat.State {
+        let isFrozen =
+            switch stat.state {
+            case .sleeping:
+                ["get_signal", "do_freezer_trap"].contains(Procfs.line("/proc/\(stat.id)/wchan", limit: 64) ?? "")
+            case .uninterruptible: isInFreezer(stat.id)
+            default: false
+            }
+        return isFrozen ? .frozen : stat.state
+    }
+
+    private static func isInFreezer(_ process: Int32) -> Bool {
+        // `6:freezer:/docker/0a1b`: cgroups(7).
+        let lines = Procfs.read("/proc/\(process)/cgroup", limit: 64 << 10)?.split(separator: UInt8(ascii: "\n")) ?? []
+        let mark = ":freezer:"
+        for line in lines.lazy.map({ String(decoding: $0, as: UTF8.self) }) {
+            guard let range = line.firstRange(of: mark), !line.contains("/../") else { continue }
+            let group = line[range.upperBound...]
+            return Procfs.line("/sys/fs/cgroup/freezer\(group)/freezer.state", limit: 64) == "FROZEN"
+        }
+        return false
     }
 
     /// What a process does that does not sleep, which each does most of the time.
@@ -249,6 +296,7 @@ extension WaitLook {
         switch state {
         case .running: "runs"
         case .stopped: "is stopped"
+        case .frozen: "is frozen"
         case .traced: "is stopped by a tracer"
         case .uninterruptible: "is in uninterruptible sleep"
         case .zombie: "has ended"

@@ -1,13 +1,65 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CLinux
+
 extension WaitLook {
-    func futex(_ call: BlockedCall, _ place: Place) -> Finding {
-        let address = call.arguments[0]
+    /// A wait for a word, whichever call it was made with.
+    private struct FutexWait {
+        let address: UInt64
+        /// The second argument of futex(2).
+        let operation: Int32
+        let expected: UInt32
+
+        init(_ call: BlockedCall) {
+            address = call.arguments[0]
+            // futex_wait(2) has the value, the mask and the flags instead; the flag for a private word is the same.
+            let isPlain = call.kind == WD_CALL_FUTEX_WAIT
+            operation = isPlain ? call.integer(3) & Self.privateFlag : call.integer(1)
+            expected = UInt32(truncatingIfNeeded: call.arguments[isPlain ? 1 : 2])
+        }
+
+        /// An element of the array of futex_waitv(2): `struct futex_waitv` of linux/futex.h.
+        init(_ bytes: ArraySlice<UInt8>) {
+            func word(_ offset: Int, _ count: Int) -> UInt64 {
+                bytes.dropFirst(offset).prefix(count).reversed().reduce(0) { $0 << 8 | UInt64($1) }
+            }
+            expected = UInt32(truncatingIfNeeded: word(0, 8))
+            address = word(8, 8)
+            operation = Int32(truncatingIfNeeded: word(16, 4)) & Self.privateFlag
+        }
+
+        private static let privateFlag: Int32 = 128
+    }
+
+    /// How many words of one wait are named.
+    private static let namedWords = 4
+
+    func futex(_ call: BlockedCall, _ place: Place) -> Finding { futex(FutexWait(call), place) }
+
+    /// A wait for any of several words, as in futex_waitv(2).
+    func futexes(_ call: BlockedCall, _ place: Place) -> Finding {
+        // FUTEX_WAITV_MAX of linux/futex.h.
+        let count = Int(call.integer(1))
+        guard count > 0, count <= 128 else { return Finding() }
+        let size = 24
+        let shown = min(count, Self.namedWords)
+        guard let bytes = memory(place.process, at: call.arguments[0], count: shown * size) else {
+            return Finding(subject: count == 1 ? "one word" : "any of \(count) words")
+        }
+        let waits = (0..<shown).map { FutexWait(bytes[$0 * size..<($0 + 1) * size]) }
+        guard count > 1 else { return futex(waits[0], place) }
+        let addresses = waits.map { "0x\(String($0.address, radix: 16))" }.joined(separator: ", ")
+        return Finding(
+            subject: "any of \(count) words: \(addresses)\(count > shown ? ", …" : "")",
+            sources: ["process_vm_readv(2), the argument of futex_waitv"])
+    }
+
+    private func futex(_ wait: FutexWait, _ place: Place) -> Finding {
+        let address = wait.address
         var finding = Finding(subject: "word at 0x\(String(address, radix: 16))")
         guard let memory = futexMemory(place.process, address) else { return finding }
-        let word = FutexWord(
-            operation: call.integer(1), expected: UInt32(truncatingIfNeeded: call.arguments[2]), memory: memory)
-        guard let claim = word?.claim, isInOurPidNamespace(place.process) else { return finding }
+        let word = FutexWord(operation: wait.operation, expected: wait.expected, memory: memory)
+        guard let claim = word?.claim, isInOurNamespace("pid", place.process) else { return finding }
         let source = "process_vm_readv(2) of pid \(place.process) around 0x\(String(address, radix: 16))"
         // A number that is not the ID of a live thread does not name an owner.
         guard let (holder, stat) = owner(claim, place) else {
@@ -20,7 +72,7 @@ extension WaitLook {
         finding.subject = claim.isThreadEnd ? "the end of a thread" : claim.object
         finding.holder = Wait.Holder(
             relation: claim.isThreadEnd ? .ends : .holds, process: holder.process, thread: holder.thread,
-            name: Self.quotable(stat.name), state: stat.state)
+            name: Self.quotable(stat.name), state: holder.process == place.process ? stat.state : Self.state(stat))
         finding.next = holder
         finding.sources = [source, "\(holder.task)/stat"]
         return finding
@@ -46,7 +98,7 @@ extension WaitLook {
             let claim = FutexWord(
                 operation: call.integer(1), expected: UInt32(truncatingIfNeeded: call.arguments[2]), memory: memory)?
                 .claim,
-            claim.isShared, isInOurPidNamespace(place.process), let stat = ProcessStat.read(claim.thread),
+            claim.isShared, isInOurNamespace("pid", place.process), let stat = ProcessStat.read(claim.thread),
             stat.state != .zombie, stat.state != .dead
         else { return nil }
         return claim.thread
@@ -61,11 +113,5 @@ extension WaitLook {
         return memory(process, at: address, count: 4).map {
             zeros + $0 + [UInt8](repeating: 0, count: FutexWord.length - before - 4)
         }
-    }
-
-    /// Whether the process shares our pid namespace: thread IDs in its memory are those of its own.
-    private func isInOurPidNamespace(_ process: Int32) -> Bool {
-        let own = SymbolicLink.target("/proc/self/ns/pid")
-        return own != nil && own == SymbolicLink.target("/proc/\(process)/ns/pid")
     }
 }

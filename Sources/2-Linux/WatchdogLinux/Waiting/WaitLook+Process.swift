@@ -23,7 +23,8 @@ extension WaitLook {
         }
         let stat = ProcessStat.read(process)
         finding.holder = Wait.Holder(
-            relation: .locks, process: process, thread: nil, name: Self.quotable(stat?.name ?? ""), state: stat?.state)
+            relation: .locks, process: process, thread: nil, name: Self.quotable(stat?.name ?? ""),
+            state: stat.map(Self.state))
         if stat?.threadCount == 1 { finding.next = Place(process: process, thread: process) }
         return finding
     }
@@ -86,7 +87,7 @@ extension WaitLook {
     /// `pidfd of pid 912 "sleep", which is stopped`.
     static func pidfd(of id: Int32) -> String {
         guard id > 0, let stat = ProcessStat.read(id) else { return id < 0 ? "pidfd of an ended process" : "pidfd" }
-        return "pidfd of pid \(id) \"\(quotable(stat.name))\"\(deed(stat.state).map { ", which \($0)" } ?? "")"
+        return "pidfd of pid \(id) \"\(quotable(stat.name))\"\(deed(state(stat)).map { ", which \($0)" } ?? "")"
     }
 
     /// Notes the child whose end a call waits for that has only this file: its pidfd, or a signalfd for SIGCHLD.
@@ -197,6 +198,6 @@ extension WaitLook {
 
     private static func holder(_ relation: Wait.Holder.Relation, _ stat: ProcessStat) -> Wait.Holder {
         Wait.Holder(
-            relation: relation, process: stat.id, thread: nil, name: quotable(stat.name), state: stat.state)
+            relation: relation, process: stat.id, thread: nil, name: quotable(stat.name), state: state(stat))
     }
 }

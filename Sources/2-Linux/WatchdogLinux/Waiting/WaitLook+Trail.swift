@@ -269,7 +269,7 @@ extension WaitLook {
         func hop(_ sight: TrailSight, _ thread: ProcessStat, _ wait: Wait?, isIdle: Bool) -> WaitTrail.Hop {
             WaitTrail.Hop(
                 link: exit.link, process: stat.id, parent: stat.parent, name: Self.quotable(stat.name),
-                startTime: stat.startTime, sight: sight, thread: thread.id, state: thread.state, wait: wait,
+                startTime: stat.startTime, sight: sight, thread: thread.id, state: Self.state(thread), wait: wait,
                 isIdle: isIdle)
         }
         // The kernel refuses both to whoever may not trace the process.
@@ -356,7 +356,7 @@ extension WaitLook {
         }
         if works == true, call.kind != WD_CALL_EPOLL { return .usesFile }
         switch call.kind {
-        case WD_CALL_FUTEX:
+        case WD_CALL_FUTEX, WD_CALL_FUTEX_VECTOR, WD_CALL_FUTEX_WAIT:
             // Workers without work wait for a condition: only an owner shows that it is a lock.
             let holder = find(call, at: place).holder
             return holder.map { $0.relation != .ends } == true ? .waits : .waitsForWork
@@ -422,6 +422,7 @@ extension WaitLook.Exit {
             case .holds, .ends: .mutex
             case .locks: call.kind == WD_CALL_FLOCK ? .fileLock : .recordLock
             case .child, .anyChild: .child
+            case .lastUsed: .systemV
             }
         self.init(link: link, process: holder.process, thread: holder.thread)
     }

@@ -125,7 +125,7 @@ public struct WaitLook {
             let place = Place(process: process, thread: other)
             guard !budget.isSpent else { break }
             guard let text = Self.syscall(place), let call = BlockedCall(parsing: text),
-                ![WD_CALL_FUTEX, WD_CALL_EPOLL].contains(call.kind)
+                ![WD_CALL_FUTEX, WD_CALL_FUTEX_VECTOR, WD_CALL_FUTEX_WAIT, WD_CALL_EPOLL].contains(call.kind)
             else { continue }
             let finding = find(call, at: place)
             guard !finding.subject.isEmpty, Self.syscall(place) == text else { continue }
@@ -172,7 +172,8 @@ public struct WaitLook {
     /// What a call waits for, without what its holder waits for.
     func find(_ call: BlockedCall, at place: Place) -> Finding {
         switch call.kind {
-        case WD_CALL_FUTEX: return futex(call, place)
+        case WD_CALL_FUTEX, WD_CALL_FUTEX_WAIT: return futex(call, place)
+        case WD_CALL_FUTEX_VECTOR: return futexes(call, place)
         case WD_CALL_FLOCK: return fileLock(call.integer(0), place, kinds: ["FLOCK"])
         case WD_CALL_FCNTL:
             // F_SETLKW and F_OFD_SETLKW, fcntl(2).
@@ -190,10 +191,13 @@ public struct WaitLook {
         case WD_CALL_MOVE_WITH_OFFSET: return moved(call, to: 2, place)
         case WD_CALL_MESSAGE_QUEUE:
             var finding = openFile(call.integer(0), place)
-            finding.subject = finding.subject.replacing(": ", with: ": message queue ", maxReplacements: 1)
+            // If it is mounted, as on /dev/mqueue, its descriptor looks like any other.
+            if !finding.subject.contains(": message queue ") {
+                finding.subject = finding.subject.replacing(": ", with: ": message queue ", maxReplacements: 1)
+            }
             return finding
-        case WD_CALL_SYSTEM_V_SEMAPHORE: return Finding(subject: "System V semaphore set \(call.integer(0))")
-        case WD_CALL_SYSTEM_V_QUEUE: return Finding(subject: "System V message queue \(call.integer(0))")
+        case WD_CALL_SYSTEM_V_SEMAPHORE: return semaphore(call, place)
+        case WD_CALL_SYSTEM_V_QUEUE: return messageQueue(call, place)
         case WD_CALL_POLL: return polled(call, place)
         case WD_CALL_SELECT: return selected(call, place)
         case WD_CALL_WAIT4: return child(waitedFor: call.integer(0), place)

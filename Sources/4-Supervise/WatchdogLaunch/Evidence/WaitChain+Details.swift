@@ -66,6 +66,7 @@ extension WaitDetails.Holder {
             case .child: .child
             case .anyChild: .anyChild
             case .ends: .ends
+            case .lastUsed: .lastUsed
             }
         self.init(
             relation: relation,

@@ -26,7 +26,12 @@ struct ProcessFault {
             !processes.isEmpty && processes.allSatisfy(condition)
         }
         reason = finding.clause
-        if areAll({ ["T", "t"].contains($0.state) }) {
+        if reason.contains(" is frozen with its cgroup") {
+            party = .somebodyElse
+            paragraph =
+                "The main thread only waits for it. Find who froze the cgroup of that process: docker pause, a backup, a "
+                + "job scheduler; writing 0 to its cgroup.freeze, or THAWED to its freezer.state, resumes it."
+        } else if areAll({ ["T", "t"].contains($0.state) }) {
             party = .somebodyElse
             paragraph =
                 "The main thread only waits for it. Find who sent SIGSTOP or SIGTSTP to that process: a shell's job "

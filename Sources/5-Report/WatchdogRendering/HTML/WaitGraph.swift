@@ -78,18 +78,18 @@ struct WaitGraph: Equatable {
         var label = "waits for"
         let relation = wait.holder?.relation
         // A child process is itself what is waited for.
-        if relation == nil || relation == .holds || relation == .locks, let subject = wait.subject {
+        if [nil, .holds, .locks, .lastUsed].contains(relation), let subject = wait.subject {
             nodes.append(
                 Node(
                     kind: .resource, title: subject, details: Self.address(of: wait).map { ["at \($0)"] } ?? [],
                     isDeadlocked: wait.isDeadlocked))
             edges.append(Edge(from: from, to: nodes.count - 1, label: label, isDeadlocked: wait.isDeadlocked))
             from = nodes.count - 1
-            label = relation == .locks ? "locked by" : "held by"
+            label = relation == .locks ? "locked by" : relation == .lastUsed ? "last used by" : "held by"
         }
         guard let holder = wait.holder else { return }
         switch holder.relation {
-        case .holds, .locks: break
+        case .holds, .locks, .lastUsed: break
         case .child: label = "waits for its child"
         case .anyChild: label = "waits for any child, such as"
         case .ends: label = "waits for the end of"

@@ -122,6 +122,27 @@ KIND(raw_futex) {
     for (;;) syscall(SYS_futex, &word, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 7, NULL, NULL, 0);
 }
 
+// struct futex_waitv and its call are newer than the headers of some systems: linux/futex.h.
+struct futex_word {
+    unsigned long long value, address;
+    unsigned flags, reserved;
+};
+KIND(several_futexes) {
+    static unsigned words[2] = {7, 8};
+    struct futex_word waits[2];
+    for (int i = 0; i < 2; i++)
+        waits[i] = (struct futex_word){.value = words[i], .address = (unsigned long)&words[i], .flags = 2 | 128};
+    if (syscall(449, waits, 2, 0, NULL, 0) < 0) fail("futex_waitv");
+}
+KIND(one_of_one_futex) {
+    start(hold, &first, "holder");
+    wait_until_started();
+    // As pthread_mutex_lock does, but with the newer call.
+    __atomic_store_n(&first.__data.__lock, 2, __ATOMIC_SEQ_CST);
+    struct futex_word wait = {.value = 2, .address = (unsigned long)&first.__data.__lock, .flags = 2 | 128};
+    if (syscall(449, &wait, 1, 0, NULL, 0) < 0) fail("futex_waitv");
+}
+
 // Each of three threads holds one lock and wants the next one's.
 static void *lock_third_then_first(void *unused) {
     (void)unused;

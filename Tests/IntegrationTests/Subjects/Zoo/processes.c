@@ -32,6 +32,38 @@ KIND(stopped_child) {
     kill(other, SIGSTOP);
     waitpid(other, NULL, 0);
 }
+// A child in a frozen cgroup of its own: of the freezer of version 1, or below its own one of version 2.
+static void write_to(const char *folder, const char *name, const char *text) {
+    char path[640];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "w");
+    if (file == NULL || fputs(text, file) < 0 || fclose(file) != 0) fail("no freezer");
+}
+static void freeze(pid_t process, const char *folder, const char *name, const char *value) {
+    char number[32];
+    snprintf(number, sizeof number, "%d", process);
+    if (mkdir(folder, 0700) != 0) fail("no freezer");
+    write_to(folder, "cgroup.procs", number);
+    write_to(folder, name, value);
+}
+KIND(frozen_child) {
+    char folder[256];
+    pid_t other = child(child_is_ready);
+    snprintf(folder, sizeof folder, "/sys/fs/cgroup/freezer/watchdogd-zoo-%s", getenv("ZOO_ID"));
+    freeze(other, folder, "freezer.state", "FROZEN");
+    waitpid(other, NULL, 0);
+}
+KIND(frozen_child_of_unified) {
+    char line[256], folder[512] = "";
+    FILE *own = fopen("/proc/self/cgroup", "r");
+    const char *root = access("/sys/fs/cgroup/unified", F_OK) == 0 ? "/sys/fs/cgroup/unified" : "/sys/fs/cgroup";
+    while (own != NULL && fgets(line, sizeof line, own) != NULL)
+        if (sscanf(line, "0::%255s", line) == 1) snprintf(folder, sizeof folder, "%s%s/frozen", root, line);
+    if (folder[0] == 0) fail("no freezer");
+    pid_t other = child(child_is_ready);
+    freeze(other, folder, "cgroup.freeze", "1");
+    waitpid(other, NULL, 0);
+}
 static void compute(void) {
     child_is_ready();
     for (;;) sink++;

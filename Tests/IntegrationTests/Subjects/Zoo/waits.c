@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
+#include <sys/wait.h>
 #include <time.h>
 
 #include "zoo.h"
@@ -179,16 +180,101 @@ KIND(signal_wait_timed) {
 }
 
 // System V and POSIX objects, none of which remain on the machine.
+// Objects outlive their processes: the test removes those that this file names.
+static int left_behind(char kind, int id) {
+    FILE *file = fopen("ipc", "a");
+    if (id < 0 || file == NULL) fail("no System V object");
+    fprintf(file, "%c %d\n", kind, id);
+    fclose(file);
+    return id;
+}
+static int set;
+static void take_semaphore(void) {
+    struct sembuf take = {.sem_num = 1, .sem_op = -1};
+    if (semop(set, &take, 1) != 0) fail("semop");
+}
+static void make_semaphores(void) {
+    set = left_behind('s', semget(IPC_PRIVATE, 2, 0600));
+    struct sembuf give = {.sem_num = 1, .sem_op = 1};
+    semop(set, &give, 1);
+}
+static void hold_semaphore(void) {
+    take_semaphore();
+    child_is_ready();
+}
 KIND(system_v_semaphore) {
-    int set = semget(IPC_PRIVATE, 1, 0600);
-    struct sembuf take = {.sem_num = 0, .sem_op = -1};
-    if (fork() == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGUSR1);
-        wait_for_usr1();
-        semctl(set, 0, IPC_RMID);
-        _exit(0);
-    }
-    semop(set, &take, 1);
+    make_semaphores();
+    child(hold_semaphore);
+    take_semaphore();
+}
+KIND(system_v_semaphore_of_stopped) {
+    make_semaphores();
+    pid_t holder = child(hold_semaphore);
+    kill(holder, SIGSTOP);
+    waitpid(holder, NULL, WUNTRACED);
+    take_semaphore();
+}
+KIND(system_v_semaphore_of_dead) {
+    make_semaphores();
+    pid_t holder = child(hold_semaphore);
+    kill(holder, SIGKILL);
+    waitpid(holder, NULL, 0);
+    take_semaphore();
+}
+KIND(system_v_semaphore_of_its_own) {
+    make_semaphores();
+    take_semaphore();
+    take_semaphore();
+}
+KIND(system_v_semaphore_zero) {
+    struct sembuf zero = {.sem_num = 1, .sem_op = 0};
+    make_semaphores();
+    semop(set, &zero, 1);
+}
+static int messages;
+static void send_message(void) {
+    struct { long type; char text[8]; } message = {.type = 1};
+    if (msgsnd(messages, &message, sizeof message.text, 0) != 0) fail("msgsnd");
+}
+static void send_and_wait(void) {
+    send_message();
+    child_is_ready();
+}
+KIND(system_v_queue_of_stopped) {
+    struct { long type; char text[8]; } message;
+    messages = left_behind('q', msgget(IPC_PRIVATE, 0600));
+    pid_t sender = child(send_and_wait);
+    msgrcv(messages, &message, sizeof message.text, 0, 0);
+    kill(sender, SIGSTOP);
+    waitpid(sender, NULL, WUNTRACED);
+    msgrcv(messages, &message, sizeof message.text, 0, 0);
+}
+KIND(system_v_queue_full) {
+    struct msqid_ds state;
+    messages = left_behind('q', msgget(IPC_PRIVATE, 0600));
+    msgctl(messages, IPC_STAT, &state);
+    state.msg_qbytes = 16;
+    msgctl(messages, IPC_SET, &state);
+    for (;;) send_message();
+}
+static mqd_t open_queue(void) {
+    char name[64];
+    struct mq_attr attributes = {.mq_maxmsg = 1, .mq_msgsize = 8};
+    snprintf(name, sizeof name, "/zoo-%d", getpid());
+    mqd_t queue = mq_open(name, O_RDWR | O_CREAT | O_EXCL, 0600, &attributes);
+    if (queue == (mqd_t)-1) fail("mq_open");
+    mq_unlink(name);
+    return queue;
+}
+KIND(poll_message_queue) {
+    struct pollfd entry = {.fd = open_queue(), .events = POLLIN};
+    poll(&entry, 1, -1);
+}
+KIND(epoll_message_queue) {
+    int epoll = epoll_create1(0);
+    struct epoll_event event = {.events = EPOLLIN};
+    if (epoll_ctl(epoll, EPOLL_CTL_ADD, open_queue(), &event) != 0) fail("epoll_ctl");
+    epoll_wait(epoll, &event, 1, -1);
 }
 KIND(posix_message_queue) {
     char name[64], bytes[64];
