@@ -91,6 +91,18 @@ struct CopiersTests {
         #expect(copiers.lostCount == 0 && !copying.isCareful)
     }
 
+    @Test("are forked ahead for the next capture, but not because of a brief use", arguments: [true, false])
+    func spare(isBrief: Bool) throws {
+        let copiers = copiers()
+        #expect(try source.serve() == 1)
+        let copying = copiers.copying(for: Self.tenant, isBrief: isBrief)
+        #expect(read(copying, [1, 2, 3]).bytes == [1, 2, 3])
+        #expect(try source.serve() == (isBrief ? 0 : 1))
+        copying.release()
+        #expect(read(copiers.copying(for: Self.tenant, isBrief: true), [4, 5]).bytes == [4, 5])
+        #expect(try source.serve() == 0, "the copier is used again")
+    }
+
     @Test("copy arguments and environments from /proc")
     func strings() throws {
         let copiers = copiers()

@@ -58,7 +58,12 @@ public final class Copiers: Sendable {
     }
 
     /// What a capture of a tenant's process reads with.
-    public func copying(for tenant: Tenant) -> Copying { Copying(self, tenant, isDirect: isDirect) }
+    ///
+    /// - Parameter isBrief: whether it reads little, at a time at which others need the CPUs: no other copier is forked ahead,
+    ///   and none computes while it waits for the next request.
+    public func copying(for tenant: Tenant, isBrief: Bool = false) -> Copying {
+        Copying(self, tenant, isDirect: isDirect, isBrief: isBrief)
+    }
 
     /// Why no memory of a tenant's processes is read at the moment; nil if it is.
     public func refusal(of tenant: Tenant) -> StuckWaits.Refusal? {
@@ -85,7 +90,7 @@ public final class Copiers: Sendable {
     }
 
     /// A copier that nobody else uses; nil if there is none, or the tenant has too many that do not end.
-    fileprivate func take(for tenant: Tenant) -> OwnedDescriptor? {
+    fileprivate func take(for tenant: Tenant, isBrief: Bool) -> OwnedDescriptor? {
         let (idle, isRefused): (OwnedDescriptor?, Bool) = state.withLock { state in
             Self.removeEnded(from: &state)
             guard state.stuck.refusal(of: tenant, within: Self.limits) == nil else { return (nil, true) }
@@ -97,7 +102,7 @@ public final class Copiers: Sendable {
             return state.idle.isEmpty
         }
         // While this one is used: the next capture does not wait for a fork either.
-        if isLast, let spare = makeCopier() { state.withLock { $0.idle.append(spare) } }
+        if isLast, !isBrief, let spare = makeCopier() { state.withLock { $0.idle.append(spare) } }
         return copier
     }
 
@@ -196,12 +201,14 @@ public final class Copying: Sendable {
     private let tenant: Tenant
     /// Whether the calling thread reads: there is no source of copiers.
     public let isDirect: Bool
+    private let isBrief: Bool
     private let copier = Locked<OwnedDescriptor?>(nil)
 
-    fileprivate init(_ copiers: Copiers, _ tenant: Tenant, isDirect: Bool) {
+    fileprivate init(_ copiers: Copiers, _ tenant: Tenant, isDirect: Bool, isBrief: Bool) {
         self.copiers = copiers
         self.tenant = tenant
         self.isDirect = isDirect
+        self.isBrief = isBrief
     }
 
     deinit { release() }
@@ -246,12 +253,12 @@ public final class Copying: Sendable {
         _ buffer: UnsafeMutableRawPointer?
     ) -> (length: Int, errno: Int32) {
         let current = copier.withLock { copier in
-            if copier == nil { copier = copiers.take(for: tenant) }
+            if copier == nil { copier = copiers.take(for: tenant, isBrief: isBrief) }
             return copier
         }
         guard let current else { return (-1, EBUSY) }
         let length = wd_copy(
-            current.number, source, process, file, ranges, count, buffer, copiers.limit, copiers.hasCPUs)
+            current.number, source, process, file, ranges, count, buffer, copiers.limit, !isBrief && copiers.hasCPUs)
         let error = length < 0 ? errno : 0
         guard error == ETIMEDOUT || error == EPIPE else { return (length, error) }
         copier.withLock { $0 = nil }

@@ -45,7 +45,7 @@ final class LaunchStartup {
     private func begin(_ process: HeldProcess) {
         stop()
         do throws(LinuxError) {
-            let recorder = try StartupRecorder(process, by: host.copiers.copying(for: tenant))
+            let recorder = try StartupRecorder(process, by: host.copiers.copying(for: tenant, isBrief: true))
             source = try host.watch(recorder.descriptor, priority: .idle) { [unowned self] in drain() }
             // The process goes on when this returns, and another thread would take a CPU from it.
             setting = try host.loop.soon { [unowned self] in
