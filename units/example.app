@@ -122,7 +122,7 @@ ExecStart=/usr/bin/sleep infinity
 #CrashStacks=no
 
 # Whether the kernel records how the program starts, for the phases of a launch in the report.
-#LaunchPhases=yes
+#RecordLaunches=yes
 
 # What runs after the report of a kill or crash is written; a shell command, which finds the report in $WATCHDOGD_REPORT. For example:
 #OnIncident=/usr/share/watchdogd/hooks/mail admin@localhost

@@ -91,7 +91,7 @@ extension EndToEnd {
                 end.send(f"SIGNPOST=begin 1 {time.monotonic_ns()} main app\\tphotos".encode())
                 hang()
                 """)
-            let ending = try supervise(["--launch", "500ms", "--show-launch", "--no-launch-phases"], command)
+            let ending = try supervise(["--launch", "500ms", "--show-launch", "--no-record-launches"], command)
             #expect(ending.exitCode == 137)
             let launch = try #require(ending.reports.first?.body.linux?.launch)
             #expect(!launch.isReady && launch.nanoseconds >= 500_000_000)

@@ -95,7 +95,7 @@ extension EndToEnd {
 
         @Test("Without recording, only the app's own marks are known")
         func off() throws {
-            let launch = try launch(["--no-launch-phases"])
+            let launch = try launch(["--no-record-launches"])
             #expect(launch.phases.map(\.name) == ["exec", "ready"])
             #expect(launch.unrecorded == nil)
         }

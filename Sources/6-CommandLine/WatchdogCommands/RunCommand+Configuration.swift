@@ -52,7 +52,7 @@ extension RunCommand {
         configuration.livenessTarget = probe?.target
         configuration.takesCrashStacks = crashes.crashStacks
         configuration.keepsStacks = crashes.keepStacks
-        configuration.recordsStartup = !lifecycle.noLaunchPhases
+        configuration.recordsStartup = !lifecycle.noRecordLaunches
         configuration.onIncident = hook.hook
         configuration.reportsInJournal = journal.reportsInJournal ?? true
         configuration.user = user

@@ -37,7 +37,7 @@ struct RunLifecycleOptions: ParsableArguments {
     var showLaunch = false
 
     @Flag(help: "Do not have the kernel record how the program starts.")
-    var noLaunchPhases = false
+    var noRecordLaunches = false
 
     func apply(to allowances: inout LifecycleAllowances) {
         allowances.background = backgroundTime ?? allowances.background

@@ -132,7 +132,7 @@ public enum ConfigurationKey: String, Hashable, Sendable, CaseIterable {
     /// Which unrequested ends get a report.
     case crashReports = "CrashReports"
     /// Whether the kernel records how the program starts.
-    case launchPhases = "LaunchPhases"
+    case recordLaunches = "RecordLaunches"
     /// Whether stacks are captured when a signal ends the app.
     case crashStacks = "CrashStacks"
     /// What runs after the report of an incident.
@@ -193,7 +193,7 @@ public enum ConfigurationKey: String, Hashable, Sendable, CaseIterable {
         case .launch, .update, .terminate, .reload, .ping, .readiness, .probe, .probeInterval, .probeTimeout,
             .probeThreshold, .probeStatus, .probeBody, .enterBackground, .background, .expiration, .suspendAfter,
             .taskWarning, .taskLimit, .backgroundCPU, .launchInBackground, .backgroundLaunch, .backgroundLaunchCPU,
-            .enforce, .hangReports, .crashReports, .crashStacks, .launchPhases, .onIncident,
+            .enforce, .hangReports, .crashReports, .crashStacks, .recordLaunches, .onIncident,
             .onIncidentTimeout, .onIncidentFor, .reportsInJournal, .extensionCap, .allowBlindExtension, .keepReports,
             .keepStacks, .timeScale:
             .watchdog

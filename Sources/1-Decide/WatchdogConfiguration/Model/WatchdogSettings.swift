@@ -25,8 +25,8 @@ public struct WatchdogSettings: Hashable, Sendable {
     /// `CrashStacks=`: whether the kernel should write a core file when a signal ends the app, for the stacks in the
     /// report.
     public var takesCrashStacks = false
-    /// `LaunchPhases=`: whether the kernel records how the program starts, for the phases of a launch in the report.
-    public var recordsLaunchPhases = true
+    /// `RecordLaunches=`: whether the kernel records how the program starts, for the phases of a launch in the report.
+    public var recordsLaunches = true
     /// `OnIncident=`: what runs after the report of an incident is written; nil for nothing.
     public var incidentHook: IncidentHook?
     /// `ReportsInJournal=`: whether journal entries carry reports.

@@ -62,7 +62,7 @@ extension AppReader {
         case .hangReports: try set(\.watchdog.hangReports, text, try Self.hangReports(text))
         case .crashReports: try set(\.watchdog.crashReports, text, try Self.crashReports(text))
         case .reportsInJournal: try set(\.watchdog.reportsInJournal, text, try ValueReader.boolean(text))
-        case .launchPhases: try set(\.watchdog.recordsLaunchPhases, text, try ValueReader.boolean(text))
+        case .recordLaunches: try set(\.watchdog.recordsLaunches, text, try ValueReader.boolean(text))
         case .crashStacks: try set(\.watchdog.takesCrashStacks, text, try ValueReader.boolean(text))
         case .onIncident:
             let expansion = expansion

@@ -50,7 +50,7 @@ extension LaunchConfiguration {
         executable = isFound ? program.command.program : try Self.executable(program.command, environment, directory)
         let variables = environment
         arguments = program.command.argumentsReplacingVariables { variables[$0] }.map { ByteString($0) }
-        attributes = ProcessAttributes(program, recordsStartup: app.watchdog.recordsLaunchPhases)
+        attributes = ProcessAttributes(program, recordsStartup: app.watchdog.recordsLaunches)
         cgroupLimits = program.cgroupLimits
         takesCrashStacks = app.watchdog.takesCrashStacks
         credentials = program.command.isPrivileged ? nil : user.flatMap { geteuid() == 0 ? $0.credentials : nil }
