@@ -205,6 +205,13 @@ struct LaunchDecoderTests {
         let spans = recording.lanes[0].spans
         #expect(spans.map(\.state) == [.running, .blockedOrRunnable, .running, .preempted, .running])
         #expect(spans[1].detail == "poll")
+        log.looks[0].subject = "fd 3: pipe"
+        #expect(self.recording(log).lanes[0].spans[1].detail == "poll (fd 3: pipe)")
+        // A look at another moment of the block does not take away what is known.
+        log.looks.append(.init(thread: 100, time: Instant(nanoseconds: micro(740)), call: "poll"))
+        #expect(self.recording(log).lanes[0].spans[1].detail == "poll (fd 3: pipe)")
+        log.looks[0].call = "read"
+        #expect(self.recording(log).lanes[0].spans[1].detail == "read (fd 3: pipe)")
         #expect(recording.lanes[0].begin == .microseconds(50))
         #expect(recording.end.time == .microseconds(950))
         #expect(recording.lanes[0].end == .microseconds(950))

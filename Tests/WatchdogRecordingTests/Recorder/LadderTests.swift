@@ -111,6 +111,20 @@ struct LadderTests {
         }
     }
 
+    @Test("names what the main thread waits for", arguments: [Rung.a, .b])
+    func awaited(rung: Rung) throws {
+        let recording: LaunchRecording
+        do {
+            recording = try record("/bin/sh", "-c", "sleep 0.5; true", rung: rung).recording
+        } catch let error as RecordingError where error.exitCode == 77 {
+            // This machine does not permit the rung, with a reason.
+            return print("skipped: \(error)")
+        }
+        let details = try #require(recording.lanes.first).spans.compactMap(\.detail)
+        // The child may not have executed its program yet, and then has the shell's name.
+        #expect(details.contains { $0.hasPrefix("wait4 (") && $0.contains("child") }, "\(Set(details))")
+    }
+
     @Test("forwards an exit code, and the signal of a killed program")
     func endings() throws {
         let exited = try record("/bin/sh", "-c", "exit 7")

@@ -199,14 +199,22 @@ struct LaneDecoder {
 
     private mutating func close(_ thread: Int32, at time: Int64) { change(thread, to: nil, at: time) }
 
-    /// Adds the calls that polling observed, for spans without one from a tracepoint.
+    /// Adds the calls that polling observed, for spans without one from a tracepoint, and what they waited for.
     private func addLooks(to lane: inout ThreadLane) {
         for look in log.looks where look.thread == lane.threadID {
             let time = look.time - log.requested
             guard let index = lane.spans.firstIndex(where: { $0.begin <= time && time < $0.end }) else { continue }
             let isBlocked = lane.spans[index].state == .blocked || lane.spans[index].state == .blockedOrRunnable
-            if isBlocked, lane.spans[index].detail == nil { lane.spans[index].detail = look.call }
+            guard isBlocked else { continue }
+            let detail = lane.spans[index].detail ?? look.call
+            lane.spans[index].detail = look.subject.flatMap { Self.detail(detail, of: look.call, for: $0) } ?? detail
         }
+    }
+
+    /// `read (fd 3: pipe), uninterruptible` of `read, uninterruptible`; nil if the span is blocked in another call.
+    private static func detail(_ detail: String, of call: String, for subject: String) -> String? {
+        guard detail == call || detail.hasPrefix("\(call), ") else { return nil }
+        return "\(call) (\(subject))\(detail.dropFirst(call.count))"
     }
 
     /// Marks the recorder's stops, which the records do not distinguish from the program's own blocks.

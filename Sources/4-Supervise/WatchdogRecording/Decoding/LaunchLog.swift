@@ -59,12 +59,16 @@ public struct LaunchLog: Sendable {
         public var time: Instant
         /// The system call's name.
         public var call: String
+        /// What the call waits for, in the words of a verdict: `fd 3: pipe, other end in this process`; nil if it was not
+        /// examined, or if nothing is known.
+        public var subject: String?
 
         /// Creates a look.
-        public init(thread: Int32, time: Instant, call: String) {
+        public init(thread: Int32, time: Instant, call: String, subject: String? = nil) {
             self.thread = thread
             self.time = time
             self.call = call
+            self.subject = subject
         }
     }
 

@@ -57,7 +57,7 @@ enum WrapperNote {
     }
 
     private static func waited(_ main: ThreadLane, from begin: Duration, to end: Duration) -> Duration {
-        main.spans.filter { $0.detail.map(waits.contains) ?? false }.reduce(.zero) {
+        main.spans.filter { $0.call.map { waits.contains(String($0)) } ?? false }.reduce(.zero) {
             $0 + max(min($1.end, end) - max($1.begin, begin), .zero)
         }
     }

@@ -77,7 +77,8 @@ public struct LaneSpan: Equatable, Sendable {
     public var begin: Duration
     /// The end, relative to the request.
     public var end: Duration
-    /// The name of the system call in which it is blocked, followed by `, uninterruptible` if that is known.
+    /// The name of the system call in which it is blocked, and if that was examined, what it waits for in parentheses;
+    /// followed by `, uninterruptible` if that is known.
     public var detail: String?
     /// The waker that ended the block.
     public var waker: Waker?
@@ -89,6 +90,8 @@ public struct LaneSpan: Equatable, Sendable {
 
     /// The duration.
     public var wall: Duration { end - begin }
+    /// The name of the system call of ``detail``.
+    var call: Substring? { detail?.prefix { $0 != " " && $0 != "," } }
     /// Whether the recorder caused the block: it holds the program until the request, and stops it in its execve(2).
     public var isRecorderStop: Bool { detail == Self.recorderStop }
 

@@ -16,9 +16,12 @@ struct LaunchLook {
     ]
     private static let descriptorLimit = 1024
     private static let threadLimit = 32
+    private static let lookLimit = 1 << 17
 
     private let process: Pidfd
     private var waiting: (call: String, slices: UInt64, since: Instant, resources: LaunchResources)?
+    /// The main thread's current call, as in its `syscall` file, and whether its wait was examined.
+    private var block: (syscall: String, slices: UInt64, isExamined: Bool)?
     private var isListening = false
     private(set) var looks: [LaunchLog.Look] = []
 
@@ -38,6 +41,7 @@ struct LaunchLook {
         }
         if let since = idle(at: now), now - since >= LaunchEndJudge.idleLimit { events.append(.idle(since: since)) }
         if names { lookAtThreads(now) }
+        examine(now)
         return events
     }
 
@@ -59,6 +63,27 @@ struct LaunchLook {
         Self.waits.contains(name) || (name == "read" && call.descriptor == 0)
     }
 
+    /// Examines what the main thread waits for, once for each block that is longer than the time between two looks.
+    private mutating func examine(_ now: Instant) {
+        let pid = process.pid
+        guard let text = Procfs.line("/proc/\(pid)/syscall", limit: 512),
+            case .inside(let call)? = SystemCall.position(in: text), let name = call.name,
+            let schedule = ThreadSchedule.read(pid, thread: pid)
+        else {
+            block = nil
+            return
+        }
+        guard let known = block, known.syscall == text, known.slices == schedule.timeslices else {
+            block = (text, schedule.timeslices, false)
+            return
+        }
+        guard !known.isExamined, looks.count < Self.lookLimit else { return }
+        block?.isExamined = true
+        let look = WaitLook { ProcessFiles.tree(of: pid) }
+        guard let words = look.chain(process: pid, thread: pid, syscall: text)?.words else { return }
+        looks.append(LaunchLog.Look(thread: pid, time: now, call: name, subject: words))
+    }
+
     private mutating func findListener() -> Bool {
         for number in Procfs.numbers(in: "/proc/\(process.pid)/fd").prefix(Self.descriptorLimit) where number > 2 {
             guard SymbolicLink.target("/proc/\(process.pid)/fd/\(number)")?.hasPrefix("socket:") == true else {
@@ -70,10 +95,32 @@ struct LaunchLook {
     }
 
     private mutating func lookAtThreads(_ now: Instant) {
-        guard looks.count < 1 << 17 else { return }
+        guard looks.count < Self.lookLimit else { return }
         for thread in Procfs.threads(of: process.pid).prefix(Self.threadLimit) {
             guard let call = ProcessFiles.call(process.pid, thread) else { continue }
             looks.append(LaunchLog.Look(thread: thread, time: now, call: call))
         }
+    }
+}
+
+extension WaitChain {
+    /// What the first thread waits for, in the words of a verdict; nil if unknown.
+    fileprivate var words: String? {
+        let details = waits.map { wait in
+            WaitDetails(
+                process: Int(wait.process), thread: Int(wait.thread), name: wait.name, syscall: wait.syscall,
+                subject: wait.subject, peer: wait.peer, holder: wait.holder.flatMap { WaitDetails.Holder($0) },
+                sources: [])
+        }
+        return WaitText(details).whole?.singleLine(limit: 256)
+    }
+}
+
+extension WaitDetails.Holder {
+    fileprivate init?(_ holder: Wait.Holder) {
+        guard let relation = Relation(rawValue: holder.relation.rawValue) else { return nil }
+        self.init(
+            relation: relation, process: Int(holder.process), thread: holder.thread.map { Int($0) }, name: holder.name,
+            state: holder.state?.letter)
     }
 }

@@ -31,7 +31,7 @@ enum BlockPlace: Equatable {
     ]
 
     init(_ block: LaneSpan) {
-        guard let detail = block.detail, let call = detail.split(whereSeparator: { " ,".contains($0) }).first else {
+        guard let detail = block.detail, let call = block.call else {
             self = .other
             return
         }
