@@ -77,8 +77,8 @@ struct ConductTests {
 
     @Test("FD_CLOEXEC is read from fdinfo")
     func closedOnExec() {
-        #expect(TriedProgram.isClosedOnExec("pos:\t0\nflags:\t02000002\nmnt_id:\t10\n"))
-        #expect(!TriedProgram.isClosedOnExec("pos:\t0\nflags:\t02\nmnt_id:\t10\n"))
-        #expect(!TriedProgram.isClosedOnExec(""))
+        #expect(ClientUnderTest.isClosedOnExec("pos:\t0\nflags:\t02000002\nmnt_id:\t10\n"))
+        #expect(!ClientUnderTest.isClosedOnExec("pos:\t0\nflags:\t02\nmnt_id:\t10\n"))
+        #expect(!ClientUnderTest.isClosedOnExec(""))
     }
 }

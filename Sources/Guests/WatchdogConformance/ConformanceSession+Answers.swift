@@ -40,7 +40,7 @@ extension ConformanceSession {
         try tryPings(program)
     }
 
-    private func tryPings(_ program: TriedProgram) throws(ConformanceError) {
+    private func tryPings(_ program: ClientUnderTest) throws(ConformanceError) {
         var times: [Duration] = []
         // The bounds of the range, and values that signed integers or doubles cannot represent.
         let numbers: [UInt64] =

@@ -38,7 +38,7 @@ extension ConformanceSession {
     }
 
     private func tryState(
-        _ program: TriedProgram, _ state: SupervisorMessage.Visibility, id: UInt64, _ requirement: Requirement?
+        _ program: ClientUnderTest, _ state: SupervisorMessage.Visibility, id: UInt64, _ requirement: Requirement?
     ) throws(ConformanceError) {
         let count = program.conduct.heard.count
         var message = SupervisorMessage()
@@ -58,7 +58,7 @@ extension ConformanceSession {
         )
     }
 
-    private func tryEvents(_ program: TriedProgram) throws(ConformanceError) {
+    private func tryEvents(_ program: ClientUnderTest) throws(ConformanceError) {
         for id in UInt64(1)...5 { program.say(Self.event("conformance", id: id, payload: "event \(id)")) }
         guard try program.wait(plan.answerLimit, until: { $0.eventDone(5) != nil }) else {
             record(.events, .failed(instead(program, "no EVENT_DONE=5 within \(TimeSpan.text(plan.answerLimit))")))

@@ -88,9 +88,9 @@ public final class ConformanceSession {
         min(plan.launchLimit, max(.seconds(2), (readyTime ?? .zero) * 4))
     }
 
-    func launch(_ connection: TriedProgram.Connection = .channel) throws(ConformanceError) -> TriedProgram {
+    func launch(_ connection: ClientUnderTest.Connection = .channel) throws(ConformanceError) -> ClientUnderTest {
         launches += 1
-        return try TriedProgram(
+        return try ClientUnderTest(
             plan, executable: executable, number: launches, connection: connection, interruption: interruption)
     }
 
@@ -98,8 +98,8 @@ public final class ConformanceSession {
     ///
     /// - Returns: nil if it does not become ready, which skips the requirements, or if all of them were skipped before.
     func launchReady(
-        for requirements: [Requirement], _ connection: TriedProgram.Connection = .channel
-    ) throws(ConformanceError) -> TriedProgram? {
+        for requirements: [Requirement], _ connection: ClientUnderTest.Connection = .channel
+    ) throws(ConformanceError) -> ClientUnderTest? {
         guard requirements.contains(where: { results[$0] == nil }) else { return nil }
         let program = try launch(connection)
         if try program.wait(plan.launchLimit, until: { $0.hello != nil && $0.isReady }) { return program }
@@ -109,7 +109,7 @@ public final class ConformanceSession {
     }
 
     /// Records the protocol errors of a launch, and kills its remaining processes.
-    func finish(_ program: TriedProgram) {
+    func finish(_ program: ClientUnderTest) {
         program.listen()
         for fault in program.conduct.faults where !faults.contains(fault) { faults.append(fault) }
         program.kill()
@@ -118,7 +118,7 @@ public final class ConformanceSession {
     /// Sends a ping and waits for its answer.
     ///
     /// - Returns: the time until the answer; nil without one.
-    func ping(_ program: TriedProgram, _ number: UInt64) throws(ConformanceError) -> Duration? {
+    func ping(_ program: ClientUnderTest, _ number: UInt64) throws(ConformanceError) -> Duration? {
         program.listen()
         let (heard, start) = (program.conduct.heard.count, Instant.now())
         program.say(SupervisorMessage(ping: number))
@@ -127,7 +127,7 @@ public final class ConformanceSession {
     }
 
     /// What the program did instead of the expected answer.
-    func instead(_ program: TriedProgram, _ otherwise: String) -> String {
+    func instead(_ program: ClientUnderTest, _ otherwise: String) -> String {
         if let exit = program.exit { return "it ended: \(Self.text(exit))" }
         return program.isClosed ? "it has closed the channel" : otherwise
     }

@@ -11,6 +11,10 @@ import WatchdogVerdict
 /// Isolation: everything happens on the calling thread, which traces the program; it should be the process's only
 /// thread, because it blocks signals.
 public final class LaunchRecorder {
+    /// The time between SIGTERM and SIGKILL.
+    private static let allowance = Duration.seconds(2)
+    private static let killLimit = Duration.seconds(1)
+
     let request: RecordingRequest
     let tracer: Tracer
     let events: EventSet?
@@ -226,7 +230,11 @@ public final class LaunchRecorder {
             moment?.resources ?? ending.map { LaunchResources($0) } ?? ProcessFiles.resources(of: held.pid)
         if let end = judge.end { log.end = end }
         if let event = tracer.releaseRunning() { ending = event }
-        if !request.keepsProgram { Termination.end(ending == nil ? held.pidfd : nil, tree) }
+        if !request.keepsProgram {
+            let program = ProgramUnderTest(held.pidfd, tree)
+            program.terminate(within: Self.allowance, all: true)
+            program.kill(within: Self.killLimit)
+        }
         if let events {
             log.records = events.records
             log.streams = events.streams

@@ -219,12 +219,11 @@ public final class MeasurementSession {
         launches += 1
         // Padded to a constant length: the size of the environment moves the stack.
         let marker = "\(getpid().padded(10))-\(launches.padded(10))"
-        request.environment["WATCHDOGD_MEASUREMENT"] = marker
         if let data { request.environment[DataCopy.variable] = data.path }
         request.descriptors = []
         request.cgroup = quota?.directory
         return LaunchSetup(
-            request: request, name: name, marker: "WATCHDOGD_MEASUREMENT=\(marker)", until: until,
+            request: request, name: name, marker: ("WATCHDOGD_MEASUREMENT", marker), until: until,
             timeLimit: plan.timeLimit, showsOutput: plan.showsOutput, ignoresFailure: plan.ignoresFailure,
             mapsFiles: mapsFiles, messages: messages, interruption: interruption, instructions: instructions)
     }

@@ -13,6 +13,8 @@ struct PhaseRecording {
     /// The launches to record.
     static let launches = 5
     private static let mostBytes = 64 << 20
+    /// How much longer than the launch the recorder may take: it ends the program and names what it has recorded.
+    private static let allowance = Duration.seconds(60)
 
     /// The program and its arguments.
     let command: [String]
@@ -50,32 +52,24 @@ struct PhaseRecording {
             "--output", file, "--",
         ]
         do {
-            let null = try OwnedDescriptor(opening: "/dev/null", flags: O_RDWR)
             var request = SpawnRequest(
                 executable: "/proc/self/exe", arguments: ["watchdogd", "record"] + options + command,
                 environment: environment)
-            request.descriptors = (0...2).map { SpawnRequest.PassedDescriptor(null.number, as: $0) }
-            let process = try withExtendedLifetime(null) { try spawn(request).process }
-            try wait(for: process)
-            process.reapWhenItExits()
+            request.descriptors = []
+            let recorder = try ProgramUnderTest(request, output: .discarded)
+            let limit = Instant.now() + timeLimit + Self.allowance
+            var isInterrupted = false
+            while !recorder.process.hasExited, !isInterrupted, Instant.now() < limit {
+                isInterrupted = recorder.wait(until: limit, or: interruption)
+            }
+            // It then ends the program that it records.
+            if !recorder.process.hasExited { recorder.terminate(within: timeLimit + Self.allowance) }
+            recorder.kill()
+            if isInterrupted { throw MeasuringError.interrupted }
         } catch let error as MeasuringError {
             throw error
         } catch {
             throw .refused("cannot record the phases: \(error)")
-        }
-    }
-
-    /// Passes an interruption on: the recorder then ends the program.
-    private func wait(for process: Pidfd) throws(MeasuringError) {
-        var entries = [process.descriptor.number, interruption.number].map {
-            pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
-        }
-        while !process.hasExited {
-            guard poll(&entries, 2, -1) > 0, entries[1].revents != 0 else { continue }
-            try? process.send(SIGTERM)
-            while !process.hasExited { poll(&entries, 1, -1) }
-            process.reapWhenItExits()
-            throw .interrupted
         }
     }
 }

@@ -9,8 +9,8 @@ struct LaunchSetup {
     var request: SpawnRequest
     /// The name in messages.
     let name: String
-    /// The environment entry that marks the program's processes.
-    let marker: String
+    /// The environment variable that marks the program's processes.
+    let marker: (name: String, value: String)
     /// The end of a launch; nil to choose by the program's behavior.
     let until: LaunchGoal?
     let timeLimit: Duration

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CLinux
-import Glibc
 import WatchdogBase
 import WatchdogLinux
 
@@ -24,9 +22,7 @@ final class MeasuredLaunch {
     /// The mapped files that were observed.
     private(set) var mappedFiles: Set<String> = []
     private let setup: LaunchSetup
-    private let process: Pidfd
-    private let tree: ProcessTree
-    private let errors: ErrorTail?
+    private let program: ProgramUnderTest
     private let listen: FirstListen?
     private let start: Instant
     private let deadline: Instant
@@ -41,19 +37,15 @@ final class MeasuredLaunch {
             var request = setup.request
             try setup.messages.prepare(&request)
             defer { setup.messages.releaseProgramEnd() }
-            let outputs = try LaunchOutputs(shown: setup.showsOutput)
-            request.descriptors = outputs.descriptors + request.descriptors
-            errors = outputs.errors
             listen = setup.polls(.listen) ? try FirstListen() : nil
             start = .now()
             deadline = start + setup.timeLimit
-            let spawned = try withExtendedLifetime(outputs) { try spawn(request) }
-            if let refusal = spawned.cgroupRefusal {
-                try? spawned.process.send(SIGKILL)
+            program = try ProgramUnderTest(
+                request, output: setup.showsOutput ? .shown : .tail, marker: setup.marker)
+            if let refusal = program.cgroupRefusal {
+                program.kill()
                 throw MeasuringError.unavailable("--cpu-quota: cannot move the program to its cgroup: \(refusal)")
             }
-            process = spawned.process
-            tree = ProcessTree(root: spawned.pid, startTime: spawned.startTime ?? 0, marker: setup.marker)
         } catch let error as MeasuringError {
             throw error
         } catch let error as SpawnError {
@@ -83,26 +75,23 @@ final class MeasuredLaunch {
     }
 
     private func wait(until limit: Instant) throws(MeasuringError) {
-        var entries =
-            ([process.descriptor.number, setup.interruption.number] + setup.messages.descriptors
-            + [errors?.descriptor].compactMap(\.self)).map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
-        let left = max((limit - .now()).nanoseconds, 0)
-        _ = wd_precise_poll(&entries, entries.count, left)
-        if entries[1].revents != 0 { throw .interrupted }
+        if program.wait(until: limit, for: setup.messages.descriptors, or: setup.interruption) { throw .interrupted }
     }
 
     // MARK: Checks
 
     private func look() throws(MeasuringError) -> Outcome? {
-        let hasExited = process.hasExited
+        let hasExited = program.process.hasExited
         let now = Instant.now()
-        if setup.mapsFiles { mappedFiles.formUnion(MappedFiles.paths(of: process.pid)) }
+        if setup.mapsFiles { mappedFiles.formUnion(MappedFiles.paths(of: program.process.pid)) }
         for (signal, time) in setup.messages.receive() { reach(signal, at: time - start) }
-        errors?.read()
+        program.errors?.read()
         if let reached { return reached }
         if hasExited { return try exited(at: now - start) }
-        if setup.polls(.listen), listen?.hasHappened({ tree.processes() }) == true { reach(.listen, at: now - start) }
-        if setup.polls(.idle), let moment = idle.look(at: process.pid, now: now, counters: counters) {
+        if setup.polls(.listen), listen?.hasHappened({ program.tree.processes() }) == true {
+            reach(.listen, at: now - start)
+        }
+        if setup.polls(.idle), let moment = idle.look(at: program.process.pid, now: now, counters: counters) {
             if setup.until == .idle {
                 return outcome(.idle, wall: moment.time - start, moment.counters)
             }
@@ -125,22 +114,22 @@ final class MeasuredLaunch {
 
     /// Read the main process first, because its values must be from this moment.
     private func counters() -> ProcessCounters {
-        var sum = ProcessCounters.read(process.pid) ?? ProcessCounters()
-        guard ProcessCounters.hasChildren(process.pid) else { return sum }
-        for pid in tree.processes() where pid != process.pid {
+        var sum = ProcessCounters.read(program.process.pid) ?? ProcessCounters()
+        guard ProcessCounters.hasChildren(program.process.pid) else { return sum }
+        for pid in program.tree.processes() where pid != program.process.pid {
             if let counters = ProcessCounters.read(pid) { sum.add(counters) }
         }
         return sum
     }
 
     private func exited(at time: Duration) throws(MeasuringError) -> Outcome {
-        errors?.read()
-        guard let exit = try? process.waitExit(), let usage = exit.usage else {
+        program.errors?.read()
+        guard let exit = try? program.process.waitExit(), let usage = exit.usage else {
             throw .refused("\(setup.name): another process collected its exit status")
         }
         let isExpected = setup.until == nil || setup.until == .exit
         guard isExpected, setup.ignoresFailure || exit.status == .exited(code: 0) else {
-            throw setup.failure(exit.status, before: isExpected ? nil : setup.until, lastLine: errors?.lastLine)
+            throw setup.failure(exit.status, before: isExpected ? nil : setup.until, lastLine: program.errors?.lastLine)
         }
         var counters = ProcessCounters()
         counters.cpuTime = usage.userTime + usage.systemTime
@@ -158,26 +147,9 @@ final class MeasuredLaunch {
     ///
     /// - Throws: ``MeasuringError`` if a process survives SIGKILL.
     func terminate() throws(MeasuringError) {
-        if !process.hasExited {
-            for signal in [SIGTERM, SIGCONT] { try? process.send(signal) }
-            let limit = Instant.now() + min(Self.allowance, setup.timeLimit)
-            while !process.hasExited, Instant.now() < limit { drain(process, until: limit) }
-        }
-        let limit = Instant.now() + Self.allowance
-        if let survivor = tree.end(until: limit) {
+        if !program.process.hasExited { program.terminate(within: min(Self.allowance, setup.timeLimit)) }
+        if let survivor = program.kill() {
             throw .refused("\(setup.name): process \(survivor) survives SIGKILL")
         }
-        while !process.hasExited, Instant.now() < limit { drain(process, until: limit) }
-        process.reapWhenItExits()
-        _ = Subreaper.reapOrphans(except: [])
-    }
-
-    /// Waits for the process, and reads its errors meanwhile: it could block on a full pipe.
-    private func drain(_ process: Pidfd, until limit: Instant) {
-        var entries = ([process.descriptor.number] + [errors?.descriptor].compactMap(\.self))
-            .map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
-        let left = max((limit - .now()).nanoseconds, 0)
-        poll(&entries, nfds_t(entries.count), Int32(clamping: left / 1_000_000 + 1))
-        errors?.read()
     }
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CLinux
 import Glibc
 import WatchdogBase
 public import WatchdogLinux
@@ -18,9 +17,7 @@ public final class ProgramTrial {
     public static let termination = Duration.seconds(5)
 
     private let name: String
-    private let process: Pidfd
-    private let tree: ProcessTree
-    private let errors: ErrorTail?
+    private let program: ProgramUnderTest
     private let sockets: ListeningSockets
     private let messages: ProgramSockets
     private let interruption: OwnedDescriptor
@@ -50,25 +47,18 @@ public final class ProgramTrial {
             sockets = try ListeningSockets()
             known = try sockets.inodes()
             defer { messages.releaseProgramEnd() }
-            let outputs = try LaunchOutputs(shown: showsOutput)
-            errors = outputs.errors
             var request = SpawnRequest(executable: executable, arguments: command, environment: environment)
             // Variables of an outer watchdogd do not apply to this program.
             for name in [Wire.Environment.state, Wire.Environment.event] { request.environment[name] = nil }
-            let marker = "\(getpid())"
-            request.environment["WATCHDOGD_TRIAL"] = marker
             request.environment[Wire.Environment.notifySocket] = messages.address
             request.environment[Wire.Environment.channel] = "3"
             request.environment[Wire.Environment.watchdogMicroseconds] = "\(Self.heartbeat.nanoseconds / 1_000)"
             request.processIdVariables = [Wire.Environment.watchdogProcess]
-            request.descriptors = outputs.descriptors
-            if let end = messages.programEnd { request.descriptors.append(.init(end.number, as: 3)) }
+            request.descriptors = messages.programEnd.map { [.init($0.number, as: 3)] } ?? []
             start = .now()
             lastNews = start
-            let spawned = try withExtendedLifetime(outputs) { try spawn(request) }
-            process = spawned.process
-            tree = ProcessTree(
-                root: spawned.pid, startTime: spawned.startTime ?? 0, marker: "WATCHDOGD_TRIAL=\(marker)")
+            program = try ProgramUnderTest(
+                request, output: showsOutput ? .shown : .tail, marker: ("WATCHDOGD_TRIAL", "\(getpid())"))
             // Use the resolved path, which an app file needs, even if the command is a link or was found in PATH.
             findings = TrialFindings(
                 command: [executable] + command.dropFirst(), observed: .zero, end: .killed(after: .zero))
@@ -89,7 +79,7 @@ public final class ProgramTrial {
         do throws(MeasuringError) {
             try observe()
             findings.observed = .now() - start
-            if !process.hasExited {
+            if !program.process.hasExited {
                 askForPages()
                 try terminate()
             } else {
@@ -100,15 +90,15 @@ public final class ProgramTrial {
             try? sweep()
             throw error
         }
-        errors?.read()
-        findings.lastLine = errors?.lastLine
+        program.errors?.read()
+        findings.lastLine = program.errors?.lastLine
         return findings
     }
 
     // MARK: - Observation
 
     private func observe() throws(MeasuringError) {
-        while !process.hasExited {
+        while !program.process.hasExited {
             listen()
             let now = Instant.now()
             let isSettled =
@@ -121,15 +111,11 @@ public final class ProgramTrial {
     }
 
     private func wait(_ time: Duration) throws(MeasuringError) {
-        var descriptors = [interruption.number, process.descriptor.number] + messages.descriptors
-        if let number = errors?.descriptor { descriptors.append(number) }
-        var entries = descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
-        _ = wd_precise_poll(&entries, entries.count, time.nanoseconds)
-        if entries[0].revents != 0 { throw .interrupted }
+        if program.wait(until: .now() + time, for: messages.descriptors, or: interruption) { throw .interrupted }
     }
 
     private func listen() {
-        errors?.read()
+        program.errors?.read()
         messages.receive { source, message in
             switch source {
             case .notify: take(NotifyMessage(decoding: message.bytes))
@@ -163,7 +149,7 @@ public final class ProgramTrial {
         guard let inodes = try? sockets.inodes(), !inodes.isSubset(of: known) else { return }
         known.formUnion(inodes)
         let now = Instant.now()
-        for address in tree.processes().flatMap(ListeningSockets.addresses(of:))
+        for address in program.tree.processes().flatMap(ListeningSockets.addresses(of:))
         where !findings.listeners.contains(where: { $0.address == address }) && findings.listeners.count < 64 {
             findings.listeners.append(TrialFindings.Listener(address: address, time: now - start))
             lastNews = now
@@ -182,31 +168,23 @@ public final class ProgramTrial {
     private func terminate() throws(MeasuringError) {
         let asked = Instant.now()
         if findings.hello != nil { messages.send(Array("TERMINATE=1".utf8)) }
-        for signal in [SIGTERM, SIGCONT] { try? process.send(signal) }
-        while !process.hasExited, .now() - asked < Self.termination {
-            errors?.read()
-            try wait(.milliseconds(10))
-        }
+        if program.terminate(within: Self.termination, or: interruption) { throw .interrupted }
         let time = Instant.now() - asked
-        findings.end = process.hasExited ? .terminated(after: time) : .killed(after: time)
+        findings.end = program.process.hasExited ? .terminated(after: time) : .killed(after: time)
     }
 
     /// Collects the findings about a program that exited by itself.
     private func collect() {
-        let status = (try? process.waitExit())?.status ?? .unknown
+        let status = (try? program.process.waitExit())?.status ?? .unknown
         findings.end = .exited(code: status.shellCode, time: findings.observed)
-        findings.leftBehind = tree.processes().count(where: { $0 != process.pid })
+        findings.leftBehind = program.tree.processes().count(where: { $0 != program.process.pid })
     }
 
     /// Kills and reaps the remaining processes.
     private func sweep() throws(MeasuringError) {
-        let deadline = Instant.now() + Self.termination
-        if let survivor = tree.end(until: deadline) {
+        if let survivor = program.kill(within: Self.termination) {
             throw .refused("\(name): process \(survivor) survives SIGKILL")
         }
-        while !process.hasExited, Instant.now() < deadline { usleep(1_000) }
-        process.reapWhenItExits()
-        _ = Subreaper.reapOrphans(except: [])
     }
 }
 

@@ -8,7 +8,7 @@ import WatchdogWire
 /// One launch of the program under test; the last reference kills it.
 ///
 /// Isolation: one thread.
-final class TriedProgram {
+final class ClientUnderTest {
     /// The connection between the program and the session.
     enum Connection {
         /// A channel.
@@ -19,12 +19,11 @@ final class TriedProgram {
         case none([String: String])
     }
 
-    let process: Pidfd
+    private let program: ProgramUnderTest
     private(set) var conduct = Conduct()
     private(set) var exit: ExitStatus?
     private(set) var isClosed = false
     private var channel: Channel?
-    private let tree: ProcessTree
     private let interruption: OwnedDescriptor
     /// The inode of the program's end of the channel, by which inherited copies are found.
     private let inode: UInt64?
@@ -40,11 +39,7 @@ final class TriedProgram {
         do {
             var request = SpawnRequest(
                 executable: executable, arguments: plan.command, environment: plan.environment)
-            let null = try OwnedDescriptor(opening: "/dev/null", flags: O_RDWR)
-            let output = plan.showsOutput ? STDERR_FILENO : null.number
-            request.descriptors = [.init(null.number, as: 0), .init(output, as: 1), .init(output, as: 2)]
-            let marker = "\(getpid())-\(number)"
-            request.environment["WATCHDOGD_CONFORMANCE"] = marker
+            request.descriptors = []
             for name in [
                 Wire.Environment.notifySocket, Wire.Environment.channel, Wire.Environment.watchdogMicroseconds,
                 Wire.Environment.faults,
@@ -66,10 +61,11 @@ final class TriedProgram {
                 }
             }
             inode = end.flatMap { Self.inode(of: $0) }
-            let spawned = try withExtendedLifetime((null, end)) { try spawn(request) }
-            process = spawned.process
-            tree = ProcessTree(
-                root: spawned.pid, startTime: spawned.startTime ?? 0, marker: "WATCHDOGD_CONFORMANCE=\(marker)")
+            program = try withExtendedLifetime(end) {
+                try ProgramUnderTest(
+                    request, output: plan.showsOutput ? .shown : .discarded,
+                    marker: ("WATCHDOGD_CONFORMANCE", "\(getpid())-\(number)"))
+            }
         } catch let error as SpawnError {
             throw ConformanceError("\(plan.command[0]): \(error)", exitCode: error.sysexit)
         } catch {
@@ -79,13 +75,11 @@ final class TriedProgram {
 
     deinit { kill() }
 
-    /// Kills and reaps all processes of the launch; waits at most five seconds.
-    func kill() {
-        _ = tree.end(until: .now() + .seconds(5))
-        if exit == nil, process.hasExited { exit = try? process.waitExit()?.status }
-        if exit == nil { process.reapWhenItExits() }
-        _ = Subreaper.reapOrphans(except: [])
-    }
+    /// Kills and reaps all processes of the launch.
+    func kill() { program.kill() }
+
+    /// The process that executes the program.
+    var process: Pidfd { program.process }
 
     // MARK: Talking
 
@@ -146,14 +140,8 @@ final class TriedProgram {
 
     /// Waits until a message arrives or the program exits; reads nothing.
     func pause(_ limit: Duration, isDeaf: Bool = false) throws(ConformanceError) {
-        var entries = [process.descriptor.number, interruption.number].map {
-            pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
-        }
-        if let channel, !isDeaf {
-            entries.append(pollfd(fd: channel.descriptor.number, events: Int16(POLLIN), revents: 0))
-        }
-        poll(&entries, nfds_t(entries.count), Int32(clamping: limit.nanoseconds / 1_000_000 + 1))
-        if entries[1].revents != 0 { throw .interrupted }
+        let descriptors = isDeaf ? [] : [channel?.descriptor.number].compactMap(\.self)
+        if program.wait(until: .now() + limit, for: descriptors, or: interruption) { throw .interrupted }
     }
 
     /// Reaps the program if it has exited, and returns whether it has.
@@ -175,7 +163,7 @@ final class TriedProgram {
 
     /// The time in which its threads ran or waited for a CPU: on a busy machine, a busy loop mostly waits.
     private var demand: Duration {
-        let schedules = tree.processes().flatMap { process in
+        let schedules = program.tree.processes().flatMap { process in
             Procfs.numbers(in: "/proc/\(process)/task").compactMap { ThreadSchedule.read(process, thread: $0) }
         }
         return schedules.reduce(.zero) { $0 + $1.runTime + $1.runDelay }

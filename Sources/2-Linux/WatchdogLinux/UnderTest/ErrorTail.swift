@@ -2,10 +2,9 @@
 
 import Glibc
 import WatchdogBase
-import WatchdogLinux
 
 /// The end of what a program writes to its standard error.
-final class ErrorTail {
+public final class ErrorTail {
     private static let limit = 4096
     private var pipe: OwnedDescriptor?
     private var bytes: [UInt8] = []
@@ -20,7 +19,7 @@ final class ErrorTail {
     var descriptor: Int32? { pipe?.number }
 
     /// Reads the available bytes, up to a limit per call.
-    func read() {
+    public func read() {
         var buffer = [UInt8](repeating: 0, count: 16 << 10)
         for _ in 0..<16 {
             guard let pipe else { return }
@@ -33,7 +32,7 @@ final class ErrorTail {
     }
 
     /// The last line that is not empty; nil if there is none.
-    var lastLine: String? {
+    public var lastLine: String? {
         let lines = bytes.split { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }
         return lines.lazy.reversed().map { String(decoding: $0, as: UTF8.self).singleLine(limit: 200) }
             .first { line in line.contains { $0 != " " } }
