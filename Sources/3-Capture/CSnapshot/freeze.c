@@ -155,25 +155,22 @@ static void seize(struct wd_snapshot_arena *arena, struct wd_slot *slot) {
     else if (arena->seize_error == 0) arena->seize_error = error;
 }
 
-/* A thread that executes a program takes over the leader's id, and the leader's tracing ends with the leader: execve(2).
- * Only another PTRACE_SEIZE stops the thread that has this id now. */
-static void follow_execution(struct wd_snapshot_arena *arena, struct wd_slot *leader) {
-    pid_t tid = leader->thread.tid;
-    leader->trace = WD_UNTRACED;
-    seize(arena, leader);
-    if (leader->trace != WD_TRACED) {
-        leader->trace = WD_GONE;
-        return;
+/* Whether the leader must be waited for again. A thread that executes a program takes over the leader's id, and the
+ * leader's tracing ends with the leader: execve(2). No wait(2) tells that of our own child, but PTRACE_INTERRUPT fails
+ * then, stopped or not. Only another PTRACE_SEIZE stops the thread that has this id now. */
+static bool follow_execution(struct wd_snapshot_arena *arena, struct wd_slot *slot) {
+    pid_t tid = slot->thread.tid;
+    if (tid != arena->pid || ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) == 0) return false;
+    slot->trace = WD_UNTRACED;
+    seize(arena, slot);
+    if (slot->trace != WD_TRACED) {
+        slot->trace = WD_GONE;
+        return false;
     }
     ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
     /* It was hastened under its own id. */
-    if (sched_getscheduler(tid) == (SCHED_RR | SCHED_RESET_ON_FORK)) leader->hastened = true;
-}
-
-/* If the leader is our own child, no wait(2) tells that it is traced no longer. PTRACE_INTERRUPT does, stopped or not. */
-static void follow_own_child(struct wd_snapshot_arena *arena, struct wd_slot *slot) {
-    if (!is_own_leader(arena, slot) || ptrace(PTRACE_INTERRUPT, slot->thread.tid, NULL, NULL) == 0) return;
-    follow_execution(arena, slot);
+    if (sched_getscheduler(tid) == (SCHED_RR | SCHED_RESET_ON_FORK)) slot->hastened = true;
+    return true;
 }
 
 static void wait_for_stops(struct wd_snapshot_arena *arena, uint64_t deadline) {
@@ -190,10 +187,7 @@ static void wait_for_stops(struct wd_snapshot_arena *arena, uint64_t deadline) {
         for (size_t i = 0; i < count; i++) {
             struct wd_slot *slot = &arena->slots[arena->waiting[i]];
             bool waits = slot->trace == WD_TRACED && !poll_stop(arena, slot);
-            if (!waits && slot->trace == WD_GONE && slot->thread.tid == arena->pid && !is_own_leader(arena, slot)) {
-                follow_execution(arena, slot);
-                waits = slot->trace == WD_TRACED;
-            }
+            if (!waits && slot->trace == WD_GONE) waits = follow_execution(arena, slot);
             if (waits) arena->waiting[left++] = arena->waiting[i];
             else stop_hastening(slot);
         }
@@ -214,7 +208,7 @@ static void wait_for_stops(struct wd_snapshot_arena *arena, uint64_t deadline) {
             next_turn = now + turn_of_priority;
         }
         if (now >= next_check) {
-            for (size_t i = 0; i < count; i++) follow_own_child(arena, &arena->slots[arena->waiting[i]]);
+            for (size_t i = 0; i < count; i++) follow_execution(arena, &arena->slots[arena->waiting[i]]);
             enum outlook expected = outlook(arena, count);
             if (expected == RUNNABLE || expected == MAY_STOP) awake = now;
             if (expected == ENDED || now - awake >= patience_with_sleep) break;
