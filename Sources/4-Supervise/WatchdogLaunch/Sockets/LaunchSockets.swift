@@ -46,15 +46,8 @@ final class LaunchSockets {
     @Boxed private(set) var current: SocketMessage?
     /// Whose messages the closer removes.
     private let owner: UInt32
-    /// Tickets for the sockets that the closer keeps.
-    private var keeping: (notify: Closer.Ticket?, channel: Closer.Ticket?)
-    /// The first message of the socket is handled and being removed: it has descriptors.
-    private var isTaking = (notify: false, channel: false)
-    /// The notify socket is watched by one of both: at once, or later, together with those of other apps.
-    ///
-    /// The second is nil until it is needed: few apps are patient, and none before it has been launched.
-    private var promptSource: SharedSource.Member?
-    private var patientSource: SharedSource.Member?
+    private var notifyIntake = Intake()
+    private var channelIntake = Intake()
     private var patience = MessagePatience()
     /// Whether the messages wait for those of other apps.
     private(set) var isPatient = false
@@ -66,10 +59,31 @@ final class LaunchSockets {
     var isReloading = false {
         didSet { updateExpectation() }
     }
-    private var channelSource: SharedSource.Member?
+
+    /// How one of both is read.
+    private struct Intake {
+        /// The socket is watched by one of both: at once, or later, together with those of other apps.
+        ///
+        /// The second is nil until it is needed: few apps are patient, and none before it has been launched.
+        var prompt: SharedSource.Member?
+        var patient: SharedSource.Member?
+        /// For the socket, if the closer keeps it.
+        var ticket: Closer.Ticket?
+        /// The first message is handled and being removed: it has descriptors.
+        var isTaking = false
+
+        /// What is readable already is served by the one that watches from now on.
+        func watch(_ isOpen: Bool, isPatient: Bool) {
+            let isHeldBack = !isOpen || isTaking
+            prompt?.pause(isHeldBack || isPatient)
+            patient?.pause(isHeldBack || !isPatient)
+        }
+
+        mutating func cancel() { (prompt, patient) = (nil, nil) }
+    }
 
     deinit {
-        for ticket in [keeping.notify, keeping.channel].compactMap(\.self) { host.closer?.release(ticket) }
+        for ticket in [notifyIntake.ticket, channelIntake.ticket].compactMap(\.self) { host.closer?.release(ticket) }
     }
 
     /// Creates both for a new launch.
@@ -120,9 +134,9 @@ final class LaunchSockets {
     ///
     /// Call it as soon as the launch is requested: its process cannot have sent anything yet.
     func keep() {
-        keeping.notify = host.closer?.keep(notifySocket.descriptor, for: owner)
+        notifyIntake.ticket = host.closer?.keep(notifySocket.descriptor, for: owner)
         guard let channel, !channel.refusesDescriptors else { return }
-        keeping.channel = host.closer?.keep(channel.descriptor, for: owner)
+        channelIntake.ticket = host.closer?.keep(channel.descriptor, for: owner)
     }
 
     private static func users(_ host: Host, _ launch: LaunchConfiguration) -> [UInt32] {
@@ -147,10 +161,10 @@ final class LaunchSockets {
         // Read one message per turn: the source fires again while there are more, and a read that finds nothing costs
         // as much as one that succeeds.
         let sources = host.sharedSources
-        promptSource = try watchNotifySocket(in: sources.prompt)
+        notifyIntake.prompt = try watchNotifySocket(in: sources.prompt)
         watchNotifySocket()
         guard let channel else { return }
-        channelSource = try host.system.watch(channel.descriptor, in: sources.prompt, pace: Self.channelPace) {
+        channelIntake.prompt = try host.system.watch(channel.descriptor, in: sources.prompt, pace: Self.channelPace) {
             [unowned self] in readChannel(atMost: Self.channelBurst)
         }
         watchChannel()
@@ -165,9 +179,8 @@ final class LaunchSockets {
     /// Stops reading, and removes the notify socket's path.
     func stop() {
         appEnd = nil
-        promptSource = nil
-        patientSource = nil
-        channelSource?.cancel()
+        notifyIntake.cancel()
+        channelIntake.cancel()
         notifySocket.keepsAddress = false
     }
 
@@ -205,29 +218,24 @@ final class LaunchSockets {
 
     private func setPatient(_ isPatient: Bool) {
         guard isPatient != self.isPatient else { return }
-        if isPatient, patientSource == nil {
-            guard promptSource != nil else { return }
-            patientSource = try? watchNotifySocket(in: host.sharedSources.messages)
+        if isPatient, notifyIntake.patient == nil {
+            guard notifyIntake.prompt != nil else { return }
+            notifyIntake.patient = try? watchNotifySocket(in: host.sharedSources.messages)
             // Without room for it, the messages go on to be read at once.
-            guard patientSource != nil else { return }
+            guard notifyIntake.patient != nil else { return }
         }
         self.isPatient = isPatient
         watchNotifySocket()
     }
 
-    /// What is readable already is served by the one that watches from now on.
-    private func watchNotifySocket() {
-        let isHeldBack = !isProcessKnown || isTaking.notify
-        promptSource?.pause(isHeldBack || isPatient)
-        patientSource?.pause(isHeldBack || !isPatient)
-    }
+    private func watchNotifySocket() { notifyIntake.watch(isProcessKnown, isPatient: isPatient) }
 
-    private func watchChannel() { channelSource?.pause(!isProcessKnown || isTaking.channel) }
+    private func watchChannel() { channelIntake.watch(isProcessKnown, isPatient: false) }
 
     /// Reads the messages that the main process sent before its end.
     func hearLastWords() {
-        let isOurs = keeping.notify.map { host.closer?.regain($0) ?? true } ?? true
-        if !isTaking.notify {
+        let isOurs = notifyIntake.ticket.map { host.closer?.regain($0) ?? true } ?? true
+        if !notifyIntake.isTaking {
             readNotifySocket(atMost: Self.lastWords, looksBehind: true)
         } else if isOurs, let senders = senders() {
             lookBehindFirst(senders)
@@ -247,7 +255,7 @@ final class LaunchSockets {
 
     private func readNotifySocket(atMost count: Int, looksBehind: Bool = false) {
         guard isProcessKnown, let senders = senders() else { return }
-        for _ in 0..<count where !isTaking.notify {
+        for _ in 0..<count where !notifyIntake.isTaking {
             var isKnown = false
             let message = try? notifySocket.heed {
                 isKnown = senders.knows(senderOf: $0)
@@ -259,7 +267,7 @@ final class LaunchSockets {
             guard message.hasDescriptors else { continue }
             // Not while it is being removed.
             if looksBehind { lookBehindFirst(senders) }
-            takeNotifyMessage()
+            takeMessage(of: \.notifyIntake)
         }
     }
 
@@ -284,21 +292,23 @@ final class LaunchSockets {
         }
     }
 
-    /// Has a message with descriptors removed, which answers `BARRIER=1`.
-    private func takeNotifyMessage() {
-        isTaking.notify = true
+    /// Has a message with descriptors removed, which answers a `BARRIER=1` in the notify socket; a channel has some before
+    /// Linux 6.16.
+    private func takeMessage(of intake: ReferenceWritableKeyPath<LaunchSockets, Intake>) {
+        setTaking(true, intake)
+        guard let closer = host.closer, let ticket = self[keyPath: intake].ticket else { return }
+        closer.take(ticket) { [weak self] in self?.setTaking(false, intake) }
+    }
+
+    private func setTaking(_ isTaking: Bool, _ intake: ReferenceWritableKeyPath<LaunchSockets, Intake>) {
+        self[keyPath: intake].isTaking = isTaking
         watchNotifySocket()
-        guard let closer = host.closer, let ticket = keeping.notify else { return }
-        closer.take(ticket) { [weak self] in
-            guard let self else { return }
-            isTaking.notify = false
-            watchNotifySocket()
-        }
+        watchChannel()
     }
 
     private func readChannel(atMost count: Int) {
         guard isProcessKnown else { return }
-        for _ in 0..<count where !isTaking.channel {
+        for _ in 0..<count where !channelIntake.isTaking {
             let reception = try? channel?.heed { message in
                 current = message
                 emit(.channelMessage(message.bytes))
@@ -306,28 +316,16 @@ final class LaunchSockets {
             }
             switch reception {
             case .message(let message):
-                if message.hasDescriptors { takeChannelMessage() }
+                if message.hasDescriptors { takeMessage(of: \.channelIntake) }
             case .closed:
                 // The app closed its end, or is about to exit; its pings then go unanswered.
-                channelSource?.cancel()
-                channelSource = nil
+                channelIntake.cancel()
+                channelIntake.prompt = nil
                 channel = nil
                 return
             case .nothing, nil:
                 return
             }
-        }
-    }
-
-    /// The same for the channel, before Linux 6.16.
-    private func takeChannelMessage() {
-        isTaking.channel = true
-        watchChannel()
-        guard let closer = host.closer, let ticket = keeping.channel else { return }
-        closer.take(ticket) { [weak self] in
-            guard let self else { return }
-            isTaking.channel = false
-            watchChannel()
         }
     }
 }
