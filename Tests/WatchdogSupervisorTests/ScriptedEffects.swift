@@ -165,7 +165,16 @@ final class ScriptedEffects: LaunchEffects {
 
     func thaw() { calls.append(.thaw) }
 
+    var holdsSpawn: Bool { false }
+    func confirmSpawn() {}
     func readStartup() -> StartupReading { startup }
+    func endStartup() {}
+    func prepare(
+        for effects: [ProcessEffect], _ machine: ProcessMachine, _ account: AppAccount, suspendedTime: Duration
+    ) {}
+    func settle(
+        _ machine: inout ProcessMachine, _ account: AppAccount, suspendedTime: Duration, isChanged: Bool
+    ) {}
 
     func resourceUse() -> ResourceUse? { use }
 

@@ -128,17 +128,3 @@ package struct StartupReading: Hashable, Sendable {
         self.refusal = refusal
     }
 }
-
-extension LaunchEffects {
-    var holdsSpawn: Bool { false }
-    func confirmSpawn() {}
-    func readStartup() -> StartupReading { StartupReading() }
-    func endStartup() {}
-    func expectMessages(_ isExpecting: Bool) {}
-    package func prepare(
-        for effects: [ProcessEffect], _ machine: ProcessMachine, _ account: AppAccount, suspendedTime: Duration
-    ) {}
-    package func settle(
-        _ machine: inout ProcessMachine, _ account: AppAccount, suspendedTime: Duration, isChanged: Bool
-    ) {}
-}
