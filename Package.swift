@@ -130,7 +130,7 @@ let package = Package(
                 "WatchdogBase", "WatchdogWire", "WatchdogPolicy", "WatchdogConfiguration", "WatchdogVerdict",
                 "WatchdogConversation", "WatchdogLinux", "WatchdogCapture", "WatchdogRecording", "WatchdogHistory",
                 "WatchdogMetrics", "WatchdogControl", "WatchdogLaunch", "WatchdogDaemon", "WatchdogReport",
-                "WatchdogReportStore", "WatchdogRendering", "WatchdogSimulation", "NetworkConditioner",
+                "WatchdogReportStore", "WatchdogRendering",
             ]),
 
         // MARK: The report
@@ -155,7 +155,12 @@ let package = Package(
         // MARK: Guests: commands of their own, which no part of the above needs to supervise
         library("WatchdogMeasurement", in: "Guests", ["WatchdogBase", "WatchdogWire", "WatchdogLinux", "CLinux"]),
         library("WatchdogImport", in: "Guests", ["WatchdogBase", "WatchdogConfiguration", "WatchdogMeasurement"]),
-        library("WatchdogSimulation", in: "Guests", ["WatchdogBase", "WatchdogPolicy", "WatchdogReport"]),
+        library(
+            "WatchdogSimulation", in: "Guests",
+            [
+                "WatchdogBase", "WatchdogPolicy", "WatchdogConfiguration", "WatchdogLinux", "WatchdogHistory",
+                "WatchdogLaunch", "WatchdogReport", "WatchdogReportStore",
+            ]),
         library("NetworkConditioner", in: "Guests", ["WatchdogBase"]),
         library("WatchdogConformance", in: "Guests", ["WatchdogBase", "WatchdogWire", "WatchdogLinux"]),
         library(
@@ -248,8 +253,8 @@ let package = Package(
             [
                 "WatchdogBase", "WatchdogCapture", "WatchdogConfiguration", "WatchdogControl", "WatchdogHistory",
                 "WatchdogLinux", "WatchdogMetrics", "WatchdogPolicy", "WatchdogRecording", "WatchdogRendering",
-                "WatchdogReport", "WatchdogReportStore", "WatchdogSimulation", "WatchdogVerdict", "WatchdogWire",
-                "WatchdogLaunch", "WatchdogDaemon", "WatchdogRun", "ReportFixtures",
+                "WatchdogReport", "WatchdogReportStore", "WatchdogVerdict", "WatchdogWire", "WatchdogLaunch",
+                "WatchdogDaemon", "WatchdogRun", "ReportFixtures",
             ]),
         tests(
             "WatchdogReportTests",
@@ -268,7 +273,12 @@ let package = Package(
         tests(
             "WatchdogImportTests", exclude: ["Fixtures"],
             ["WatchdogBase", "WatchdogConfiguration", "WatchdogMeasurement", "WatchdogImport"]),
-        tests("WatchdogSimulationTests", ["WatchdogBase", "WatchdogPolicy", "WatchdogSimulation"]),
+        tests(
+            "WatchdogSimulationTests",
+            [
+                "WatchdogBase", "WatchdogPolicy", "WatchdogHistory", "WatchdogReport", "WatchdogSimulation",
+                "ReportFixtures",
+            ]),
         tests("NetworkConditionerTests", ["WatchdogBase", "NetworkConditioner"]),
         tests("WatchdogConformanceTests", ["WatchdogBase", "WatchdogWire", "WatchdogConformance"]),
         tests(

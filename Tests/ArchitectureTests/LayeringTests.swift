@@ -34,13 +34,7 @@ struct LayeringTests {
         // The command line brings everything together.
         guard module.name != "WatchdogCommands" else { return }
         let guests = Set(Module.all.filter(\.isGuest).map(\.name))
-        // A bad network for a test of a program, and the trace of a run: neither is in the way of a kill.
-        let rooms = [
-            "WatchdogRun/Run/Faults/", "WatchdogRun/Run/TraceFile.swift",
-            "WatchdogRun/Simulation/",
-        ]
-        let files = module.files.filter { file in !rooms.contains { file.place?.hasPrefix($0) == true } }
-        #expect(files.flatMap(ImportLine.all(in:)).filter { guests.contains($0.module) }.map(\.place) == [])
+        #expect(module.files.flatMap(ImportLine.all(in:)).filter { guests.contains($0.module) }.map(\.place) == [])
     }
 
     @Test("What a kill goes through knows neither the history nor the metrics, the simulation nor a bad network")

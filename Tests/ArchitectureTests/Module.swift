@@ -85,8 +85,8 @@ struct Module: Sendable, CustomTestStringConvertible {
                 "WatchdogBase", "WatchdogWire", "WatchdogPolicy", "WatchdogConfiguration", "WatchdogVerdict",
                 "WatchdogConversation", "WatchdogLinux", "WatchdogCapture", "WatchdogRecording", "WatchdogHistory",
                 "WatchdogMetrics", "WatchdogControl", "WatchdogLaunch", "WatchdogDaemon", "WatchdogReport",
-                "WatchdogReportStore", "WatchdogRendering", "WatchdogSimulation", "NetworkConditioner", "Dispatch",
-                "FoundationEssentials", "Glibc", "Synchronization",
+                "WatchdogReportStore", "WatchdogRendering", "Dispatch", "FoundationEssentials", "Glibc",
+                "Synchronization",
             ]),
     ]
 
@@ -124,7 +124,12 @@ struct Module: Sendable, CustomTestStringConvertible {
         // App files made of what others say, or of a trial.
         Module("WatchdogImport", in: "Guests", ["WatchdogBase", "WatchdogConfiguration", "WatchdogMeasurement"]),
         // What other allowances would have done.
-        Module("WatchdogSimulation", in: "Guests", ["WatchdogBase", "WatchdogPolicy", "WatchdogReport"]),
+        Module(
+            "WatchdogSimulation", in: "Guests",
+            [
+                "WatchdogBase", "WatchdogPolicy", "WatchdogConfiguration", "WatchdogLinux", "WatchdogHistory",
+                "WatchdogLaunch", "WatchdogReport", "WatchdogReportStore", "Dispatch", "Glibc", "Synchronization",
+            ]),
         // A bad network.
         Module("NetworkConditioner", in: "Guests", ["WatchdogBase", "Glibc"]),
         // Clients of the channel.

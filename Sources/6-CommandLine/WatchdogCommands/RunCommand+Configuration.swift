@@ -7,6 +7,7 @@ import WatchdogLaunch
 import WatchdogLinux
 import WatchdogPolicy
 import WatchdogRun
+import WatchdogSimulation
 
 extension RunCommand {
     /// The command byte for byte: a `String` would change an argument that is not UTF-8.
@@ -72,7 +73,9 @@ extension RunCommand {
         configuration.expectations = expect
         configuration.runTime = runTime
         configuration.faults = faults.fault
-        configuration.trace = recording.trace
+        configuration.trace = recording.trace.map { path in
+            .init(path) { try TraceFile(path, of: $0, $1).finish }
+        }
         configuration.resultFiles = TestResultFiles(junit: junit, tap: tap)
         configuration.timeScale = factor
         try lifecycle.apply(to: &configuration)

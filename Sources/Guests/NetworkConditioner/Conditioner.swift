@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
-import WatchdogBase
+package import WatchdogBase
 
 /// A TCP proxy that simulates the network of a profile.
 ///

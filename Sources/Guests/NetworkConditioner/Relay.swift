@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import WatchdogBase
 
 /// One relayed connection: both sockets, and the bytes in flight between them.
 struct Relay {

@@ -16,6 +16,25 @@ public struct RunConfiguration: Sendable {
         case command(String)
     }
 
+    /// A recording of the launch, which `watchdogd simulate` reads.
+    package struct Trace: Sendable {
+        let path: String
+        let begin: @Sendable (Supervisor, LaunchShell) throws -> (_ exitCode: Int32) -> Int32
+
+        /// Creates a recording.
+        ///
+        /// - Parameters:
+        ///   - path: the file.
+        ///   - begin: begins to record. Its result completes the file: it takes the exit code of the run, and returns
+        ///     another one if that failed.
+        package init(
+            _ path: String,
+            begin: @escaping @Sendable (Supervisor, LaunchShell) throws -> (_ exitCode: Int32) -> Int32
+        ) {
+            (self.path, self.begin) = (path, begin)
+        }
+    }
+
     /// The destination of the JSON summary.
     public enum SummaryTarget: Hashable, Sendable {
         /// Standard output.
@@ -70,8 +89,8 @@ public struct RunConfiguration: Sendable {
     public var runTime: Duration?
     /// The faults to inject, with their times, which are not scaled.
     public var faults: [Fault] = []
-    /// The file for the trace that `watchdogd simulate` reads; nil for none.
-    public var trace: String?
+    /// What records the launch, from before it starts; nil if nothing does.
+    package var trace: Trace?
     /// The files for the results of the expectations and of the script.
     public var resultFiles = TestResultFiles()
     /// The user to run as.
@@ -101,7 +120,8 @@ public struct RunConfiguration: Sendable {
     /// The files and sockets that the run creates, besides reports.
     var outputs: [String] {
         var paths = [
-            trace, history?.path, terminationMessage, controlPath, metrics.counts, resultFiles.junit, resultFiles.tap,
+            trace?.path, history?.path, terminationMessage, controlPath, metrics.counts, resultFiles.junit,
+            resultFiles.tap,
         ]
         if case .file(let path) = summary { paths.append(path) }
         return paths.compactMap(\.self).filter { $0 != "-" }

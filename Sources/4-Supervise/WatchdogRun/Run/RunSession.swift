@@ -36,7 +36,7 @@ final class RunSession {
     private var script: ScriptRunner?
     private var remote: RemoteControl?
     private var faults: FaultInjector?
-    private var trace: TraceFile?
+    private var finishTrace: ((_ exitCode: Int32) -> Int32)?
     private let expectations: RunExpectations
     /// Terminates the program when all expectations are decided, or when the run time is over.
     private var end: Timer?
@@ -89,7 +89,7 @@ final class RunSession {
         end = try launch.shell.host.timer { [unowned self] _ in supervisor.requestTermination() }
         faults = try FaultInjector(
             configuration.faults, limits, surroundings, shell, isQuiet: configuration.verbosity == .quiet)
-        trace = try configuration.trace.map { try TraceFile($0, of: supervisor, shell) }
+        finishTrace = try configuration.trace?.begin(supervisor, shell)
         remote = try configuration.remote.map { try RemoteControl($0, supervisor, on: loop) }
         if let refusal = shell.cgroupRefusal { remote?.tell(.limited(reason: "no cgroup: \(refusal)")) }
         script = try configuration.script.map {
@@ -261,7 +261,7 @@ final class RunSession {
         var exitCode = isMet.map { $0 ? 0 : 1 } ?? outcome.exitCode(ofFailure: supervisor.spawnFailure)
         if let script, outcome.cause != .spawnFailed { exitCode = script.failure == nil && isMet != false ? 0 : 1 }
         history?.stop()
-        exitCode = trace?.finish(exitCode) ?? exitCode
+        exitCode = finishTrace?(exitCode) ?? exitCode
         tellEnd(outcome, in: facts.end)
         drawLaunch()
         terminationMessage?.write(terminationText(outcome))

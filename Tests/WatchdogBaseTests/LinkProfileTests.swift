@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import NetworkConditioner
 import Testing
+import WatchdogBase
 
 @Suite("Link profiles")
 struct LinkProfileTests {

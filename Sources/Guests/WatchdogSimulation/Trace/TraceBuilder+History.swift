@@ -3,7 +3,6 @@
 import WatchdogBase
 import WatchdogHistory
 import WatchdogPolicy
-import WatchdogSimulation
 
 extension TraceBuilder {
     /// Adds what the launch history knows of an app.

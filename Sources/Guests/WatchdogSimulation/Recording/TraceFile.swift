@@ -2,16 +2,15 @@
 
 import Glibc
 import WatchdogBase
-import WatchdogLaunch
+package import WatchdogLaunch
 import WatchdogLinux
 import WatchdogPolicy
-import WatchdogSimulation
 
 /// Writes the trace of a run, while it runs, for `watchdogd simulate`.
 ///
 /// Isolation: the loop's thread. If the disk is slow or full, lines beyond the memory limit are dropped, which is
 /// reported at the end.
-final class TraceFile {
+package final class TraceFile {
     /// The maximum number of buffered bytes.
     static let limit = 4 << 20
     /// The time limit for the disk at the end of the run.
@@ -31,7 +30,7 @@ final class TraceFile {
     /// Creates the file, and records the launch of this supervisor from now on.
     ///
     /// - Throws: ``RunError`` if the file cannot be created.
-    init(_ path: String, of supervisor: Supervisor, _ shell: LaunchShell) throws {
+    package init(_ path: String, of supervisor: Supervisor, _ shell: LaunchShell) throws {
         self.path = path
         self.shell = shell
         do throws(LinuxError) {
@@ -90,7 +89,7 @@ final class TraceFile {
     /// Writes the remaining lines, and prints a message if the file is incomplete.
     ///
     /// - Returns: the exit code of the run; for an incomplete file, EX_CANTCREAT instead of 0.
-    func finish(_ exitCode: Int32) -> Int32 {
+    package func finish(_ exitCode: Int32) -> Int32 {
         timer?.cancel()
         flush()
         guard let loss else { return exitCode }

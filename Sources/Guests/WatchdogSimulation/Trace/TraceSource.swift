@@ -8,7 +8,6 @@ import WatchdogLaunch
 import WatchdogLinux
 import WatchdogReport
 import WatchdogReportStore
-public import WatchdogSimulation
 
 /// Reads the history of an app from any kind of file that has one.
 public enum TraceSource {

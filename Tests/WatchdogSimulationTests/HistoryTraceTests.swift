@@ -6,11 +6,8 @@ import WatchdogBase
 import WatchdogHistory
 import WatchdogPolicy
 import WatchdogReport
-import WatchdogSimulation
 
-@testable import WatchdogDaemon
-@testable import WatchdogLaunch
-@testable import WatchdogRun
+@testable import WatchdogSimulation
 
 @Suite("A launch history as a trace")
 struct HistoryTraceTests {
