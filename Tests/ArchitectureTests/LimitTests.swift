@@ -83,7 +83,7 @@ struct LimitTests {
             "WatchdogLaunch/Evidence/", "WatchdogLaunch/Incidents/", "WatchdogLaunch/Hooks/",
             "WatchdogLaunch/Host/", "WatchdogLaunch/Sampling/", "WatchdogControl/Server/",
             "WatchdogMetrics/", "WatchdogLinux/Answering/", "WatchdogReport/Coding/ReportLimits",
-            "WatchdogPolicy/Incident/CaptureWait", "WatchdogPolicy/Incident/HangReportLimit",
+            "WatchdogPolicy/Incident/CaptureWait", "WatchdogPolicy/Incident/Hang",
         ]
         let pattern =
             #/^\s{4,8}(?:\w+ )?(?:static )?(?:let|var) (\w+)(?:: [\w.]+)? (?:=|\{) (?:Duration|StuckWaits\.Limits)?[.(\d].*\d/#

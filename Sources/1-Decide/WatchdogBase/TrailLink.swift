@@ -25,3 +25,13 @@ public enum TrailLink: String, Codable, Sendable, CaseIterable {
     /// It serves a file system.
     case fileServer = "file-server"
 }
+
+/// How much may be revealed about a process.
+public enum TrailSight: String, Codable, Sendable, CaseIterable {
+    /// Everything.
+    case whole
+    /// What everybody may see, because the app's user may not read the process.
+    case outside
+    /// The same, because watchdogd itself may not read it.
+    case refused
+}

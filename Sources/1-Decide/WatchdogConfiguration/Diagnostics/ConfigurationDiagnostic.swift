@@ -111,3 +111,31 @@ extension ConfigurationDiagnostic: Encodable {
         try container.encodeIfPresent(suggestion, forKey: .suggestion)
     }
 }
+
+/// A place in a configuration file.
+public struct ConfigurationPlace: Hashable, Sendable, CustomStringConvertible {
+    /// The file's path as it was given.
+    public let file: String
+    /// The line, counted from 1.
+    public let line: Int
+    /// The column, counted in Unicode scalars from 1.
+    public let column: Int
+
+    /// `file:line:column`.
+    public var description: String { "\(file):\(line):\(column)" }
+}
+
+extension StringProtocol {
+    /// The text in double quotes for a message: truncated, on one line, safe for a terminal.
+    func quoted(limit: Int = 80) -> String { "\"\(singleLine(limit: limit))\"" }
+}
+
+extension Unicode.Scalar {
+    /// False for what app files and scripts do not take: controls, formatting characters and line separators.
+    var isPrintable: Bool {
+        switch properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate: false
+        default: true
+        }
+    }
+}

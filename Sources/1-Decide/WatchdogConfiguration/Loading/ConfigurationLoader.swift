@@ -180,3 +180,65 @@ public struct ConfigurationLoader<FileSystem: ConfigurationFileSystem> {
             name: name, unreadable: definition.diagnostics + unreadable, files: definition.files)
     }
 }
+
+/// The apps and diagnostics in a configuration directory.
+public struct ConfigurationListing: Hashable, Sendable {
+    /// The apps, valid or not, by name.
+    public var apps: [AppDefinition] = []
+    /// The diagnostics of files that belong to no app.
+    public var diagnostics: [ConfigurationDiagnostic] = []
+
+    /// Creates an empty listing.
+    public init() {}
+}
+
+/// The two file system operations that loading a configuration needs.
+public protocol ConfigurationFileSystem {
+    /// The bytes of a regular file, at most `limit` of them.
+    func contents(of path: String, limit: Int) throws(ConfigurationReadError) -> [UInt8]
+    /// The names in a directory, in any order.
+    func names(in directory: String) throws(ConfigurationReadError) -> [String]
+    /// What a symbolic link contains; nil if there is none at the path.
+    func link(at path: String) -> String?
+}
+
+extension ConfigurationFileSystem {
+    /// Nil: a file system without links.
+    public func link(at path: String) -> String? { nil }
+}
+
+/// A file or directory that could not be read.
+public struct ConfigurationReadError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// Whether it does not exist.
+    public let isMissing: Bool
+    /// "cannot open /x: Permission denied (EACCES)".
+    public let description: String
+
+    /// Creates an error.
+    public init(isMissing: Bool, _ description: String) {
+        self.isMissing = isMissing
+        self.description = description
+    }
+}
+
+/// A file that has been read.
+public struct ConfigurationFile: Hashable, Sendable {
+    /// The maximum length of a file, in bytes.
+    public static let maximumLength = 4 << 20
+
+    /// Its path for messages.
+    public let path: String
+    /// Its bytes, perhaps cut after ``maximumLength``.
+    public let contents: [UInt8]
+
+    /// Creates a file from its bytes.
+    public init(path: String, contents: [UInt8]) {
+        self.path = path
+        self.contents = contents
+    }
+
+    /// Creates a file from text.
+    public init(path: String, text: String) {
+        self.init(path: path, contents: Array(text.utf8))
+    }
+}

@@ -50,3 +50,80 @@ public struct ProgramSettings: Hashable, Sendable {
         self.command = command
     }
 }
+
+/// The working directory of an app.
+public struct WorkingDirectory: Hashable, Sendable {
+    /// A directory.
+    public enum Location: Hashable, Sendable {
+        /// An absolute path.
+        case path(String)
+        /// `~`: the home directory of the app's user.
+        case home
+    }
+
+    /// The directory.
+    public var location: Location
+    /// `-`: if it does not exist, the app starts in the default directory.
+    public var isOptional: Bool
+
+    /// Creates a working directory.
+    public init(_ location: Location, isOptional: Bool = false) {
+        self.location = location
+        self.isOptional = isOptional
+    }
+}
+
+/// Where an app's standard output or error goes.
+public enum OutputTarget: Hashable, Sendable {
+    /// The journal.
+    case journal
+    /// For standard output, the daemon's own; for standard error, wherever standard output goes.
+    case inherit
+    /// Nowhere.
+    case null
+    /// A file, written from its start without truncating it.
+    case file(path: String)
+    /// A file, appended to.
+    case append(path: String)
+    /// A file, truncated at each launch.
+    case truncate(path: String)
+}
+
+/// One `Limit…=` setting, in the unit of setrlimit(2).
+public struct ProcessLimit: Hashable, Sendable {
+    /// The value for no limit: `RLIM_INFINITY`.
+    public static let infinity = UInt64.max
+
+    /// The limited resource.
+    public var resource: LimitedResource
+    /// The value that the kernel enforces.
+    public var soft: UInt64
+    /// The maximum to which the process itself may raise the soft limit; never below it.
+    public var hard: UInt64
+
+    /// Creates a limit.
+    public init(_ resource: LimitedResource, soft: UInt64, hard: UInt64) {
+        precondition(soft <= hard, "a soft limit cannot be above the hard one")
+        self.resource = resource
+        self.soft = soft
+        self.hard = hard
+    }
+}
+
+/// An amount of a resource: a number, or a share of what the machine has.
+public enum ResourceAmount: Hashable, Sendable {
+    /// A number of bytes or tasks.
+    case absolute(UInt64)
+    /// A share in hundredths of a percent, 1 … 10,000.
+    case share(hundredthsOfPercent: UInt64)
+
+    /// The amount on a machine that has `total`.
+    public func resolved(of total: UInt64) -> UInt64 {
+        switch self {
+        case .absolute(let amount): amount
+        case .share(let share):
+            // A share is at most the whole, so the quotient fits.
+            UInt64(10_000).dividingFullWidth(total.multipliedFullWidth(by: min(share, 10_000))).quotient
+        }
+    }
+}

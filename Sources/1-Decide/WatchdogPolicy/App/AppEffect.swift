@@ -74,3 +74,11 @@ public enum AppNotice: Hashable, Sendable {
     /// The pending restart failed, because its timer cannot be armed.
     case restartImpossible(reason: String)
 }
+
+/// One event that an ``AppMachine`` handles: when it came, and what it leads to so far.
+struct AppStep {
+    let now: Instant
+    var effects: [AppEffect] = []
+
+    mutating func add(_ effects: AppEffect...) { self.effects += effects }
+}

@@ -109,3 +109,14 @@ public struct AppWaiter: Hashable, Sendable {
         self.waits = waits
     }
 }
+
+/// Identifies one launch of an app, also across watchdogd processes.
+public struct LaunchID: Hashable, Sendable, CustomStringConvertible {
+    /// The text that the launch's files and descriptors are named after.
+    public let description: String
+
+    /// Creates an identifier from its text.
+    public init(_ text: String) {
+        description = text
+    }
+}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import WatchdogBase
+public import WatchdogBase
 
 /// The state of an app, with what belongs to it.
 enum AppState {
@@ -70,4 +70,42 @@ enum AppState {
         case .forgotten: nil
         }
     }
+}
+
+/// The phase of an app.
+public enum AppPhase: Hashable, Sendable {
+    /// It is not running, and nothing will start it.
+    case stopped
+    /// A launch is being created.
+    case creating
+    /// The commands that precede its process are running.
+    case preparing(LaunchID)
+    /// It is running or being ended.
+    case live(LaunchID)
+    /// It is due to be launched.
+    case waiting(until: Instant)
+    /// It failed too often, and stays down until somebody launches it.
+    case failed
+    /// Its processes survive SIGKILL; nothing else of it is started.
+    case unkillable(LaunchID)
+
+    /// Whether a launch would start a process: none is running, or is being started.
+    public var isDown: Bool {
+        switch self {
+        case .stopped, .waiting, .failed: true
+        case .creating, .preparing, .live, .unkillable: false
+        }
+    }
+}
+
+/// The state of the app's configuration.
+public enum AppStanding: Hashable, Sendable {
+    /// Enabled: it is launched when watchdogd starts.
+    case enabled
+    /// Disabled: it is launched on request.
+    case disabled
+    /// Invalid: a running process continues, and nothing follows it.
+    case invalid
+    /// Removed: its process is ended.
+    case removed
 }

@@ -35,3 +35,37 @@ struct Turn {
     mutating func announce(lifecycle notice: LifecycleNotice) { effects.append(.announce(.lifecycle(notice))) }
     mutating func announce(probe notice: ProbeNotice) { effects.append(.announce(.probe(notice))) }
 }
+
+/// The stage of a process's life, disregarding a capture in progress.
+///
+/// During a capture that kills, only death counts. During one that only reports, life continues: signs of life count
+/// when they arrive.
+enum Life: Hashable, Sendable, Codable {
+    case idle
+    case launching
+    case running
+    case terminating(isRequested: Bool)
+    case dying
+    indirect case ended(Outcome)
+
+    private enum CodingKeys: String, CodingKey { case idle, launching, running, terminating, dying, ended }
+    private enum TerminatingCodingKeys: String, CodingKey { case isRequested }
+
+    /// Whether there is a process that is not condemned.
+    var isLive: Bool {
+        switch self {
+        case .launching, .running, .terminating: true
+        case .idle, .dying, .ended: false
+        }
+    }
+}
+
+/// What a machine has measured of an app's answer.
+public enum Measurement: Hashable, Sendable {
+    /// The main loop answered a ping in this time.
+    case ping(Duration)
+    /// A liveness probe succeeded in this time.
+    case probe(Duration)
+    /// A liveness probe of an app that was ready failed, whatever follows from that.
+    case failedProbe
+}
