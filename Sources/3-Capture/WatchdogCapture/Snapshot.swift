@@ -2,8 +2,8 @@
 
 import CSnapshot
 import Glibc
-import WatchdogBase
-import WatchdogLinux
+public import WatchdogBase
+public import WatchdogLinux
 public import WatchdogVerdict
 
 /// The memory of a process's stacks at one instant, with descriptors of the files mapped into it.
@@ -182,4 +182,31 @@ extension CapturedProcess.Method {
 /// The text in a C `char[N]`, which Swift imports as a tuple, up to its NUL or its end.
 func string<Tuple: BitwiseCopyable>(ofFixedArray array: Tuple) -> String {
     withUnsafeBytes(of: array) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+}
+
+/// The final effect of a capture on the process.
+public enum SnapshotEnd: Sendable, Hashable {
+    /// It keeps running as before.
+    case untouched
+    /// SIGKILL was sent.
+    case killed
+    /// SIGKILL could not be sent, or the `cgroup.kill` file of its cgroup could not be written.
+    case killFailed(Errno)
+}
+
+/// The durations of the parts of a capture.
+public struct SnapshotTimings: Sendable, Equatable {
+    /// The time at which the capture began.
+    public var began: Instant
+    /// The time to read `/proc`, before anything was stopped.
+    public var facts: Duration
+    /// The time from the first stop request to the release of the last thread, or to SIGKILL; zero if nothing was
+    /// stopped.
+    public var frozen: Duration
+    /// The time from the beginning to SIGKILL; nil if the process was not to be killed.
+    public var untilKill: Duration?
+    /// The time from the beginning to the end of the last traced thread; nil if the process was not to be killed.
+    public var untilReaped: Duration?
+    /// The duration of the whole capture.
+    public var total: Duration
 }

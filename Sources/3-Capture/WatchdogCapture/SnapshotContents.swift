@@ -38,3 +38,51 @@ public struct SnapshotContents: Sendable {
         return mappings[low]
     }
 }
+
+/// A mapped executable file.
+public struct SnapshotModule: Sendable, Equatable {
+    /// The first address of the file's mappings.
+    public var start: UInt64
+    /// Index into ``Snapshot/modules``; nil if the file could not be opened.
+    public var descriptor: Int?
+    /// The path as in `/proc/PID/maps`.
+    public var path: String
+}
+
+/// One line of `/proc/PID/maps`.
+public struct SnapshotMapping: Sendable, Equatable {
+    /// The first address.
+    public var start: UInt64
+    /// The first address after the mapping.
+    public var end: UInt64
+    /// Whether it may be read.
+    public var isReadable: Bool
+    /// Whether it may be written.
+    public var isWritable: Bool
+    /// Whether it may be executed.
+    public var isExecutable: Bool
+    /// The offset of ``start`` in the file.
+    public var offset: UInt64
+    /// The major number of the file's device.
+    public var deviceMajor: UInt32
+    /// The minor number of the file's device.
+    public var deviceMinor: UInt32
+    /// The file's inode; 0 if no file is mapped.
+    public var inode: UInt64
+    /// The path as the kernel writes it, a name in brackets, or an empty string.
+    public var path: String
+
+    /// Whether a file is mapped.
+    public var isFile: Bool { inode != 0 && path.hasPrefix("/") }
+}
+
+/// Two words of memory that may be the start of one of Swift's asynchronous contexts, because the second one points
+/// into code.
+public struct SnapshotAsynchronousContext: Sendable, Equatable {
+    /// The address of the words.
+    public var address: UInt64
+    /// The address of the caller's context, or 0.
+    public var parent: UInt64
+    /// The address at which the caller resumes.
+    public var resume: UInt64
+}

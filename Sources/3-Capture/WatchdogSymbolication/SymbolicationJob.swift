@@ -112,3 +112,11 @@ extension Blackboard {
         return post(json + [UInt8(ascii: "\n")]) ? EX_OK : EX_SOFTWARE
     }
 }
+
+/// libdw and libelf, which this process loads on first use.
+enum Elfutils {
+    /// The reason why the libraries cannot be used; nil if they are loaded.
+    ///
+    /// A worker cannot load them, because it may not map code. So read this before starting a worker.
+    static let problem: String? = wd_elfutils_load().map { String(cString: $0) }
+}

@@ -66,3 +66,29 @@ public final class OwnedDescriptor: Sendable {
         return (OwnedDescriptor(taking: ends[0]), OwnedDescriptor(taking: ends[1]))
     }
 }
+
+extension OwnedDescriptor {
+    /// A stream of the directory's entries, with a descriptor of its own, for closedir(3); nil with `errno` set.
+    public func openDirectory() -> OpaquePointer? {
+        let copy = fcntl(number, F_DUPFD_CLOEXEC, 3)
+        guard copy >= 0 else { return nil }
+        guard let stream = fdopendir(copy) else {
+            close(copy)
+            return nil
+        }
+        return stream
+    }
+}
+
+/// Closes files that the configuration names, off the loop.
+///
+/// Every close of a file calls its file system, which may be one that no longer answers. Each file has its own lane, so
+/// that one holds up no other. What strangers pass never comes here, but to a ``Closer``.
+enum FileCloser {
+    private static let threads = BlockingThreads(BlockingThreads.Limits(threads: 64, threadsPerLane: 1))
+
+    /// Closes a descriptor, which nobody else closes, soon.
+    static func close(_ number: Int32) {
+        threads.run(in: Int(number), isRefusable: false) { Glibc.close(number) }
+    }
+}

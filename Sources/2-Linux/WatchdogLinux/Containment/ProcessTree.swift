@@ -2,6 +2,7 @@
 
 import Glibc
 import Synchronization
+public import WatchdogBase
 
 /// An app and everything it starts, without cgroups: descendants, sessions and process groups in `/proc`.
 ///
@@ -157,5 +158,22 @@ public final class ProcessTree {
         let environment =
             if let copying { copying.environment(of: process.id) } else { ProcessFacts.environment(process.id) }
         return environment?.entries.contains(marker) == true
+    }
+}
+
+extension ProcessTree {
+    /// Kills all processes of the tree until none is left.
+    ///
+    /// Blocks the thread. Zombies are left to their parents.
+    ///
+    /// - Returns: nil, or a process that survives SIGKILL until then.
+    public func end(until limit: Instant) -> Int32? {
+        let containment = Containment.processTree(self)
+        while !containment.isEmpty {
+            try? containment.kill()
+            guard .now() < limit else { return containment.processes().first ?? 0 }
+            usleep(1_000)
+        }
+        return nil
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CLinux
-import WatchdogBase
+public import WatchdogBase
 
 extension WaitLook {
     /// How many processes of an app are searched for a socket.
@@ -186,5 +186,31 @@ extension WaitLook {
     private func holder(awaitedBy process: Int32) -> Int32? {
         let place = Place(process: process, thread: process)
         return Self.syscall(place).flatMap { BlockedCall(parsing: $0) }.flatMap { find($0, at: place).holder?.process }
+    }
+}
+
+/// The process of an app that should answer a connection, and its thread.
+public struct ServingProcess: Hashable, Sendable {
+    /// The process ID.
+    public let id: Int32
+    /// When it was created, in clock ticks since boot.
+    public let startTime: UInt64
+    /// The ID of the thread on which the answer depends; that of the process for its first one.
+    public let thread: Int32
+    /// Whether it has accepted the connection; if not, it listens.
+    public let hasAccepted: Bool
+}
+
+/// A connection to an app that has not been answered yet, as far as it tells who should answer.
+public struct UnansweredConnection: Hashable, Sendable {
+    /// The inode of the socket that the app has accepted; nil if it is not known to have accepted one.
+    public let accepted: UInt32?
+    /// Where the app listens.
+    public let address: NetworkAddress
+
+    /// Describes a connection.
+    public init(accepted: UInt32?, address: NetworkAddress) {
+        self.accepted = accepted
+        self.address = address
     }
 }
