@@ -110,7 +110,7 @@ struct LimitTests {
     private static let inner: Set = [
         "BytePen.swift: mostDigits", "ControlLimits.swift: defaultLogLines", "ControlServer+Calls.swift: mostNames",
         "KeptCounts.swift: largest",
-        "MetricsParts.swift: size", "Symbolicator.swift: target", "TextServing.swift: arrivals",
+        "MetricsText.swift: size", "Symbolicator.swift: target", "TextServing.swift: arrivals",
         "TextServing.swift: pause",
         // The permitted content of a damaged answer.
         "CapturedProcess+Answer.swift: imageLimit", "CapturedProcess+Answer.swift: noteLimit",

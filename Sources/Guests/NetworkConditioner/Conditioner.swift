@@ -211,3 +211,16 @@ extension Instant {
         return Instant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
     }
 }
+
+/// A failed operation, and the reason.
+package struct ConditionerError: Error, CustomStringConvertible {
+    package let operation: String
+    package let number: Int32
+
+    init(_ operation: String, errno number: Int32) {
+        self.operation = operation
+        self.number = number
+    }
+
+    package var description: String { "cannot \(operation): \(String(cString: strerror(number)))" }
+}

@@ -125,3 +125,75 @@ public final class Application {
         Watchdog.run()
     }
 }
+
+extension Application {
+    /// How visible the app is to the user, as the supervisor last requested.
+    public enum State: String, Hashable, Sendable, CaseIterable {
+        /// The app is launching, or is moving between the other two states.
+        case inactive
+        /// The user sees the app and can use it.
+        case active
+        /// The user does not see the app, which may be suspended at any time.
+        case background
+    }
+}
+
+extension Application {
+    /// Something that the supervisor hands to the app to handle.
+    public struct Event: Hashable, Sendable {
+        /// The kind of the event, such as `url`.
+        public let kind: String
+        /// Details in one line, which only the sender and the app interpret.
+        public let payload: String
+
+        /// Creates an event, for tests of a delegate.
+        public init(kind: String, payload: String = "") {
+            self.kind = kind
+            self.payload = payload
+        }
+
+        init(_ event: SupervisorMessage.Event) {
+            self.init(kind: event.kind, payload: event.payload)
+        }
+    }
+}
+
+extension Application {
+    /// The cause of a launch, and the state in which the app starts.
+    public struct LaunchOptions: Hashable, Sendable {
+        /// Whether the app is launched into the background, where it stays until the user opens it.
+        public internal(set) var isInBackground = false
+        /// The kind of the event that the app is launched to handle; nil if it is launched for no event.
+        ///
+        /// The event itself is delivered right after the launch, to ``ApplicationDelegate/application(_:handle:)``.
+        public internal(set) var eventKind: String?
+
+        /// Creates the options of a launch into the foreground without an event.
+        public init() {}
+
+        package init(isInBackground: Bool, eventKind: String?) {
+            (self.isInBackground, self.eventKind) = (isInBackground, eventKind)
+        }
+    }
+}
+
+/// A delegate that is a whole program, for `@main`.
+///
+/// ```swift
+/// @main
+/// final class Clock: LaunchableApplication {
+///     func applicationDidBecomeActive(_ application: Application) { print("tick") }
+/// }
+/// ```
+@MainActor
+public protocol LaunchableApplication: ApplicationDelegate {
+    /// Creates the delegate, before the app is launched.
+    init()
+}
+
+extension LaunchableApplication {
+    /// Runs the app.
+    public static func main() {
+        Application.main(Self())
+    }
+}

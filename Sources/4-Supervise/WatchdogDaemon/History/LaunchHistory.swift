@@ -2,7 +2,7 @@
 
 import Glibc
 import WatchdogBase
-package import WatchdogHistory
+public import WatchdogHistory
 package import WatchdogLaunch
 package import WatchdogLinux
 package import WatchdogPolicy
@@ -243,5 +243,19 @@ extension HistoryWriter.News {
     /// Tells people of a problem.
     package func mention() {
         if case .problem(let sentence) = self { StandardError.mention(sentence) }
+    }
+}
+
+/// Where a daemon keeps its launches, and how many.
+public struct HistorySettings: Hashable, Sendable {
+    /// The file.
+    public var path: String
+    /// How much is kept.
+    public var limits: HistoryStore.Limits
+
+    /// Creates settings.
+    public init(path: String, limits: HistoryStore.Limits = HistoryStore.Limits()) {
+        self.path = path
+        self.limits = limits
     }
 }

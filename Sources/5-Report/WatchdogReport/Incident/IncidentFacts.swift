@@ -208,3 +208,55 @@ public struct IncidentFacts: Equatable, Sendable {
         self.evidence = evidence
     }
 }
+
+/// CPU time of the whole machine and of the app during an allowance.
+public struct CPUStatistics: Equatable, Sendable {
+    /// All processes in user mode: `/proc/stat`, user and nice.
+    public var systemUser: Duration
+    /// All processes in the kernel: `/proc/stat`, system, irq and softirq.
+    public var systemKernel: Duration
+    /// All threads of the app, in user mode and in the kernel.
+    public var application: Duration
+    /// The wall-clock time between the two readings.
+    public var elapsed: Duration
+
+    /// Creates the statistics.
+    public init(systemUser: Duration, systemKernel: Duration, application: Duration, elapsed: Duration) {
+        self.systemUser = systemUser
+        self.systemKernel = systemKernel
+        self.application = application
+        self.elapsed = elapsed
+    }
+
+    /// The percentage of the total CPU capacity, as in Apple's reports, which match 100 · time / (elapsed · number of
+    /// CPUs), rounded.
+    func percent(_ time: Duration, processorCount: Int) -> Int {
+        let capacity = elapsed * max(processorCount, 1)
+        guard capacity > .zero, time > .zero else { return 0 }
+        return Int((100 * (time / capacity)).rounded())
+    }
+}
+
+extension IncidentFacts {
+    /// The judged trail of the wait; that of a worker starts with the probe.
+    func judgedTrail(_ app: String, _ capture: CapturedProcess?) -> TrailDetails? {
+        guard let server else { return trail?.judged(by: app, pid: pid, processes: others + strangers) }
+        var worker = OtherProcess(pid: pid, parentPID: parentPID, name: server.name, state: evidence.state ?? "?")
+        worker.capture = capture
+        let hop = TrailDetails.Hop(
+            link: server.hasAccepted ? .reply : .acceptance, process: pid, name: server.name, sight: .whole,
+            thread: mainThread ?? pid, state: String(worker.state), wait: evidence.waits.first)
+        let whole = trail?.beginning(with: hop) ?? TrailDetails(hops: [hop])
+        return whole?.judged(by: "the probe", pid: 0, processes: [worker] + others + strangers)
+    }
+}
+
+extension Verdict {
+    /// Rewrites the line for a worker's thread.
+    mutating func attribute(to worker: String) {
+        for subject in ["Main thread ", "Process "] where line.hasPrefix(subject) {
+            line = "\(worker) " + line.dropFirst(subject.count)
+            return
+        }
+    }
+}

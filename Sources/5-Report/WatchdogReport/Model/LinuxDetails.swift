@@ -83,3 +83,91 @@ public struct LinuxDetails: Codable, Equatable, Sendable {
     /// Further notes by the supervisor.
     public var notes: [String]
 }
+
+/// The cause of a report.
+public enum ReportKind: String, Codable, Sendable, CaseIterable {
+    /// An allowance was exhausted.
+    case watchdog
+    /// The main loop did not answer for a while and then recovered.
+    case hang
+    /// A user requested the stacks.
+    case capture
+    /// A signal killed the process or it exited, without a request.
+    case crash
+
+    /// Whether the process continued; Apple's readers then show that this is not a crash.
+    var isSimulated: Bool { self == .hang || self == .capture }
+}
+
+/// The exhausted allowance; all times are in nanoseconds.
+public struct AllowanceDetails: Codable, Equatable, Sendable {
+    /// The watched event, such as `scene-update`.
+    public var event: String
+    /// The exhausted resource: `wall-clock`, `cpu-time`, `termination`, or `triggered` if the app itself requested the
+    /// kill.
+    public var kind: String
+    /// The allowance, as configured.
+    public var nanoseconds: Int64
+    /// The credit for the main thread's run delay.
+    public var creditNanoseconds: Int64
+    /// The extensions that were granted to the app.
+    public var extendedNanoseconds: Int64
+    /// The time for which the clock was paused.
+    public var pausedNanoseconds: Int64
+    /// The time from the start of the allowance to the last examination of the process.
+    public var elapsedNanoseconds: Int64
+}
+
+/// The outcome of the kill.
+public struct KillDetails: Codable, Equatable, Sendable {
+    /// `none`, `verified`, `unverified` or `unkillable`.
+    public var outcome: String
+    /// The time from the decision until the last process was gone; present only when verified.
+    public var nanoseconds: Int64?
+    /// Processes that outlived SIGKILL.
+    public var survivors: [Int]
+}
+
+/// The pings of one launch.
+public struct PingSummary: Codable, Equatable, Sendable {
+    /// The number of sent pings.
+    public var sent: Int
+    /// The number of pings that the main loop answered.
+    public var answered: Int
+    /// The time from the last answer to the report, in nanoseconds; nil without one.
+    public var sinceLastAnswerNanoseconds: Int64?
+    /// The time from the last ping to the report, in nanoseconds; nil without one, or if the time is unknown.
+    public var sinceLastPingNanoseconds: Int64?
+    /// The time of the slowest answer, in nanoseconds; nil without one.
+    public var slowestNanoseconds: Int64?
+
+    /// Creates the values.
+    public init(
+        sent: Int, answered: Int, sinceLastAnswerNanoseconds: Int64? = nil, sinceLastPingNanoseconds: Int64? = nil,
+        slowestNanoseconds: Int64? = nil
+    ) {
+        self.sent = sent
+        self.answered = answered
+        self.sinceLastAnswerNanoseconds = sinceLastAnswerNanoseconds
+        self.sinceLastPingNanoseconds = sinceLastPingNanoseconds
+        self.slowestNanoseconds = slowestNanoseconds
+    }
+}
+
+/// The worker that a report is about: a process other than the app's main process that did not answer a probe, or a thread of
+/// the main process other than its main thread.
+public struct ServerDetails: Codable, Hashable, Sendable {
+    /// The name of the worker (`comm`), which it can set.
+    public var name: String
+    /// Whether it has accepted the probe's connection; otherwise, it only listens.
+    public var hasAccepted: Bool
+    /// The ID of the main process; that of the report's process if the worker is one of its threads.
+    public var mainProcess: Int
+
+    /// Creates a value.
+    public init(name: String, hasAccepted: Bool, mainProcess: Int) {
+        self.name = name.singleLine(limit: 64)
+        self.hasAccepted = hasAccepted
+        self.mainProcess = mainProcess
+    }
+}

@@ -135,3 +135,100 @@ public struct ReportBody: Codable, Equatable, Sendable {
         case applicationSpecificInformation = "asi"
     }
 }
+
+/// The name and version of an app.
+public struct BundleInfo: Codable, Equatable, Sendable {
+    /// The bundle identifier; in our reports the app's name.
+    public var identifier: String?
+    /// The version shown to people.
+    public var shortVersion: String?
+    /// The build number.
+    public var version: String?
+
+    /// Creates the values.
+    public init(identifier: String?, shortVersion: String? = nil, version: String? = nil) {
+        self.identifier = identifier
+        self.shortVersion = shortVersion
+        self.version = version
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case identifier = "CFBundleIdentifier"
+        case shortVersion = "CFBundleShortVersionString"
+        case version = "CFBundleVersion"
+    }
+}
+
+/// The operating system of a report.
+public struct OSVersion: Codable, Equatable, Sendable {
+    /// The name and version: `Debian GNU/Linux 12 (bookworm)`.
+    public var train: String
+    /// The build; in our reports the kernel release.
+    public var build: String
+    /// The type of the release; `User` in our reports.
+    public var releaseType: String?
+    /// Whether the system is that of a phone or a watch.
+    public var isEmbedded: Bool?
+
+    /// Creates the values.
+    public init(train: String, build: String, releaseType: String? = "User", isEmbedded: Bool? = false) {
+        self.train = train
+        self.build = build
+        self.releaseType = releaseType
+        self.isEmbedded = isEmbedded
+    }
+}
+
+/// The cause of a process's end.
+public struct TerminationInfo: Codable, Equatable, Sendable {
+    /// The code in its namespace.
+    public var code: UInt64
+    /// Bits of the kernel's `OS_REASON_FLAG_…`.
+    public var flags: Int?
+    /// The namespace of the code: `WATCHDOG`, `SIGNAL`.
+    public var namespace: String
+    /// The explanation, one line each.
+    public var reasons: [String]?
+    /// The code in words, for signals.
+    public var indicator: String?
+    /// The process that sent the signal.
+    public var byProc: String?
+    /// The ID of that process.
+    public var byPid: Int?
+
+    /// Write a report (2), and the decision came from user space (4).
+    public static let watchdogFlags = 6
+
+    /// Creates the values.
+    public init(code: UInt64, flags: Int?, namespace: String, reasons: [String]? = nil) {
+        self.code = code
+        self.flags = flags
+        self.namespace = namespace
+        self.reasons = reasons
+    }
+}
+
+/// The faulting thread's queue or name, for older readers.
+public struct LegacyInfo: Codable, Equatable, Sendable {
+    /// A thread by queue or name.
+    public struct Thread: Codable, Equatable, Sendable {
+        /// The dispatch queue.
+        public var queue: String?
+        /// The thread's name.
+        public var name: String?
+
+        /// Creates the values.
+        public init(queue: String? = nil, name: String? = nil) {
+            self.queue = queue
+            self.name = name
+        }
+    }
+
+    /// The faulting thread.
+    public var threadTriggered: Thread?
+
+    /// Creates the values.
+    public init(threadTriggered: Thread?) {
+        self.threadTriggered = threadTriggered
+    }
+}
