@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import FoundationEssentials
+import WatchdogBase
 
 /// A received call whose parameters are not decoded yet.
 struct VarlinkCall {
@@ -130,5 +131,57 @@ struct VarlinkCall {
         case .dataCorrupted, nil: "it is not JSON"
         @unknown default: "it is not JSON"
         }
+    }
+}
+
+/// Checks the shape of a JSON text without parsing it.
+enum JSONShape {
+    /// The maximum nesting depth of arrays and objects.
+    static let depthLimit = 32
+
+    /// Rejects text that is not an object or is nested too deeply, so that a recursive parser is safe.
+    ///
+    /// The parser checks everything else.
+    static func check(_ bytes: [UInt8]) throws(MessageFault) {
+        var scanner = JSONScanner(bytes)
+        guard let first = scanner.next(), bytes[first.range.lowerBound] == UInt8(ascii: "{") else { throw .notAnObject }
+        var depth = 1
+        while let token = scanner.next() {
+            switch token.kind {
+            case .opening:
+                depth += 1
+                if depth > depthLimit { throw .tooDeep(limit: depthLimit) }
+            case .closing: depth -= 1
+            case .comma, .colon, .string, .word: break
+            }
+        }
+    }
+}
+
+/// A call about one app in the form that almost all clients use, parsed without a decoder.
+///
+/// `{"method":"M","parameters":{"name":"N","wait":true}}`: these members in this order, without escapes; `wait` may be
+/// missing, and blanks are ignored. After a pause, a decoder takes a tenth of a millisecond for it, a sixth of a
+/// launch.
+struct PlainCall {
+    let method: String
+    let request: AppRequest
+
+    /// Nil for any other message, valid or not, which the decoder then reads.
+    init?(decoding bytes: [UInt8]) {
+        var reader = PlainReader(bytes)
+        guard reader.skips("{"), reader.skips("\"method\""), reader.skips(":"), let method = reader.text(),
+            reader.skips(","), reader.skips("\"parameters\""), reader.skips(":"),
+            reader.skips("{"), reader.skips("\"name\""), reader.skips(":"), let name = reader.text()
+        else { return nil }
+        var waits = false
+        if reader.skips(",") {
+            guard reader.skips("\"wait\""), reader.skips(":") else { return nil }
+            guard let value = reader.truth() else { return nil }
+            waits = value
+        }
+        guard reader.skips("}"), reader.skips("}"), reader.isAtEnd else { return nil }
+        self.method = method
+        request = AppRequest(name, waits: waits)
     }
 }

@@ -172,3 +172,13 @@ extension ControlText {
         return (stamp + text).cut(to: style.columns ?? .max) + "\n"
     }
 }
+
+extension ControlText {
+    /// Uncut output lines of an app, each with its time if known.
+    public static func log(_ lines: [LogLine], style: Style = Style()) -> String {
+        lines.map { line in
+            let stamp = line.time.map { style.time.date($0) + " " } ?? ""
+            return stamp + line.text.replacing("\t", with: "    ").singleLine() + "\n"
+        }.joined()
+    }
+}

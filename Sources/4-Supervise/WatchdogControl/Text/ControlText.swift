@@ -91,3 +91,27 @@ extension AppState {
     /// The state that a list shows for an app with invalid files.
     static let invalid = AppState(rawValue: "invalid")
 }
+
+extension String {
+    /// The text in at most `limit` columns; a longer one ends with `...`.
+    func cut(to limit: Int) -> String {
+        count <= limit ? self : String(prefix(max(0, limit - 3))) + "..."
+    }
+
+    /// The text in at most `limit` columns; a longer one keeps its beginning and its end.
+    func cutInside(to limit: Int) -> String {
+        guard count > limit else { return self }
+        let kept = max(0, limit - 3)
+        return String(prefix((kept + 1) / 2)) + "..." + String(suffix(kept / 2))
+    }
+
+    /// The text padded with trailing spaces.
+    func left(_ width: Int) -> String {
+        self + String(repeating: " ", count: max(0, width - count))
+    }
+
+    /// The text padded with leading spaces.
+    func right(_ width: Int) -> String {
+        String(repeating: " ", count: max(0, width - count)) + self
+    }
+}

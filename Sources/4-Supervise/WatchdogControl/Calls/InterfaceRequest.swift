@@ -10,3 +10,8 @@ struct InterfaceRequest: ControlRequest {
         case interface
     }
 }
+
+/// The reply to `org.varlink.service.GetInterfaceDescription`.
+struct InterfaceReply: ControlReply {
+    var description: String
+}

@@ -17,3 +17,17 @@ public struct CaptureRequest: ControlRequest {
         case name
     }
 }
+
+/// The reply to `Capture`.
+public struct CaptureReply: ControlReply {
+    /// The report's path.
+    public var report: String
+    /// The verdict of the report.
+    public var verdict: String?
+
+    /// Creates a reply.
+    public init(report: String, verdict: String? = nil) {
+        self.report = report
+        self.verdict = verdict
+    }
+}

@@ -21,3 +21,16 @@ public struct ReportsRequest: ControlRequest {
         case limit
     }
 }
+
+/// The reply to `Reports`.
+public struct ReportsReply: ControlReply, PiecewiseReply {
+    /// The reports, newest first.
+    public var reports: [ReportSummary]
+
+    /// Creates a list.
+    public init(reports: [ReportSummary]) {
+        self.reports = reports
+    }
+
+    var body: ReplyBody { .members([.list("reports", reports)]) }
+}
