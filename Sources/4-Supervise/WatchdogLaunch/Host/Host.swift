@@ -350,3 +350,50 @@ package final class Host {
         }
     }
 }
+
+/// The captures that are stopping processes now, each until it ends or exceeds its budget.
+///
+/// A stuck capture may never end; its thread is replaced, and nobody waits for it anymore.
+struct CaptureCount {
+    private var deadlines: [Int: Instant] = [:]
+    private var lastNumber = 0
+
+    /// Whether no capture is in progress.
+    var isEmpty: Bool { deadlines.isEmpty }
+
+    /// Counts a capture until ``end(_:)`` or `deadline`; returns its number.
+    mutating func begin(until deadline: Instant) -> Int {
+        lastNumber += 1
+        deadlines[lastNumber] = deadline
+        return lastNumber
+    }
+
+    mutating func end(_ number: Int) { deadlines[number] = nil }
+
+    /// Removes the captures that have exceeded their budgets; returns whether there were any.
+    mutating func expire(at now: Instant) -> Bool {
+        let count = deadlines.count
+        deadlines = deadlines.filter { $0.value > now }
+        return deadlines.count < count
+    }
+}
+
+/// Lets one launch begin in each turn of the loop, because many would make it long.
+///
+/// Isolation: the loop's thread.
+package struct LaunchTurn {
+    private let loop: EventLoop
+    private var last: UInt64?
+
+    init(_ loop: EventLoop) { self.loop = loop }
+
+    /// Whether no launch has begun in this turn.
+    package var isFree: Bool { loop.iteration != last }
+
+    /// Whether a launch may begin: true once in a turn.
+    package mutating func take() -> Bool {
+        guard isFree else { return false }
+        last = loop.iteration
+        return true
+    }
+}

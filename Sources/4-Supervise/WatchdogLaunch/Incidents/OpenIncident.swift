@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import WatchdogCapture
+package import WatchdogCapture
 import WatchdogLinux
 package import WatchdogPolicy
 import WatchdogReport
@@ -51,4 +51,14 @@ package struct OpenIncident {
     var owedReport: IncidentID?
     /// Whether the report is being written.
     var isBeingWritten = false
+}
+
+/// The outcome of a capture.
+package enum CaptureOutcome: Sendable {
+    /// The stacks of the main process were captured.
+    case taken(Snapshot)
+    /// There was no capture, only the samples from before.
+    case sampled
+    /// The capture failed for this reason.
+    case failed(String)
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
-import WatchdogLinux
+package import WatchdogLinux
 
 /// The processes that remain when a run is over.
 ///
@@ -25,6 +25,20 @@ package enum Strays {
             guard !strays.isEmpty else { return }
             for child in strays { kill(child, SIGKILL) }
             poll(nil, 0, 1)
+        }
+    }
+}
+
+extension ProcessSources {
+    /// Forks both; call it on the main thread before any other thread exists.
+    ///
+    /// - Parameter closer: what the program left that this process executed before.
+    /// - Throws: ``RunError``, because without them a stranger could keep watchdogd from ending.
+    package static func forked(after closer: CloserSource? = nil) throws(RunError) -> ProcessSources {
+        do throws(LinuxError) {
+            return try start(after: closer)
+        } catch {
+            throw RunError.internalFailure("\(error)")
         }
     }
 }
