@@ -16,7 +16,7 @@ package final class AppLaunch {
     package let supervisor: Supervisor
     package let id: LaunchID
     /// What made the app ready.
-    package private(set) var readiness: ReadinessSource?
+    private(set) var readiness: ReadinessSource?
     /// Why the app cannot be probed.
     private(set) var probeRefusal: String?
     /// What the history remembers of the launch.
@@ -102,7 +102,7 @@ package final class AppLaunch {
     }
 
     /// When the main process was launched.
-    package var launchedAt: Instant? { supervisor.machine.launchedAt }
+    var launchedAt: Instant? { supervisor.machine.launchedAt }
 
     /// How long each phase of the launch took that has ended; empty if another watchdogd began it.
     package var phases: [LaunchPhaseName: Duration] {
@@ -125,7 +125,7 @@ package final class AppLaunch {
     }
 
     /// Notes what a summary shows.
-    package func note(_ notice: Notice) {
+    func note(_ notice: Notice) {
         switch notice {
         case .probe(.impossible(let reason)):
             probeRefusal = reason
@@ -143,7 +143,7 @@ package final class AppLaunch {
     }
 
     /// Whether no process of the launch remains, as far as can be determined.
-    package var isGone: Bool { shell.isGone }
+    var isGone: Bool { shell.isGone }
 
     /// Whether reports of the launch are being written.
     package var hasPendingReports: Bool { shell.hasPendingReports }
@@ -151,17 +151,17 @@ package final class AppLaunch {
     package var hasHooks: Bool { !shell.host.hooks.isIdle }
 
     /// Resumes what the previous watchdogd launched; returns false if nothing was launched.
-    package func resume(_ inherited: InheritedLaunch) -> Bool {
+    func resume(_ inherited: InheritedLaunch) -> Bool {
         LaunchResumption(shell: shell, supervisor: supervisor).resume(inherited)
     }
 
     /// Starts the program, or adopts the process that was found.
-    package func begin() {
+    func begin() {
         if case .found = origin { adopt() } else { supervisor.launch() }
     }
 
     /// Asks the program to terminate; for a process that someone else owns, only ends the observation.
-    package func end() {
+    func end() {
         guard shell.configuration.observed != nil else { return supervisor.requestTermination() }
         isLetGo = true
         shell.tree.letGo()
@@ -176,10 +176,10 @@ package final class AppLaunch {
     }
 
     /// Saves everything for the watchdogd that follows immediately.
-    package func flush() { shell.flush(supervisor) }
+    func flush() { shell.flush(supervisor) }
 
     /// Captures the stacks of a healthy app and writes a report; the app keeps running.
-    package func capture(then tell: @escaping (ReportOutcome) -> Void) {
+    func capture(then tell: @escaping (ReportOutcome) -> Void) {
         shell.incidents.captureOnRequest(supervisor.record, then: tell)
     }
 

@@ -3,7 +3,7 @@
 import WatchdogBase
 import WatchdogConfiguration
 import WatchdogControl
-package import WatchdogLaunch
+import WatchdogLaunch
 import WatchdogLinux
 import WatchdogPolicy
 import WatchdogReport
@@ -12,9 +12,9 @@ import WatchdogWire
 /// One run of the commands in `ExecReload=`, which make an app reread its own configuration.
 ///
 /// Isolation: the loop's thread.
-package final class AppReload {
+final class AppReload {
     /// How it ended.
-    package enum Result {
+    enum Result {
         /// It succeeded in this time; `isConfirmed` if the app itself said so.
         case done(Duration, isConfirmed: Bool)
         /// One sentence without a period.
@@ -57,12 +57,12 @@ package final class AppReload {
     }
 
     /// What the next watchdogd needs; nil when the reload is over.
-    package var kept: KeptReload? {
+    var kept: KeptReload? {
         guard machine.nextDeadline != nil else { return nil }
         return KeptReload(machine: machine, commands: program.reloadCommands, command: command)
     }
 
-    package func begin() {
+    func begin() {
         window = launch.shell.evidence.main.usage()
         handle(.begun)
     }
@@ -71,7 +71,7 @@ package final class AppReload {
     ///
     /// - Parameter kept: the command that was running.
     /// - Returns: false if it is gone, and how it ended is unknown.
-    package func resume(with kept: KeptCommand?) -> Bool {
+    func resume(with kept: KeptCommand?) -> Bool {
         timer?.arm(at: machine.nextDeadline)
         launch.shell.keepReload(self.kept)
         guard let index = machine.running else { return true }
@@ -83,12 +83,12 @@ package final class AppReload {
     func returned() { handle(.supervisorReturned) }
 
     /// Handles the end of a command whose exit status is unknown.
-    package func lost() {
+    func lost() {
         if let index = machine.running { ended(index, .success(.unknown)) }
     }
 
     /// Cancels the running command, without a result.
-    package func cancel() {
+    func cancel() {
         timer?.cancel()
         cancelCommand()
         launch.shell.keepReload(nil)

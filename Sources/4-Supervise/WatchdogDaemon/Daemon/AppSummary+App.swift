@@ -8,7 +8,7 @@ import WatchdogLinux
 package import WatchdogPolicy
 
 extension AppState {
-    package init(of app: DaemonApp) {
+    init(of app: DaemonApp) {
         switch app.machine.phase {
         case .stopped: self = .stopped
         case .creating where app.configuration?.observed != nil: self = .waiting
@@ -33,7 +33,7 @@ extension AppState {
 
 extension AppSummary {
     /// The line for an app in a list.
-    package init(of app: DaemonApp) {
+    init(of app: DaemonApp) {
         let (now, time) = (app.daemon.host.loop.now, Timestamp.now())
         let machine = app.live?.supervisor.machine
         var nextLaunch: Timestamp?
@@ -84,7 +84,7 @@ extension Timestamp {
 
 extension AppDetails {
     /// What is known of an app beyond its summary.
-    package init?(of app: DaemonApp) {
+    init?(of app: DaemonApp) {
         guard let configuration = app.configuration else { return nil }
         let machine = app.latest?.supervisor.machine
         var launch: LaunchSummary?

@@ -1,45 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WatchdogBase
-package import WatchdogConfiguration
+import WatchdogConfiguration
 import WatchdogControl
-package import WatchdogLaunch
+import WatchdogLaunch
 import WatchdogLinux
 import WatchdogPolicy
 import WatchdogReport
-package import WatchdogReportStore
+import WatchdogReportStore
 
 /// Runs all apps of one host or user: `watchdogd serve`.
 ///
 /// Isolation: the loop's thread.
-package final class Daemon {
-    package let host: Host
+final class Daemon {
+    let host: Host
     let places: DaemonPlaces
-    package let store: ReportStore
+    let store: ReportStore
     /// Whether journal entries contain reports, unless an app's file says otherwise.
-    package let reportsInJournal: Bool
+    let reportsInJournal: Bool
     let announcer: Announcer
     /// Stores the cause of each app's last failure; nil if that is not requested.
     let lastFailure: LastFailureFile?
     /// The time between a container engine's SIGTERM and its SIGKILL; nil if unknown.
-    package let gracePeriod: Duration?
-    package let disks: DiskReading
+    let gracePeriod: Duration?
+    let disks: DiskReading
     /// Stores the history of launches; nil if history is off.
-    package private(set) var history: LaunchHistory?
-    package private(set) lazy var configuration = DaemonConfiguration(of: self)
+    private(set) var history: LaunchHistory?
+    private(set) lazy var configuration = DaemonConfiguration(of: self)
     private(set) lazy var requests = ControlRequests(to: self)
     private(set) lazy var handover = Handover(of: self)
-    package private(set) lazy var metrics = MetricsCollection(of: self)
+    private(set) lazy var metrics = MetricsCollection(of: self)
     /// The start of the counters, since 1970-01-01 00:00 UTC.
-    package let started = Duration(since1970: .now())
-    package private(set) var failedReports = 0
+    let started = Duration(since1970: .now())
+    private(set) var failedReports = 0
     /// The service manager that owns the apps with `Observe=`.
     private(set) lazy var serviceBus = ServiceBus(to: places.scope == .system ? .system : .user)
     private lazy var lostLaunches = LostLaunches(of: self)
 
-    package private(set) var apps: [String: DaemonApp] = [:]
+    private(set) var apps: [String: DaemonApp] = [:]
     /// Names in the order of listings.
-    package private(set) var appNames: [String] = []
+    private(set) var appNames: [String] = []
     /// Apps with an inherited launch but without a valid configuration.
     private var unconfigured: [String: DaemonApp] = [:]
     /// Apps that are no longer configured, but still have reports to be written.
@@ -48,7 +48,7 @@ package final class Daemon {
     private(set) var isStopping = false
 
     /// The status line in the service manager; nil without one.
-    package private(set) var status: ServiceStatus?
+    private(set) var status: ServiceStatus?
     private var signOfLife: Timer?
 
     /// The latest launch, with which the next one shares storage.
@@ -86,7 +86,7 @@ package final class Daemon {
     // MARK: - Start
 
     /// Loads the configured apps, resumes inherited launches, and launches the other enabled apps.
-    package func begin(with listing: ConfigurationListing, _ inheritance: Inheritance) {
+    func begin(with listing: ConfigurationListing, _ inheritance: Inheritance) {
         configuration.begin(with: listing)
         host.reportWriter.takeUpLeftNames()
         resume(inheritance, known: Set(listing.apps.map(\.name.description)))
@@ -119,7 +119,7 @@ package final class Daemon {
 
     // MARK: - Apps
 
-    package func add(_ new: [DaemonApp]) {
+    func add(_ new: [DaemonApp]) {
         for app in new { apps[app.name] = app }
         appNames = apps.keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
         status?.changed()
@@ -134,13 +134,13 @@ package final class Daemon {
     }
 
     /// Removes and returns an app that runs without a configuration, because it now has one.
-    package func claim(_ name: String) -> DaemonApp? { unconfigured.removeValue(forKey: name) }
+    func claim(_ name: String) -> DaemonApp? { unconfigured.removeValue(forKey: name) }
 
     /// Every app that still has a process, a report or saved state.
     var allApps: [DaemonApp] { Array(apps.values) + Array(unconfigured.values) + departing }
 
     /// Removes an app that is no longer configured, after its process has ended.
-    package func forget(_ app: DaemonApp) {
+    func forget(_ app: DaemonApp) {
         if apps[app.name] === app {
             apps[app.name] = nil
             appNames.removeAll { $0 == app.name }
@@ -200,7 +200,7 @@ package final class Daemon {
     // MARK: - The end
 
     /// Terminates every app, and exits when all have ended; a second call kills those that still run.
-    package func stop() {
+    func stop() {
         if !isStopping {
             isStopping = true
             host.survival?.notifier?.say(["STOPPING=1"])

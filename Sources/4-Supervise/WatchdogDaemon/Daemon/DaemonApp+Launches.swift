@@ -9,7 +9,7 @@ import WatchdogPolicy
 import WatchdogVerdict
 
 extension DaemonApp {
-    package func create() {
+    func create() {
         guard let configuration else { preconditionFailure("an app without a configuration is not launched") }
         if let observed = configuration.observed {
             observing = observing ?? AppObserving(of: self)
@@ -36,7 +36,7 @@ extension DaemonApp {
         }
     }
 
-    package func connect(_ launch: AppLaunch) {
+    func connect(_ launch: AppLaunch) {
         launch.supervisor.onNotice = { [unowned self, unowned launch] in noticed($0, of: launch) }
         launch.supervisor.onMeasurement = { [unowned self] measurement in count { $0.measured(measurement) } }
         launch.supervisor.onFinish = { [unowned self, unowned launch] outcome in
@@ -134,7 +134,7 @@ extension DaemonApp {
         driver.receive(.inherited(launch.id, isOver: launch.outcome != nil))
     }
 
-    package func resume(_ launch: AppLaunch) {
+    func resume(_ launch: AppLaunch) {
         guard let inherited = launch.takeInherited() else { preconditionFailure("a launch is resumed once") }
         let isCurrent = current === launch
         if isCurrent { show(launch) }
@@ -163,7 +163,7 @@ extension DaemonApp {
     }
 
     /// Supervises a process that was found, and whose saved state is lost.
-    package func adopt(_ launch: AppLaunch) throws {
+    func adopt(_ launch: AppLaunch) throws {
         try launch.shell.start(launch.supervisor)
         add(launch)
         show(launch)

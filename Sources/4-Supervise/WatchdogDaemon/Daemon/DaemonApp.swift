@@ -1,43 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WatchdogBase
-package import WatchdogConfiguration
-package import WatchdogControl
+import WatchdogConfiguration
+import WatchdogControl
 import WatchdogLaunch
 import WatchdogLinux
-package import WatchdogMetrics
-package import WatchdogPolicy
+import WatchdogMetrics
+import WatchdogPolicy
 import WatchdogReport
 import WatchdogReportStore
 
 /// Executes the effects of an app's ``AppMachine`` in the daemon.
 ///
 /// Isolation: the loop's thread.
-package final class DaemonApp {
+final class DaemonApp {
     /// The cause of a launch without a request or a previous end.
     private static let ordinaryCause = "start"
     /// The restart settings of an app without a configuration.
     private static let defaultRestart = Shared(wrappedValue: RestartSettings())
 
-    package let name: String
-    package unowned let daemon: Daemon
-    package private(set) var file: String
+    let name: String
+    unowned let daemon: Daemon
+    private(set) var file: String
     /// Nil if the file is invalid; an inherited launch runs without a configuration.
-    package private(set) var configuration: AppConfiguration?
+    private(set) var configuration: AppConfiguration?
     let driver: AppDriver
     /// The launches that still have a process, sockets or a report to be written.
-    package private(set) var launches: [LaunchID: AppLaunch] = [:]
+    private(set) var launches: [LaunchID: AppLaunch] = [:]
     /// The latest launch, which may be over.
-    package private(set) var latest: AppLaunch?
+    private(set) var latest: AppLaunch?
     /// The time at which the app entered its phase.
-    package private(set) var since = Timestamp.now()
+    private(set) var since = Timestamp.now()
     let notices: AppNotices
     let creation: LaunchCreation
     private(set) lazy var moves = AppMoves(of: self)
     var observing: AppObserving?
     private(set) lazy var reloads = AppReloads(of: self)
 
-    package private(set) var meter = AppMeter()
+    private(set) var meter = AppMeter()
 
     private var phase: AppPhase
     private var preparation: Preparation?
@@ -76,10 +76,10 @@ package final class DaemonApp {
         keepReports()
     }
 
-    package var machine: AppMachine { driver.machine }
+    var machine: AppMachine { driver.machine }
 
     /// The current launch, which can still be signaled and terminated.
-    package var current: AppLaunch? { machine.current.flatMap { launches[$0] } }
+    var current: AppLaunch? { machine.current.flatMap { launches[$0] } }
 
     /// The current launch if its process was started.
     var live: AppLaunch? {
@@ -89,7 +89,7 @@ package final class DaemonApp {
     // MARK: - Events
 
     /// Handles a client's request for a launch or a restart.
-    package func request(_ event: (AppWaiter) -> AppEvent, waits: Bool, _ answer: ControlAnswer<LaunchReply>) {
+    func request(_ event: (AppWaiter) -> AppEvent, waits: Bool, _ answer: ControlAnswer<LaunchReply>) {
         let event = event(askers.add(answer, waits: waits))
         if case .restartRequested = event { launchCause = "restart" } else { launchCause = "request" }
         driver.receive(event)
@@ -102,7 +102,7 @@ package final class DaemonApp {
     }
 
     /// Handles a client's request for a launch with an event.
-    package func launch(for event: LaunchingEvent, waits: Bool, _ answer: ControlAnswer<LifecycleReply>) {
+    func launch(for event: LaunchingEvent, waits: Bool, _ answer: ControlAnswer<LifecycleReply>) {
         launchingEvent = event
         if waits { moves.expect(event.request, answer) }
         let launched = ControlAnswer<LaunchReply> { [weak self, name] result in
@@ -119,12 +119,12 @@ package final class DaemonApp {
     }
 
     /// Handles a client's request to terminate the app.
-    package func requestTermination(waits: Bool, _ answer: ControlAnswer<TerminateReply>) {
+    func requestTermination(waits: Bool, _ answer: ControlAnswer<TerminateReply>) {
         driver.receive(.terminationRequested(askers.add(answer, waits: waits)))
     }
 
     /// Applies a new configuration.
-    package func update(_ configuration: AppConfiguration, file: String) {
+    func update(_ configuration: AppConfiguration, file: String) {
         let needsNewProcess = self.configuration.map { !configuration.allowsProcess(of: $0) } ?? false
         self.configuration = configuration
         self.file = file
@@ -140,7 +140,7 @@ package final class DaemonApp {
         notices.reportsInJournal = daemon.reportsInJournal && configuration.watchdog.reportsInJournal
     }
 
-    package func count(_ event: (inout AppMeter) -> Void) { event(&meter) }
+    func count(_ event: (inout AppMeter) -> Void) { event(&meter) }
 
     /// Called after all effects of an event have been executed.
     private func handled() {
@@ -187,7 +187,7 @@ package final class DaemonApp {
     }
 
     /// Saves the state for the next watchdogd.
-    package func save() {
+    func save() {
         isUnsaved = false
         guard let survival = daemon.host.survival, !isForgotten else { return }
         // The next watchdogd searches for an observed process, so nothing is saved for it.
@@ -243,11 +243,11 @@ package final class DaemonApp {
     // MARK: - Launches
 
     /// Registers a launch, so that its effects are executed.
-    package func add(_ launch: AppLaunch) {
+    func add(_ launch: AppLaunch) {
         launches[launch.id] = launch
         connect(launch)
     }
 
     /// Makes this launch the one that status shows.
-    package func show(_ launch: AppLaunch) { latest = launch }
+    func show(_ launch: AppLaunch) { latest = launch }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package import WatchdogConfiguration
-package import WatchdogControl
+import WatchdogConfiguration
+import WatchdogControl
 import WatchdogLaunch
 import WatchdogLinux
 import WatchdogPolicy
@@ -9,10 +9,10 @@ import WatchdogPolicy
 /// Reads the files of the apps, and gives each app its configuration.
 ///
 /// Isolation: the loop's thread.
-package final class DaemonConfiguration {
+final class DaemonConfiguration {
     private unowned let daemon: Daemon
     /// The files that cannot be used.
-    package private(set) var invalidFiles: [InvalidFile] = []
+    private(set) var invalidFiles: [InvalidFile] = []
     /// The configuration of each app, for comparison: one text each, because a text takes less memory than a list of texts.
     private var settings: [String: String] = [:]
     /// In no setting.
@@ -25,7 +25,7 @@ package final class DaemonConfiguration {
     /// Takes what is configured when the daemon starts.
     ///
     /// An app whose files are invalid is listed with its diagnostics.
-    package func begin(with listing: ConfigurationListing) {
+    func begin(with listing: ConfigurationListing) {
         for diagnostic in diagnostics(of: listing) {
             daemon.announcer.say(diagnostic.description, as: LogLevel(ControlDiagnostic(diagnostic)))
         }
@@ -49,7 +49,7 @@ package final class DaemonConfiguration {
     /// Reads the configuration again, beside the loop; nothing changes unless all of it is valid.
     ///
     /// - Parameter isDryRun: whether to answer what would change, and change nothing.
-    package func reload(isDryRun: Bool = false, answering answer: ControlAnswer<ReloadReply>? = nil) {
+    func reload(isDryRun: Bool = false, answering answer: ControlAnswer<ReloadReply>? = nil) {
         let directory = daemon.places.configurationDirectory
         daemon.disks.read {
             Result { () throws(ConfigurationReadError) in

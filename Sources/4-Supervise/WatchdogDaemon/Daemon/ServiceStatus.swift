@@ -8,7 +8,7 @@ import WatchdogLinux
 /// A line that the service manager does not accept is sent again a second later, if it is still true.
 ///
 /// Isolation: the loop's thread.
-package final class ServiceStatus {
+final class ServiceStatus {
     private let interval: Duration
     private let loop: EventLoop
     private let line: () -> String

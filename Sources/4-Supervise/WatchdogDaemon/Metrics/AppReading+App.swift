@@ -16,7 +16,7 @@ extension AppReading {
     /// - Parameters:
     ///   - now: the time of the reading.
     ///   - wall: the same, since 1970-01-01 00:00 UTC.
-    package init(of app: DaemonApp, at now: Instant, _ wall: Duration) {
+    init(of app: DaemonApp, at now: Instant, _ wall: Duration) {
         self.init(
             name: app.name, state: State(rawValue: AppState(of: app).rawValue) ?? .stopped,
             meter: app.meter.settled(at: now))

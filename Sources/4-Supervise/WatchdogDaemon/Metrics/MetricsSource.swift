@@ -34,14 +34,14 @@ package protocol MetricsSource: AnyObject {
 }
 
 extension Daemon: MetricsSource {
-    package var invalidFileCount: Int { configuration.invalidFiles.count }
-    package var droppedLines: Int { announcer.droppedLines }
+    var invalidFileCount: Int { configuration.invalidFiles.count }
+    var droppedLines: Int { announcer.droppedLines }
 
-    package func reading(of name: String, at now: Instant, _ wall: Duration) -> MetricsCollection.Reading? {
+    func reading(of name: String, at now: Instant, _ wall: Duration) -> MetricsCollection.Reading? {
         apps[name].map { app in
             MetricsCollection.Reading(app: AppReading(of: app, at: now, wall), cgroup: app.live?.shell.cgroup)
         }
     }
 
-    package func say(_ line: String) { announcer.say(line) }
+    func say(_ line: String) { announcer.say(line) }
 }
