@@ -134,7 +134,7 @@ struct LaunchSocketTests {
         try #require(send("READY=1", to: sockets.notifyAddress))
         for _ in 0..<10 { _ = try bench.loop.runOnce(limit: .zero) }
         sockets.readMessages()
-        sockets.hearLastWords()
+        sockets.readLastMessages()
         #expect(heard == 0 && !sockets.isPatient)
         sockets.closeAppEnd()
         for _ in 0..<10 { _ = try bench.loop.runOnce(limit: .zero) }

@@ -337,7 +337,7 @@ struct Judgement: Hashable, Sendable {
 
     /// The judgement of an incident that no answer averts: its deadline is now, and neither credit nor a pause extends
     /// it.
-    func withoutMercy(at now: Instant) -> Judgement {
+    func unexcused(at now: Instant) -> Judgement {
         var copy = Judgement(event, from: startedAt, allowance: allowance, budget: .zero)
         copy.windowStart = windowStart
         copy.end = end

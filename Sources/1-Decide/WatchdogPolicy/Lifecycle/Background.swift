@@ -122,7 +122,7 @@ struct Background: Hashable, Sendable {
         cpu = nil
         let since = (watch.isForLaunch ? turn.launch.startedAt : stay?.since) ?? turn.now
         let event = watch.isForLaunch ? watches.duties.judgement?.event ?? .sceneCreate : .backgroundTask
-        let judgement = Judgement(event, from: since, allowance: watch.limit).withoutMercy(at: turn.now)
+        let judgement = Judgement(event, from: since, allowance: watch.limit).unexcused(at: turn.now)
         watches.beginTrigger(watch.isForLaunch ? .launchCPUTime(used) : .backgroundCPUTime(used), judgement, &turn)
     }
 

@@ -80,7 +80,7 @@ struct Lifecycle: Hashable, Sendable {
         guard !watches.isJudging, let due = stayDue(turn.life, turn.shared), turn.now >= due else { return }
         guard !background.hasTasks else { return background.tasksDue(at: due, &watches, &turn) }
         goal = .suspended
-        pursue(&watches, &turn)
+        advanceToGoal(&watches, &turn)
     }
 
     // MARK: - Stages of life
@@ -129,7 +129,7 @@ struct Lifecycle: Hashable, Sendable {
         case .taskBegan(let id, let name): taskBegan(id, name, &watches, &turn)
         case .taskEnded(let id): taskEnded(id, &watches, &turn)
         case .froze(let locks):
-            if freezer.reported(locks) { return pursue(&watches, &turn) }
+            if freezer.reported(locks) { return advanceToGoal(&watches, &turn) }
             froze(locks, &watches, &turn)
         case .measured(let use): background.measured(use, &watches, &turn)
         }
@@ -143,7 +143,7 @@ struct Lifecycle: Hashable, Sendable {
         visibility = turn.spec.lifecycle.launchesInBackground ? .background : .foreground
         turn.visibility = visibility
         if turn.life == .running, !freezer.isSuspending { beginStayIfHidden(&turn) }
-        pursue(&watches, &turn)
+        advanceToGoal(&watches, &turn)
     }
 
     private mutating func requested(
@@ -151,16 +151,16 @@ struct Lifecycle: Hashable, Sendable {
     ) {
         if let refusal = refusal(of: request, turn) { return turn.announce(lifecycle: .refused(request, refusal)) }
         switch request {
-        case .foreground: wish(.foreground, turn)
-        case .background: wish(.background, turn)
-        case .suspend: wish(.suspended, turn)
-        case .resume: wish(visibility == .foreground ? .foreground : .background, turn)
+        case .foreground: setGoal(.foreground, turn)
+        case .background: setGoal(.background, turn)
+        case .suspend: setGoal(.suspended, turn)
+        case .resume: setGoal(visibility == .foreground ? .foreground : .background, turn)
         case .event: obligations.wait(request)
         }
-        pursue(&watches, &turn)
+        advanceToGoal(&watches, &turn)
     }
 
-    private mutating func wish(_ goal: Goal, _ turn: Turn) {
+    private mutating func setGoal(_ goal: Goal, _ turn: Turn) {
         if freezer.isSuspending, self.goal == .suspended { freezer.requested(at: turn.now) }
         self.goal = goal
         // Somebody uses the app: do not suspend it immediately.
@@ -182,7 +182,7 @@ struct Lifecycle: Hashable, Sendable {
     /// Takes the next steps toward the latest request, unless something is in the way.
     ///
     /// Each obstacle calls this again when it is gone: the launch, an answer, a capture, an examination, the freezer.
-    mutating func pursue(_ watches: inout Watches, _ turn: inout Turn) {
+    mutating func advanceToGoal(_ watches: inout Watches, _ turn: inout Turn) {
         guard turn.life == .running, !watches.isJudging, freezer.backstop == nil else { return }
         if freezer.isFrozen {
             guard goal != .suspended else { return judgeLocks(&watches, &turn) }
@@ -274,7 +274,7 @@ struct Lifecycle: Hashable, Sendable {
         } else {
             watchObligations(&watches, &turn)
         }
-        pursue(&watches, &turn)
+        advanceToGoal(&watches, &turn)
     }
 
     // MARK: - Suspension
@@ -283,7 +283,7 @@ struct Lifecycle: Hashable, Sendable {
         guard let since = freezer.froze(locks, at: turn.now) else { return }
         enter(.suspended, turn)
         turn.announce(lifecycle: .suspended(after: turn.now - since))
-        pursue(&watches, &turn)
+        advanceToGoal(&watches, &turn)
     }
 
     /// Judges locks held by a suspended app, which others may be waiting for.
@@ -334,7 +334,7 @@ struct Lifecycle: Hashable, Sendable {
         if watches.triggerReason == .backgroundTasks { watches.dropTrigger(&turn) }
         guard let wasExpiring = background.tasksEnded(at: turn.now) else { return }
         if wasExpiring { suspendIfIdle(turn) }
-        pursue(&watches, &turn)
+        advanceToGoal(&watches, &turn)
     }
 
     private mutating func suspendIfIdle(_ turn: Turn) {
@@ -351,7 +351,7 @@ struct Lifecycle: Hashable, Sendable {
     /// Gives background tasks more time.
     mutating func postponed(_ judgement: Judgement, _ watches: inout Watches, _ turn: inout Turn) {
         background.postpone(judgement)
-        pursue(&watches, &turn)
+        advanceToGoal(&watches, &turn)
     }
 
     // MARK: - Loss of the supervisor or the channel
@@ -379,7 +379,7 @@ struct Lifecycle: Hashable, Sendable {
         background.drop()
         obligations.drop()
         freezer.forgetResume()
-        pursue(&watches, &turn)
+        advanceToGoal(&watches, &turn)
     }
 }
 

@@ -18,7 +18,7 @@ struct Death: Hashable, Sendable {
     private(set) var status: ExitStatus?
     private var isTreeEmpty = false
     /// Whether the end was requested twice.
-    private var isInsisted = false
+    private var isKillRequested = false
     /// Whether the app had been asked to end.
     private var wasRequested = false
 
@@ -42,7 +42,7 @@ struct Death: Hashable, Sendable {
     }
 
     mutating func treeEmptied() { isTreeEmpty = true }
-    mutating func insist() { isInsisted = true }
+    mutating func requestKill() { isKillRequested = true }
 
     /// Ends what remains of the tree.
     ///
@@ -88,7 +88,7 @@ struct Death: Hashable, Sendable {
     /// - Parameter incident: the incident that the app was killed for, if any.
     func cause(_ incident: Incident?) -> Outcome.Cause {
         if let incident { return .watchdog(incident) }
-        if isInsisted { return .killedOnRequest }
+        if isKillRequested { return .killedOnRequest }
         return wasRequested ? .terminated : .exited
     }
 }
@@ -103,7 +103,7 @@ extension Death {
         }
         status = saved.status
         isTreeEmpty = saved.isTreeEmpty
-        isInsisted = saved.isInsisted
+        isKillRequested = saved.isInsisted
         wasRequested = saved.wasRequested
     }
 
@@ -116,6 +116,6 @@ extension Death {
         }
         return SavedDeath(
             allowanceEnd: allowanceEnd, budgetEnd: budgetEnd, status: status, isTreeEmpty: isTreeEmpty,
-            isInsisted: isInsisted, wasRequested: wasRequested)
+            isInsisted: isKillRequested, wasRequested: wasRequested)
     }
 }

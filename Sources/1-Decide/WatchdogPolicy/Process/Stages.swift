@@ -160,7 +160,7 @@ struct Stages: Sendable, Equatable {
         watches.beginProbes(turn)
         withChangedLifecycle { lifecycle, watches in
             lifecycle.beginStayIfHidden(&turn)
-            lifecycle.pursue(&watches, &turn)
+            lifecycle.advanceToGoal(&watches, &turn)
         }
     }
 
@@ -230,9 +230,9 @@ struct Stages: Sendable, Equatable {
         if !ended.incident.isEnforced, death.status == nil {
             guard ended.isKillRequested else {
                 watches.handle(.captureEnded, &turn)
-                return withChangedLifecycle { $0.pursue(&$1, &turn) }
+                return withChangedLifecycle { $0.advanceToGoal(&$1, &turn) }
             }
-            death.insist()
+            death.requestKill()
         }
         beginDying(isAsked: !ended.incident.isEnforced && !ended.isKillRequested, &turn)
     }
@@ -248,7 +248,7 @@ struct Stages: Sendable, Equatable {
             guard turn.isSuspended else { return beginTermination(isRequested: isRequested, &turn) }
             // A suspended app cannot handle a request to end. Its own STOPPING=1 was sent before the freeze, so let it
             // end.
-            guard !isRequested else { return insist(&turn) }
+            guard !isRequested else { return killOnRequest(&turn) }
             turn.perform(.thaw)
             beginTermination(isRequested: false, &turn)
         case .terminating(isRequested: false):
@@ -258,7 +258,7 @@ struct Stages: Sendable, Equatable {
             turn.announce(.terminating(isRequested: true))
             turn.perform(.terminate)
         case .terminating(isRequested: true):
-            if isRequested { insist(&turn) }
+            if isRequested { killOnRequest(&turn) }
         case .dying: if isRequested, death.isAsking { death.kill(&turn) }
         case .ended: break
         }
@@ -276,9 +276,9 @@ struct Stages: Sendable, Equatable {
     }
 
     /// Kills the app, after a capture in progress.
-    private mutating func insist(_ turn: inout Turn) {
+    private mutating func killOnRequest(_ turn: inout Turn) {
         guard !watches.incidents.isCapturing else { return watches.requestKill() }
-        death.insist()
+        death.requestKill()
         beginDying(isAsked: false, &turn)
     }
 
@@ -329,7 +329,7 @@ struct Stages: Sendable, Equatable {
 
     /// Repeats every request whose answer may have been lost.
     private mutating func supervisorReturned(isLastStepDone: Bool, _ turn: inout Turn) {
-        watches.attend(&turn)
+        watches.endUnattended(&turn)
         guard !watches.incidents.isCapturing else { return watches.captureAgain(&turn) }
         switch life {
         case .idle, .ended: break

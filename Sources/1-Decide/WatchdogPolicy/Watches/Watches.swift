@@ -115,7 +115,7 @@ struct Watches: Equatable, Sendable {
         guard turn.life == .launching || turn.life == .running, !isInIncident, $trigger.isEmpty else { return }
         if duties.judgement == nil { turn.perform(.beginWindow) }
         let judgement = duties.judgement ?? Judgement(.sceneUpdate, from: turn.now, allowance: .zero)
-        beginTrigger(.asked, judgement.withoutMercy(at: turn.now), &turn)
+        beginTrigger(.asked, judgement.unexcused(at: turn.now), &turn)
     }
 
     mutating func beginTrigger(_ reason: TriggerWatch.Reason, _ judgement: Judgement, _ turn: inout Turn) {
@@ -244,7 +244,7 @@ struct Watches: Equatable, Sendable {
 
     // MARK: - The supervisor's restart
 
-    mutating func attend(_ turn: inout Turn) {
+    mutating func endUnattended(_ turn: inout Turn) {
         duties.setUnattended(false)
         _ = withProbes(turn) { $0.handle(.returned, $1, &turn) }
     }

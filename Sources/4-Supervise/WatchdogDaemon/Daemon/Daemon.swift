@@ -88,7 +88,7 @@ final class Daemon {
     /// Loads the configured apps, resumes inherited launches, and launches the other enabled apps.
     func begin(with listing: ConfigurationListing, _ inheritance: Inheritance) {
         configuration.begin(with: listing)
-        host.reportWriter.takeUpLeftNames()
+        host.reportWriter.resumeNaming()
         resume(inheritance, known: Set(listing.apps.map(\.name.description)))
     }
 

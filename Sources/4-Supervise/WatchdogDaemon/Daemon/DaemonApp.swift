@@ -45,7 +45,7 @@ final class DaemonApp {
     private var launchingEvent: LaunchingEvent?
     /// The lane of the history's blocking calls, separate so that they delay no launch.
     let historyLane: Int
-    private var askers = AppAskers()
+    private var replies = PendingReplies()
     /// The cause of the next launch.
     private var launchCause = DaemonApp.ordinaryCause
     private var isUnsaved = false
@@ -90,7 +90,7 @@ final class DaemonApp {
 
     /// Handles a client's request for a launch or a restart.
     func request(_ event: (AppWaiter) -> AppEvent, waits: Bool, _ answer: ControlAnswer<LaunchReply>) {
-        let event = event(askers.add(answer, waits: waits))
+        let event = event(replies.add(answer, waits: waits))
         if case .restartRequested = event { launchCause = "restart" } else { launchCause = "request" }
         driver.receive(event)
     }
@@ -120,7 +120,7 @@ final class DaemonApp {
 
     /// Handles a client's request to terminate the app.
     func requestTermination(waits: Bool, _ answer: ControlAnswer<TerminateReply>) {
-        driver.receive(.terminationRequested(askers.add(answer, waits: waits)))
+        driver.receive(.terminationRequested(replies.add(answer, waits: waits)))
     }
 
     /// Applies a new configuration.
@@ -177,7 +177,7 @@ final class DaemonApp {
             isForgotten = true
             daemon.host.survival?.forget(app: name)
             daemon.forget(self)
-        case .answer(let id, let answer): askers.answer(id, answer, of: name) { launches[$0]?.pid }
+        case .answer(let id, let answer): replies.answer(id, answer, of: name) { launches[$0]?.pid }
         case .publish(let notice):
             if case .decided(.restart(_, let cause), _, _) = notice { launchCause = cause.rawValue }
             if case .launchFailed = notice { meter.launchFailed() }

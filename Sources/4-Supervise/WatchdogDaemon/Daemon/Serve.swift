@@ -131,7 +131,7 @@ public struct Serve {
         defer { daemon.lastFailure?.finish() }
         defer { daemon.history?.stop() }
         defer { host.stop(leaving: daemon.handover.isLeaving) }
-        defer { if !daemon.handover.isLeaving { Strays.end(except: sources.processes) } }
+        defer { if !daemon.handover.isLeaving { RemainingProcesses.end(except: sources.processes) } }
         survival.onProblem = { [unowned daemon] in daemon.announcer.say($0) }
         notifier?.onProblem = { [unowned survival] in survival.tell("\($0)") }
         defer { notifier?.finish() }

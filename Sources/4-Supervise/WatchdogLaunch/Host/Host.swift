@@ -82,7 +82,7 @@ package final class Host {
     private static let capturesAtOnce = 2
     private var hasChildNews = false
     private var hasToldOfJournal = false
-    private var hasToldOfMoves = false
+    private var hasReportedMoves = false
     private var isReaping = false
     private var machineReading: (at: Instant, value: MachineCPU?)?
 
@@ -253,8 +253,8 @@ package final class Host {
 
     /// Reports once that the kernel cannot create processes in their cgroups.
     func launchesAreSlow() {
-        guard survival != nil, !hasToldOfMoves else { return }
-        hasToldOfMoves = true
+        guard survival != nil, !hasReportedMoves else { return }
+        hasReportedMoves = true
         say(
             "clone3(2) is refused here, for example by RestrictNamespaces= or a container's filter: "
                 + "each launch takes a few milliseconds longer")

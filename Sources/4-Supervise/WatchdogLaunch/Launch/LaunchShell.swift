@@ -37,7 +37,7 @@ package final class LaunchShell: LaunchEffects {
     /// The running reload, for the next watchdogd.
     @Boxed package private(set) var reload: KeptReload?
     /// Whether the app blocks its main loop when it is asked to.
-    package private(set) var heedsFaults = false
+    package private(set) var acceptsFaults = false
     /// How many processes of the app remained when its main process exited with code 0.
     package private(set) var leftBehind = 0
 
@@ -94,7 +94,7 @@ package final class LaunchShell: LaunchEffects {
         tree = LaunchTree(
             host, key: key, of: configuration.tenant, cgroup: cgroup, launchID: configuration.launchID,
             isObserved: configuration.observed != nil, terminal: terminal,
-            hearLastWords: { sockets.hearLastWords() }, emit: emit)
+            readLastMessages: { sockets.readLastMessages() }, emit: emit)
         evidence = LaunchEvidence(
             host, of: configuration.tenant, cgroup: cgroup.cgroup, update: configuration.spec.allowances.update)
         // No command of ours runs in a cgroup of someone else's.
@@ -151,7 +151,7 @@ package final class LaunchShell: LaunchEffects {
         case .channelMessage(let datagram):
             evidence.noteMemoryKills()
             if configuration.attributes.allowsFaults, ClientMessage(decoding: datagram).hello?.allowsFaults == true {
-                heedsFaults = true
+                acceptsFaults = true
             }
             judgeSpeaker(datagram)
         case .notifyMessage: evidence.noteMemoryKills()

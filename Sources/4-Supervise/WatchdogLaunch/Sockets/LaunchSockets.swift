@@ -233,7 +233,7 @@ final class LaunchSockets {
     private func watchChannel() { channelIntake.watch(isProcessKnown, isPatient: false) }
 
     /// Reads the messages that the main process sent before its end.
-    func hearLastWords() {
+    func readLastMessages() {
         let isOurs = notifyIntake.ticket.map { host.closer?.regain($0) ?? true } ?? true
         if !notifyIntake.isTaking {
             readNotifySocket(atMost: Self.lastWords, looksBehind: true)

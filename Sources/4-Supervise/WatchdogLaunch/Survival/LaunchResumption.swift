@@ -39,10 +39,10 @@ package struct LaunchResumption {
             hold(process, saved, thread: inherited.pulse?.thread ?? saved.thread)
             shell.evidence.main.resume(inherited.pulse?.window)
             if inherited.descriptors.channel == nil { supervisor.handle(.machine(.channelLost)) }
-            shell.sockets.hearLastWords()
+            shell.sockets.readLastMessages()
             shell.tree.reapMain()
         } else {
-            shell.sockets.hearLastWords()
+            shell.sockets.readLastMessages()
             supervisor.handle(.exited(.unknown))
         }
         supervisor.returned(isLastStepDone: inherited.pulse != nil)
@@ -57,7 +57,7 @@ package struct LaunchResumption {
     ///   - launched: when it was launched; nil if that is not known.
     package func adopt(_ process: Pidfd, startTime: UInt64? = nil, launched: LaunchMoment? = nil) {
         guard let startTime = startTime ?? ProcessStat.read(process.pid)?.startTime else { return }
-        takeUp(process, startTime: startTime, launched: launched) {
+        follow(process, startTime: startTime, launched: launched) {
             supervisor.handle(.machine(.adopted(pid: process.pid)))
         }
     }
@@ -74,7 +74,7 @@ package struct LaunchResumption {
                     == shell.configuration.launchID.description
         }
         guard let found, let process = try? shell.host.system.openProcess(found) else { return false }
-        takeUp(process, startTime: ProcessStat.read(found)?.startTime) {
+        follow(process, startTime: ProcessStat.read(found)?.startTime) {
             supervisor.handle(.machine(.spawned(pid: found)))
         }
         return true
@@ -83,7 +83,7 @@ package struct LaunchResumption {
     /// Holds a process that was found running, stores its descriptors, and reads the messages it has sent.
     ///
     /// - Parameter tell: reports the process to the supervisor.
-    private func takeUp(
+    private func follow(
         _ process: Pidfd, startTime: UInt64?, launched: LaunchMoment? = nil, tell: () -> Void
     ) {
         let launched = launched ?? .now()
@@ -96,7 +96,7 @@ package struct LaunchResumption {
         tell()
         shell.storeSockets()
         shell.storeProcess()
-        shell.sockets.hearLastWords()
+        shell.sockets.readLastMessages()
         shell.tree.reapMain()
     }
 

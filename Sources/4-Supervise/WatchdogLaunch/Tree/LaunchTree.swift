@@ -18,7 +18,7 @@ package final class LaunchTree {
     private let terminal: ForegroundTerminal?
     private let emit: (LaunchEvent) -> Void
     /// Reads the app's last messages before its end is handled.
-    private let hearLastWords: () -> Void
+    private let readLastMessages: () -> Void
     private lazy var freezer = Freezer(host, of: tenant, emit: emit)
 
     /// The cgroup made for the launch; its processes may still be outside it.
@@ -56,7 +56,7 @@ package final class LaunchTree {
     ///   - terminal: lent to the program, if it gets one.
     init(
         _ host: Host, key: Int, of tenant: Tenant, cgroup: (cgroup: Cgroup?, refusal: String?), launchID: IncidentID,
-        isObserved: Bool, terminal: ForegroundTerminal?, hearLastWords: @escaping () -> Void,
+        isObserved: Bool, terminal: ForegroundTerminal?, readLastMessages: @escaping () -> Void,
         emit: @escaping (LaunchEvent) -> Void
     ) {
         self.host = host
@@ -65,7 +65,7 @@ package final class LaunchTree {
         self.launchID = launchID
         self.isObserved = isObserved
         self.terminal = terminal
-        self.hearLastWords = hearLastWords
+        self.readLastMessages = readLastMessages
         self.emit = emit
         (self.cgroup, cgroupRefusal) = cgroup
     }
@@ -312,7 +312,7 @@ package final class LaunchTree {
     /// Reports the end of the main process, once.
     func reapMain() {
         guard !isReaped, let ended = main?.pid, main?.process.hasExited == true else { return }
-        hearLastWords()
+        readLastMessages()
         // The last message may have been MAINPID=, which makes another process the main process.
         guard let main, main.pid == ended else { return host.childrenChanged() }
         main.source?.cancel()

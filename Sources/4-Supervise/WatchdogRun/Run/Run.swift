@@ -97,7 +97,7 @@ public struct Run {
             loop: loop, store: launch.store, launcher: launcher, log: log, sources: sources,
             printsReports: configuration.printsReports, recordsStartups: configuration.recordsStartup)
         defer { host.stop() }
-        defer { Strays.end(except: sources.processes) }
+        defer { RemainingProcesses.end(except: sources.processes) }
         var launch = launch
         let limits = try FaultLimits(configuration.preparedFaults, of: &launch, on: host)
         let app = try AppLaunch(launch, on: host, terminal: configuration.readsKeys ? nil : ForegroundTerminal())

@@ -138,7 +138,7 @@ final class FaultInjector {
     }
 
     private func hang(_ index: Int) {
-        guard shell.heedsFaults else {
+        guard shell.acceptsFaults else {
             return fail(
                 index, "the program did not send FAULTS=1; link a client library, or handle HANG_USEC on the main loop")
         }

@@ -7,7 +7,7 @@ package import WatchdogLinux
 ///
 /// Without a cgroup, a daemon that has left its session, its parent and its environment cannot be attributed to an app.
 /// It is still a child of the subreaper, and if there is only one app, it belongs to that app.
-package enum Strays {
+package enum RemainingProcesses {
     /// Kills and reaps all other children, including the launcher, for at most a tenth of a second.
     ///
     /// Isolation: the main thread, which inherits orphans, once nothing else in this process has a child.

@@ -6,13 +6,13 @@ import WatchdogPolicy
 /// Where the answers to an app's ``AppWaiter``s go.
 ///
 /// Isolation: the loop's thread.
-struct AppAskers {
-    private enum Asker {
+struct PendingReplies {
+    private enum Reply {
         case launch(ControlAnswer<LaunchReply>)
         case termination(ControlAnswer<TerminateReply>)
     }
 
-    private var askers: [Int: Asker] = [:]
+    private var replies: [Int: Reply] = [:]
     private var last = 0
 
     mutating func add(_ answer: ControlAnswer<LaunchReply>, waits: Bool) -> AppWaiter {
@@ -23,9 +23,9 @@ struct AppAskers {
         add(.termination(answer), waits: waits)
     }
 
-    private mutating func add(_ asker: Asker, waits: Bool) -> AppWaiter {
+    private mutating func add(_ reply: Reply, waits: Bool) -> AppWaiter {
         last += 1
-        askers[last] = asker
+        replies[last] = reply
         return AppWaiter(id: last, waits: waits)
     }
 
@@ -33,12 +33,12 @@ struct AppAskers {
     ///
     /// - Parameter pid: returns the main process of a launch.
     mutating func answer(_ id: Int, _ answer: AppAnswer, of app: String, pid: (LaunchID) -> Int32?) {
-        switch (askers.removeValue(forKey: id), answer) {
-        case (.launch(let asker), .running(let launch)): asker.succeed(LaunchReply(pid: pid(launch)))
-        case (.launch(let asker), .done(let reason)): asker.succeed(LaunchReply(ended: reason))
-        case (.launch(let asker), _): asker.fail(Self.refusal(answer, app, pid))
-        case (.termination(let asker), .terminated(let isGone)): asker.succeed(TerminateReply(isGone: isGone))
-        case (.termination(let asker), _): asker.fail(Self.refusal(answer, app, pid))
+        switch (replies.removeValue(forKey: id), answer) {
+        case (.launch(let reply), .running(let launch)): reply.succeed(LaunchReply(pid: pid(launch)))
+        case (.launch(let reply), .done(let reason)): reply.succeed(LaunchReply(ended: reason))
+        case (.launch(let reply), _): reply.fail(Self.refusal(answer, app, pid))
+        case (.termination(let reply), .terminated(let isGone)): reply.succeed(TerminateReply(isGone: isGone))
+        case (.termination(let reply), _): reply.fail(Self.refusal(answer, app, pid))
         case (nil, _): preconditionFailure("an answer is for somebody who asked")
         }
     }
