@@ -54,7 +54,7 @@ final class MainQueueDriver: Sendable {
     /// queue, between two work items.
     ///
     /// - Returns: -1 if there is no channel, which poll(2) ignores.
-    func takeOverChannel() -> Int32 {
+    func detachChannel() -> Int32 {
         if !isTakenOver {
             isTakenOver = true
             reader?.cancel()
@@ -62,7 +62,7 @@ final class MainQueueDriver: Sendable {
         return session.descriptor?.number ?? -1
     }
 
-    /// Answers messages on the channel; call it like ``takeOverChannel()``.
+    /// Answers messages on the channel; call it like ``detachChannel()``.
     func serviceChannel() {
         for event in session.service(at: .now()) {
             queue.async { [onEvent] in onEvent(event) }

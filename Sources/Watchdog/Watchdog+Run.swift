@@ -20,7 +20,7 @@ extension Watchdog {
             let driver = mainQueueDriver
             var waits = [
                 pollfd(fd: handle, events: Int16(POLLIN), revents: 0),
-                pollfd(fd: driver?.takeOverChannel() ?? -1, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: driver?.detachChannel() ?? -1, events: Int16(POLLIN), revents: 0),
             ]
             guard poll(&waits, 2, -1) > 0 else { continue }
             // The queue's work runs first, so that the answer to a ping proves that it was done.

@@ -37,6 +37,29 @@ struct FileRuleTests {
         #expect(thick.map { "\($0.path): \($0.code.count) lines of code" } == [])
     }
 
+    @Test("A word of docs/glossary.md is no name of anything else")
+    func wordsHaveOneMeaning() throws {
+        let glossary = try #require(SourceTree.file("docs/glossary.md"))
+        let names: [(word: String, name: Regex<Substring>, places: Set<String>)] = [
+            // In the format of an app's state, the launches that it has accounted for have this name.
+            (
+                "settle", #/\w*[sS]ettl\w*/#,
+                ["WatchdogPolicy/App/AppMachine.swift", "WatchdogLaunch/Survival/KeptApp.swift"]
+            ),
+            (
+                "claim", #/\b(?:takeOver|takeUp|claim)\w*\(/#,
+                [
+                    "WatchdogDaemon/Daemon/Daemon.swift", "WatchdogDaemon/Daemon/DaemonConfiguration.swift",
+                ]
+            ),
+        ]
+        for (word, name, places) in names {
+            #expect(glossary.lines.contains { $0.hasPrefix("| \(word) |") })
+            let files = SourceTree.swiftSources.filter { !places.contains($0.place ?? "") }
+            #expect(files.flatMap { $0.places(matching: name) } == [], "\(word) means something else: docs/glossary.md")
+        }
+    }
+
     @Test("Every source file begins with its license")
     func filesNameTheirLicence() {
         let marked = SourceTree.handwritten + ["Package.swift", "Makefile"].compactMap(SourceTree.file)

@@ -24,7 +24,7 @@ struct CaptureQueueTests {
         let refusal = queue.add("stuck", for: tenant, at: now)
         let job = queue.next(at: now)
         let generation = queue.generation
-        let successor = queue.takeOver(from: generation)
+        let successor = queue.replace(generation)
         try #require(refusal == nil && job != nil && successor != nil)
         return generation
     }
@@ -120,7 +120,7 @@ struct CaptureQueueTests {
         #expect([first, second] == ["1", "2"])
         #expect(queue.late(after: .seconds(1), at: Self.start + .seconds(1)) == nil)
         #expect(queue.late(after: .seconds(1), at: Self.start + .seconds(1) + Self.instant) == extra)
-        let next = queue.takeOver(from: extra)
+        let next = queue.replace(extra)
         let successor = try #require(next)
         #expect(queue.extras == [successor])
         #expect(queue.late(after: .seconds(1), at: Self.start + .seconds(2)) == 0)
@@ -136,8 +136,8 @@ struct CaptureQueueTests {
         let limit = Duration.milliseconds(100)
         #expect(queue.late(after: limit, at: Self.start + limit) == nil)
         #expect(queue.late(after: limit, at: Self.start + limit + Self.instant) == 0)
-        #expect(queue.takeOver(from: 0) == 1)
-        #expect(queue.takeOver(from: 0) == nil, "another worker was faster")
+        #expect(queue.replace(0) == 1)
+        #expect(queue.replace(0) == nil, "another worker was faster")
         #expect(queue.late(after: limit, at: Self.start + .seconds(9)) == nil)
     }
 
@@ -201,7 +201,7 @@ struct CaptureQueueTests {
             _ = queue.add("stuck", for: Self.tenant("a", user), at: Self.start)
             _ = queue.next(at: Self.start)
             #expect(queue.late(after: .zero, at: Self.start + .seconds(1)) != nil, "\(user)")
-            _ = queue.takeOver(from: queue.generation)
+            _ = queue.replace(queue.generation)
         }
         #expect(Self.stuck(queue.refusal(of: Self.tenant("new", 1_000), at: Self.start + Self.patience))?.scope == .all)
         _ = queue.add("waits", for: Self.tenant("new", 1_000), at: Self.start)

@@ -34,7 +34,7 @@ struct WriterTests {
         let told = Told()
         let writer = try HistoryWriter(path: scratch.file, limits: Self.unlimited, host: "alpha") { told.tell($0) }
         for second in 0..<3_000 { writer.record(.launch(.sample(at: .seconds(second)))) }
-        writer.settle(within: patience)
+        writer.flush(within: patience)
         #expect(try HistoryReader(path: scratch.file).launches(of: nil, by: .app).total?.count == 3_000)
         writer.record(.launch(.sample(at: .zero)))
         #expect(writer.shutDown(within: patience))
@@ -49,7 +49,7 @@ struct WriterTests {
         let writer = try HistoryWriter(path: "/proc/nowhere/history.db", host: "alpha") { told.tell($0) }
         for _ in 0..<10 {
             writer.record(.launch(.sample(at: .zero)))
-            writer.settle(within: patience)
+            writer.flush(within: patience)
         }
         #expect(writer.shutDown(within: patience))
         #expect(told.problems.count == 1)
@@ -97,7 +97,7 @@ struct WriterTests {
             let writer = try HistoryWriter(path: scratch.file, limits: Self.unlimited, host: "alpha") { told.tell($0) }
             // It begins the next moment.
             writer.record(launch(30, "bb", 1))
-            writer.settle(within: patience)
+            writer.flush(within: patience)
             #expect(writer.shutDown(within: patience))
             let regressions = told.all.compactMap { if case .regression(let found) = $0 { found } else { nil } }
             #expect(regressions.map(\.version.buildID) == (isTold ? ["bb"] : []), "\(moments), \(factor)")
@@ -118,7 +118,7 @@ struct WriterTests {
         let writer = try HistoryWriter(path: folder + "/history.db", host: "alpha") { told.tell($0) }
         for batch in 0..<40 {
             for second in 0..<500 { writer.record(.launch(.sample(at: .seconds(batch * 500 + second)))) }
-            writer.settle(within: patience)
+            writer.flush(within: patience)
         }
         #expect(writer.shutDown(within: patience))
         #expect(told.problems.contains { $0.contains("launches are not recorded") && $0.contains("full") })

@@ -101,7 +101,7 @@ private final class Crowd {
             CloserSource(handedOver: "\(WD_CLOSER_PROTOCOL) \(copies[0]) \(copies[1]) \(process)"))
         closer = try Closer(source, on: loop)
         if isKept { keepAll() } else { sockets = [] }
-        closer?.settle()
+        closer?.forgetEarlierSockets()
         try turn { closer?.isBusy == false }
     }
 

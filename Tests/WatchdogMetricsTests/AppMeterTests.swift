@@ -67,13 +67,13 @@ struct AppMeterTests {
     @Test("the running time includes the current run, and stops at its end")
     func runningTime() {
         var meter = AppMeter()
-        #expect(meter.settled(at: instant(5)).runningTime == .zero)
+        #expect(meter.counted(until: instant(5)).runningTime == .zero)
         meter.run(true, at: instant(10))
-        #expect(meter.settled(at: instant(17)).runningTime == .seconds(7))
+        #expect(meter.counted(until: instant(17)).runningTime == .seconds(7))
         meter.run(true, at: instant(20))
         meter.run(false, at: instant(25))
         meter.run(false, at: instant(90))
-        #expect(meter.settled(at: instant(100)).runningTime == .seconds(15))
+        #expect(meter.counted(until: instant(100)).runningTime == .seconds(15))
     }
 
     @Test("a bucket includes its bound, and a duration beyond all bounds is in the last one")
@@ -115,7 +115,7 @@ struct AppMeterTests {
         one.reported(.spinning, fault: .machine)
         one.ended(Outcome(cause: .exited, status: .exited(code: 0), isDeathVerified: true), isCausedByMemory: false)
         one.run(true, at: instant(0))
-        let settled = one.settled(at: instant(3))
+        let settled = one.counted(until: instant(3))
         var sum = settled
         sum.add(settled)
         #expect(sum.launches == 2 && sum.launchFailures == 2 && sum.pings.count == 2)

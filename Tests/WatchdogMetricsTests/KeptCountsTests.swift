@@ -29,7 +29,7 @@ struct KeptCountsTests {
             Outcome(cause: .exited, status: .signaled(signal: 11, coreDumped: false), isDeathVerified: true),
             isCausedByMemory: false)
         meter.run(true, at: Instant(nanoseconds: 0))
-        return meter.settled(at: Instant(nanoseconds: 5_000_000_001))
+        return meter.counted(until: Instant(nanoseconds: 5_000_000_001))
     }
 
     @Test("A run continues from all counts of the run before")

@@ -52,7 +52,7 @@ struct MetricsTextTests {
         meter.reloaded(in: .milliseconds(12))
         meter.ended(Outcome(cause: .exited, status: .exited(code: 3), isDeathVerified: true), isCausedByMemory: false)
         var app = AppReading(
-            name: "photos", state: .running, meter: meter.settled(at: Instant(nanoseconds: 86_400_000_000_000)))
+            name: "photos", state: .running, meter: meter.counted(until: Instant(nanoseconds: 86_400_000_000_000)))
         (app.version, app.readiness, app.enforcement) = ("2.4.1", "notify", "kill")
         app.allowances = Allowances()
         app.started = .seconds(1_795_000_000)

@@ -172,7 +172,7 @@ final class ScriptedEffects: LaunchEffects {
     func prepare(
         for effects: [ProcessEffect], _ machine: ProcessMachine, _ account: AppAccount, suspendedTime: Duration
     ) {}
-    func settle(
+    func saveState(
         _ machine: inout ProcessMachine, _ account: AppAccount, suspendedTime: Duration, isChanged: Bool
     ) {}
 

@@ -293,7 +293,7 @@ static void heed(const struct wd_closer_message *message, int socket) {
     case WD_CLOSER_SUCCEED:
         for (size_t index = 0; index < kept_count; index++) kept[index].is_left_over = true;
         break;
-    case WD_CLOSER_SETTLE:
+    case WD_CLOSER_FORGET:
         for (size_t index = 0; index < kept_count; index++)
             if (kept[index].is_left_over) kept[index].is_released = true;
         break;

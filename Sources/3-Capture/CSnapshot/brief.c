@@ -38,7 +38,7 @@ static void give_back_precedence(int policy) {
 
 /* Reads the stack of a thread on a CPU; *stopped_ns is how long it was stopped, at most. Returns 0, or an errno:
  * EAGAIN for a thread that sleeps, ESRCH for one that has ended, ETIMEDOUT for one that did not stop in time, which
- * wd_settle waits for. */
+ * wd_release_stopped waits for. */
 int wd_look_at_running(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t cap, uint64_t deadline,
                        uint64_t *stopped_ns) {
     struct wd_thread *thread = &slot->thread;

@@ -270,7 +270,7 @@ void wd_freeze(struct wd_snapshot_arena *arena) {
 }
 
 /* Stops one thread and reads its registers. Returns 0 or an errno. After 0, release it with wd_let_go; after
- * ETIMEDOUT, it continues, but the stop is still pending: wd_settle releases it after the stop. */
+ * ETIMEDOUT, it continues, but the stop is still pending: wd_release_stopped releases it after the stop. */
 int wd_stop_thread(struct wd_snapshot_arena *arena, struct wd_slot *slot, uint64_t deadline) {
     arena->seize_error = 0;
     /* A thread that did not stop in time is still traced, with a pending stop. */
@@ -327,7 +327,7 @@ static size_t wait_for_the_rest(struct wd_snapshot_arena *arena, uint64_t deadli
 
 /* Waits for threads with a pending stop, and releases each immediately. Returns the number of remaining threads;
  * once such a thread stops, it stays stopped until the calling thread ends. */
-size_t wd_settle(struct wd_snapshot_arena *arena, uint64_t deadline) {
+size_t wd_release_stopped(struct wd_snapshot_arena *arena, uint64_t deadline) {
     return wait_for_the_rest(arena, deadline, true);
 }
 

@@ -249,7 +249,7 @@ void wd_release(struct wd_snapshot_arena *arena);
 void wd_reap(struct wd_snapshot_arena *arena, uint64_t deadline);
 int wd_stop_thread(struct wd_snapshot_arena *arena, struct wd_slot *slot, uint64_t deadline);
 void wd_let_go(struct wd_slot *slot);
-size_t wd_settle(struct wd_snapshot_arena *arena, uint64_t deadline);
+size_t wd_release_stopped(struct wd_snapshot_arena *arena, uint64_t deadline);
 
 /* restart.c */
 void wd_spare_call(pid_t tid);

@@ -16,7 +16,7 @@ static const size_t least_room = (size_t)8 << 10;
 static const uint64_t stop_limit = 5000000;
 
 /* How long a look waits for a thread whose stop is pending. */
-static const uint64_t settle_limit = 50000000;
+static const uint64_t release_limit = 50000000;
 
 enum { accounting_size = 64 };
 
@@ -290,12 +290,12 @@ int wd_sampler_look(struct wd_sampler *sampler) {
         return error == ENOENT ? ESRCH : error;
     }
     sampler->totals.samples++;
-    wd_settle(arena, wd_now() + settle_limit);
+    wd_release_stopped(arena, wd_now() + release_limit);
     return 0;
 }
 
-uint32_t wd_sampler_settle(struct wd_sampler *sampler, uint64_t deadline_ns) {
-    return (uint32_t)wd_settle(sampler->arena, deadline_ns);
+uint32_t wd_sampler_release_stopped(struct wd_sampler *sampler, uint64_t deadline_ns) {
+    return (uint32_t)wd_release_stopped(sampler->arena, deadline_ns);
 }
 
 void wd_sampler_stop_running(struct wd_sampler *sampler, uint32_t stop_running) {

@@ -220,7 +220,7 @@ static void read_all_undisturbed(struct wd_snapshot_arena *arena) {
         struct wd_slot *slot = &arena->slots[i];
         if (slot->thread.state != 'Z' && slot->thread.state != 'X') read_undisturbed(arena, slot, cap, deadline);
     }
-    wd_settle(arena, wd_now() + wd_stop_timeout(arena));
+    wd_release_stopped(arena, wd_now() + wd_stop_timeout(arena));
     if (wd_may_run_swift_tasks(arena)) wd_read_contexts(arena);
     wd_find_python_lock_holder(arena);
 }

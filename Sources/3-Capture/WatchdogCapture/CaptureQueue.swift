@@ -151,7 +151,7 @@ struct CaptureQueue<Job> {
     }
 
     /// Registers the caller as the replacement of a worker; nil if the late capture has ended in the meantime.
-    mutating func takeOver(from late: Int) -> Int? {
+    mutating func replace(_ late: Int) -> Int? {
         guard workers.contains(late), let capture = running.removeValue(forKey: late) else { return nil }
         replaced[late] = stuck.begin(for: capture.tenant, at: capture.since)
         workers.remove(late)

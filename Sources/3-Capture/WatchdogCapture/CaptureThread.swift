@@ -217,7 +217,7 @@ public final class CaptureThread: Sendable {
         guard let late else { return false }
         let started = try? CaptureWorker.start { [self] in
             guard let arena = try? SnapshotArena(resident: configuration.residentBytes),
-                let generation = state.withLock({ $0.queue.takeOver(from: late) })
+                let generation = state.withLock({ $0.queue.replace(late) })
             else { return }
             configuration.scheduling.apply()
             serve(arena, generation)

@@ -65,8 +65,8 @@ final class Sampler {
 
     /// Waits for threads that stop late, and releases each of them immediately; returns without waiting if there are
     /// none.
-    func settle(until moment: Instant) {
-        _ = wd_sampler_settle(sampler, UInt64(clamping: moment.nanoseconds))
+    func releaseStopped(until moment: Instant) {
+        _ = wd_sampler_release_stopped(sampler, UInt64(clamping: moment.nanoseconds))
     }
 
     /// Ends the sampling; call it once.
@@ -163,7 +163,7 @@ extension Sampling {
                 // A late sample delays the following ones: they must not come in a burst.
                 next = max(next + options.interval, .now())
                 guard next <= end else { break }
-                sampler.settle(until: next)
+                sampler.releaseStopped(until: next)
                 guard pause(next) else { break }
             }
             let sampling = try sampler.finish()

@@ -106,7 +106,7 @@ public final class SamplingSession: Sendable {
             withExtendedLifetime(seat) {
                 look.succeeded = look.sampler.look()
                 // Only this thread, as the tracer, can release a thread that stops late.
-                look.sampler.settle(until: .now() + Self.firstLookLimit / 2)
+                look.sampler.releaseStopped(until: .now() + Self.firstLookLimit / 2)
             }
         }
         // The kernel may block the thread indefinitely; then it keeps the sampler.

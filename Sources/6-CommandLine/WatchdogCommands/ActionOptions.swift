@@ -21,17 +21,17 @@ struct ActionOptions: ParsableArguments {
     /// A failure does not stop the calls for the other apps; the first one determines the exit code.
     ///
     /// - Parameters:
-    ///   - isSettled: whether an error means that there was nothing to do; it is printed and is no failure.
+    ///   - isDone: whether an error means that there was nothing to do; it is printed and is no failure.
     ///   - call: acts on one app.
     ///   - tell: prints the reply for people.
     func perform<Reply: ControlReply>(
-        isSettled: (ControlError) -> Bool = { _ in false },
+        isDone: (ControlError) -> Bool = { _ in false },
         _ call: (ControlClient, AppRequest) throws(ControlClientError) -> Reply,
         then tell: (Reply, String) -> Void = { _, _ in }
     ) throws {
         let apps = try AppNames(names).matches(daemon, output)
         try AppNames.each(apps) { name in
-            let reply = try daemon.choice.settle(printsJSON: output.json, isSettled) {
+            let reply = try daemon.choice.attempt(printsJSON: output.json, isDone) {
                 client throws(ControlClientError) in try call(client, AppRequest(name, waits: wait))
             }
             guard let reply else { return }
@@ -55,15 +55,15 @@ struct OneAppOptions: ParsableArguments {
 
 extension DaemonChoice {
     /// Calls the daemon; returns nil if it answers that there was nothing to do, which is printed.
-    func settle<Reply>(
-        printsJSON: Bool = false, _ isSettled: (ControlError) -> Bool,
+    func attempt<Reply>(
+        printsJSON: Bool = false, _ isDone: (ControlError) -> Bool,
         _ body: (ControlClient) throws(ControlClientError) -> Reply
     ) throws -> Reply? {
         try withClient(printsJSON: printsJSON) { client throws(ControlClientError) -> Reply? in
             do throws(ControlClientError) {
                 return try body(client)
             } catch {
-                guard let refusal = error.controlError, isSettled(refusal) else { throw error }
+                guard let refusal = error.controlError, isDone(refusal) else { throw error }
                 StandardOutput.emit(printsJSON ? ControlText.json(error) : "\(error)\n")
                 return nil
             }

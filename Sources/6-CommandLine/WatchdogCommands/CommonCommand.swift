@@ -27,14 +27,15 @@ enum CommonCommand {
         let request = AppRequest(name, waits: true)
         switch command {
         case "launch":
-            let reply = try daemon.settle(\.isAlreadyRunning) { client throws(ControlClientError) in
+            let reply = try daemon.attempt(\.isAlreadyRunning) { client throws(ControlClientError) in
                 try client.launch(request)
             }
             if let reply { tell(reply, of: name) }
         case "restart":
             tell(try daemon.withClient { client throws(ControlClientError) in try client.restart(request) }, of: name)
         case "terminate":
-            _ = try daemon.settle(\.isNotRunning) { client throws(ControlClientError) in try client.terminate(request) }
+            _ = try daemon.attempt(\.isNotRunning) { client throws(ControlClientError) in try client.terminate(request)
+            }
         case "status": PagerOption.show(try StatusCommand.text(of: name, by: daemon, style))
         case "ping": try PingCommand.check(name, of: daemon)
         default: return false

@@ -21,7 +21,7 @@ struct LaunchCommand: ParsableCommand {
 
     func run() throws {
         try action.perform(
-            isSettled: \.isAlreadyRunning,
+            isDone: \.isAlreadyRunning,
             { client, request throws(ControlClientError) in try client.launch(request) }, then: CommonCommand.tell)
     }
 }
@@ -41,7 +41,7 @@ struct TerminateCommand: ParsableCommand {
 
     func run() throws {
         try action.perform(
-            isSettled: \.isNotRunning,
+            isDone: \.isNotRunning,
             { client, request throws(ControlClientError) in try client.terminate(request) })
     }
 }

@@ -36,7 +36,7 @@ enum wd_closer_kind {
     WD_CLOSER_TAKE,     /* to the keeper: removes the next message from the socket, and closes what came with it */
     WD_CLOSER_RELEASE,  /* to the keeper: closes its copy, which may be the last one, with all messages in it */
     WD_CLOSER_SUCCEED,  /* to the keeper, from a new program: all that is kept is left over until it is kept anew */
-    WD_CLOSER_SETTLE,   /* to the keeper: closes the copies that are still left over, which may be the last ones */
+    WD_CLOSER_FORGET,   /* to the keeper: closes the copies that are still left over, which may be the last ones */
     WD_CLOSER_TAKEN,    /* from the keeper: the message is removed; what came with it is being closed */
     WD_CLOSER_DECLINED, /* from the keeper: the message stays, because no process may or can be created for it now */
     WD_CLOSER_END,      /* to the keeper: the other side has no copies anymore; the keeper ends, with all of its own */

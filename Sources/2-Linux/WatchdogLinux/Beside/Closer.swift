@@ -91,9 +91,9 @@ public final class Closer {
     public var isBusy: Bool { !requests.isEmpty || sockets.values.contains { $0.taken != nil && !$0.isDeclined } }
 
     /// Gives up what an earlier program of this process had kept; everything that is still in use is kept by now.
-    public func settle() {
+    public func forgetEarlierSockets() {
         guard source.keeper != nil else { return }
-        send(.init(message: message(WD_CLOSER_SETTLE, 0, 0), socket: nil))
+        send(.init(message: message(WD_CLOSER_FORGET, 0, 0), socket: nil))
     }
 
     /// Gives up all sockets, so that the keeper can end before this process does; keep nothing afterwards.

@@ -66,7 +66,7 @@ int wd_sampler_look(struct wd_sampler *sampler);
 /* Waits for threads that stop late until `deadline_ns` on CLOCK_MONOTONIC, and returns how many are left; usually 0
  * without waiting, unless a thread sleeps uninterruptibly or gets no CPU. Only this and wd_sampler_look release such
  * a thread. */
-uint32_t wd_sampler_settle(struct wd_sampler *sampler, uint64_t deadline_ns);
+uint32_t wd_sampler_release_stopped(struct wd_sampler *sampler, uint64_t deadline_ns);
 
 /* Sets whether the following samples stop threads on a CPU; request->stop_running does so for the first. */
 void wd_sampler_stop_running(struct wd_sampler *sampler, uint32_t stop_running);

@@ -62,7 +62,7 @@ extension ControlServer {
         connections[lastID] = connection
         statistics.accepted += 1
         statistics.open += 1
-        settle(connection)
+        schedule(connection)
     }
 
     private func isAdmitted(_ peer: ControlPeer, mayAct: Bool) -> Bool {

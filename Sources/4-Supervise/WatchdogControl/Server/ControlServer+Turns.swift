@@ -51,7 +51,7 @@ extension ControlServer {
         write(connection)
         connection.flush(at: loop.now)
         connection.isBusy = false
-        settle(connection)
+        schedule(connection)
     }
 
     private func takeCall(_ connection: ControlConnection) {
@@ -115,7 +115,7 @@ extension ControlServer {
     }
 
     /// Schedules the next step of a connection after a turn.
-    func settle(_ connection: ControlConnection) {
+    func schedule(_ connection: ControlConnection) {
         guard connections[connection.id] != nil else { return }
         if connection.isGone { connection.calls.dropReplies() }
         if isOver(connection) {

@@ -50,7 +50,7 @@ final class Handover {
         }
         let descriptors = flush()
         daemon.host.hooks.stop()
-        daemon.history?.settle()
+        daemon.history?.flush()
         daemon.host.releaseScheduling()
         OpenFileLimit.lower()
         let error = Reexecution.execute(keeping: descriptors, daemon.host.closer?.handedOver)

@@ -157,7 +157,7 @@ public struct Serve {
         if inheritance.launches.isEmpty { host.perfEvents?.wait(limit: .milliseconds(50)) }
         // Consume the listing: it would keep a kilobyte per app for the daemon's lifetime.
         daemon.begin(with: consume listing, inheritance)
-        host.closer?.settle()
+        host.closer?.forgetEarlierSockets()
         daemon.announceReadiness()
         let code = try withExtendedLifetime(signals) { try loop.run() }
         // Do what was postponed until the last app ended.

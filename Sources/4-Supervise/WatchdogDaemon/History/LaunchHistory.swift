@@ -46,9 +46,9 @@ package final class LaunchHistory {
     }
 
     /// Waits until everything is written, but not long: the process is about to execute itself again.
-    package func settle() {
+    package func flush() {
         keepPending()
-        writer.settle(within: .milliseconds(500))
+        writer.flush(within: .milliseconds(500))
     }
 
     // MARK: - Notices

@@ -19,7 +19,7 @@ extension AppReading {
     init(of app: DaemonApp, at now: Instant, _ wall: Duration) {
         self.init(
             name: app.name, state: State(rawValue: AppState(of: app).rawValue) ?? .stopped,
-            meter: app.meter.settled(at: now))
+            meter: app.meter.counted(until: now))
         if let configuration = app.configuration {
             readiness = configuration.watchdog.readiness.readiness.metricLabel
             enforcement = configuration.watchdog.enforcement.rawValue
@@ -41,7 +41,7 @@ extension AppReading {
     package init(ofRun launch: AppLaunch, _ spec: AppSpec, _ meter: AppMeter, at now: Instant, _ wall: Duration) {
         self.init(
             name: spec.name, state: State(rawValue: AppState(ofRun: launch.supervisor.machine).rawValue) ?? .stopped,
-            meter: meter.settled(at: now))
+            meter: meter.counted(until: now))
         readiness = spec.readiness.metricLabel
         enforcement = spec.enforcement.rawValue
         allowances = spec.allowances

@@ -87,7 +87,7 @@ public final class HistoryWriter: Sendable {
     }
 
     /// Waits until all entries are written, for at most `limit`.
-    public func settle(within limit: Duration) {
+    public func flush(within limit: Duration) {
         let end = Instant.now() + limit
         while state.withLock({ $0.isWriting || !$0.waiting.isEmpty }), .now() < end { usleep(1_000) }
     }

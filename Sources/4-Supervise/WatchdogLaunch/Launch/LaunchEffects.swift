@@ -108,7 +108,7 @@ package protocol LaunchEffects: AnyObject {
     /// - Parameters:
     ///   - machine: the supervisor's, passed inout because a copy is expensive; it is not changed.
     ///   - isChanged: whether something besides the machine has changed.
-    func settle(
+    func saveState(
         _ machine: inout ProcessMachine, _ account: AppAccount, suspendedTime: Duration, isChanged: Bool)
 }
 

@@ -159,7 +159,7 @@ package final class Supervisor {
             hasRefusedMessage = true
             onNotice(.messageRefused(sender: sender, user: user))
         case .stateChanged(isUrgent: true): prepare(for: [])
-        case .stateChanged(isUrgent: false): settle(isChanged: true)
+        case .stateChanged(isUrgent: false): saveState(isChanged: true)
         }
     }
 
@@ -196,7 +196,7 @@ package final class Supervisor {
             while !queue.isEmpty { handle(queue.removeFirst()) }
         }
         isHandling = false
-        settle(isChanged: false)
+        saveState(isChanged: false)
         arm()
         // It has a pulse while nothing but signs of life is expected of it.
         shell.expectMessages(machine.pulse == nil)
@@ -227,8 +227,8 @@ package final class Supervisor {
         shell.prepare(for: effects, machine, account, suspendedTime: suspendedTime)
     }
 
-    private func settle(isChanged: Bool) {
-        shell.settle(&machine, account, suspendedTime: suspendedTime, isChanged: isChanged)
+    private func saveState(isChanged: Bool) {
+        shell.saveState(&machine, account, suspendedTime: suspendedTime, isChanged: isChanged)
     }
 
     private func perform(_ effect: ProcessEffect) {

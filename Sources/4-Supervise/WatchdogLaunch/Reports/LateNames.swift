@@ -84,7 +84,7 @@ final class LateNames: Sendable {
     }
 
     /// Takes up the newest reports that an earlier watchdogd has left without names, a moment after the start.
-    func takeUpLeft(writing: DispatchQueue) {
+    func resume(writing: DispatchQueue) {
         queue.asyncAfter(deadline: .now() + .nanoseconds(Int(clamping: leftDelay.nanoseconds))) { [self] in
             // They hold nothing but their names.
             let cost = StackBacklog.Cost()

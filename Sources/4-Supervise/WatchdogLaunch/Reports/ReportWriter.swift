@@ -173,7 +173,7 @@ package final class ReportWriter: Sendable {
     func namesWereTold() { lateNames.wasTold() }
 
     /// Looks for the names that an earlier watchdogd has not found.
-    package func resumeNaming() { lateNames.takeUpLeft(writing: queue) }
+    package func resumeNaming() { lateNames.resume(writing: queue) }
 
     /// Tries to find missing names once more at once, and then no more.
     package func hurryNames() { lateNames.hurry(writing: queue) }

@@ -13,7 +13,7 @@ extension LaunchShell {
         keeper.prepare(state(machine, account, suspendedTime), at: now, spawns: effects.contains(where: \.isSpawn))
     }
 
-    package func settle(
+    package func saveState(
         _ machine: inout ProcessMachine, _ account: AppAccount, suspendedTime: Duration, isChanged: Bool
     ) {
         guard let keeper else { return }

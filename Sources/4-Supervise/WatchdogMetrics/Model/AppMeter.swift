@@ -125,10 +125,10 @@ public struct AppMeter: Hashable, Sendable {
     public func terminations(_ cause: Termination) -> Int { terminationCounts[Self.index(cause)] }
 
     /// A copy that includes the running time until an instant.
-    public func settled(at now: Instant) -> AppMeter {
-        var settled = self
-        settled.run(false, at: now)
-        return settled
+    public func counted(until now: Instant) -> AppMeter {
+        var counted = self
+        counted.run(false, at: now)
+        return counted
     }
 
     private static func index<Value: CaseIterable & Equatable>(_ value: Value) -> Int {
@@ -212,7 +212,7 @@ public struct AppMeter: Hashable, Sendable {
 
     // MARK: - Sums
 
-    /// Adds the counts of another meter; both must be the result of ``settled(at:)``.
+    /// Adds the counts of another meter; both must be the result of ``counted(until:)``.
     public mutating func add(_ other: AppMeter) {
         launches += other.launches
         launchFailures += other.launchFailures

@@ -55,7 +55,7 @@ public struct AppReading: Hashable, Sendable {
     public var hasProbe = false
     /// Whether the app can be reloaded.
     public var hasReload = false
-    /// The counts, from ``AppMeter/settled(at:)``.
+    /// The counts, from ``AppMeter/counted(until:)``.
     public var meter: AppMeter
 
     /// Creates a reading; all optional values are unset.

@@ -33,7 +33,7 @@ public struct KeptCounts: Codable, Hashable, Sendable {
         case app, startedUSec, lastIncidentUSec, runningNSec, counts, durations
     }
 
-    /// The counts of a meter, which must be the result of ``AppMeter/settled(at:)``.
+    /// The counts of a meter, which must be the result of ``AppMeter/counted(until:)``.
     public init(of app: String, _ meter: AppMeter, started: Duration, lastIncident: Duration?) {
         self.app = app
         startedUSec = started.wholeMicroseconds

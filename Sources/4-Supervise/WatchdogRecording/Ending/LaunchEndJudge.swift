@@ -91,7 +91,7 @@ public struct LaunchEndJudge: Sendable {
             if goal == .listen { decide(.listen, now) }
         case .idle(let since):
             idle = idle ?? since
-            settle(at: since)
+            wentIdle(at: since)
         case .exited(let code):
             isGone = true
             decide(.exit, now, code)
@@ -109,7 +109,7 @@ public struct LaunchEndJudge: Sendable {
 
     private func wants(_ wanted: LaunchGoal) -> Bool { goal == nil || goal == wanted }
 
-    private mutating func settle(at since: Instant) {
+    private mutating func wentIdle(at since: Instant) {
         if goal == .idle { decide(.idle, since) }
         guard goal == nil, !hasSaidHello else { return }
         if let listening { decide(.listen, listening) } else { decide(.idle, since) }

@@ -75,7 +75,7 @@ final class RunMeter: MetricsSource {
 
     /// The counts for the next run.
     var kept: KeptCounts {
-        KeptCounts(of: spec.name, counts.settled(at: host.loop.now), started: started, lastIncident: lastIncident)
+        KeptCounts(of: spec.name, counts.counted(until: host.loop.now), started: started, lastIncident: lastIncident)
     }
 
     func say(_ line: String) { StandardError.mention(line) }

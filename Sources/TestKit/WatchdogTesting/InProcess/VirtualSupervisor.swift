@@ -88,7 +88,7 @@ public final class VirtualSupervisor {
         hello.hello = .init(process: 2, library: nil, hasLifecycle: true)
         world.receive(hello)
         application.launch(.init(isInBackground: isInBackground, eventKind: event))
-        await settle()
+        await runPending()
     }
 
     /// Sends the app to the background.
@@ -106,12 +106,12 @@ public final class VirtualSupervisor {
     /// Requests the app's exit.
     public func terminate() async {
         world.receive(.terminateRequested)
-        await settle()
+        await runPending()
     }
 
     private func request(_ request: LifecycleRequest) async {
         world.receive(.lifecycle(.requested(request)))
-        await settle()
+        await runPending()
     }
 
     // MARK: - Time
@@ -121,20 +121,20 @@ public final class VirtualSupervisor {
         let end = world.now + duration
         MainActorDetour.begin()
         defer { MainActorDetour.end() }
-        await settle()
+        await runPending()
         while kill == nil, let next = world.next, next <= end {
             // At each instant, the app runs before the policy decides.
             world.set(next)
-            if world.wake() { await settle() }
+            if world.wake() { await runPending() }
             world.pass(to: world.now)
             await respond()
         }
         world.pass(to: max(end, world.now))
-        await settle()
+        await runPending()
     }
 
     /// Runs the app until it has nothing more to do at this instant.
-    private func settle() async {
+    private func runPending() async {
         MainActorDetour.begin()
         defer { MainActorDetour.end() }
         repeat {
@@ -159,7 +159,7 @@ public final class VirtualSupervisor {
     /// After a ping, there is nothing to run, which matters: an hour has thousands of pings.
     private func respond() async {
         while let message = deliver() {
-            if message != SupervisorMessage(ping: message.ping ?? 0) { await settle() }
+            if message != SupervisorMessage(ping: message.ping ?? 0) { await runPending() }
         }
     }
 

@@ -12,7 +12,7 @@ public final class ProgramTrial {
     /// The allowance for `WATCHDOG=1` that the program gets: short, so that it sends some in a short trial.
     static let heartbeat = Duration.seconds(2)
     /// The additional observation time of a ready program, for more listening sockets and heartbeats.
-    static let settling = Duration.seconds(3)
+    static let afterReady = Duration.seconds(3)
     /// The time limit of its termination.
     public static let termination = Duration.seconds(5)
 
@@ -101,9 +101,9 @@ public final class ProgramTrial {
         while !program.process.hasExited {
             listen()
             let now = Instant.now()
-            let isSettled =
-                findings.launch != nil && now - lastNews >= (findings.heartbeats > 1 ? .seconds(1) : Self.settling)
-            guard now - start < limit, !isSettled else { break }
+            let isComplete =
+                findings.launch != nil && now - lastNews >= (findings.heartbeats > 1 ? .seconds(1) : Self.afterReady)
+            guard now - start < limit, !isComplete else { break }
             // The kernel does not announce listening sockets, so poll.
             try wait(max(.milliseconds(1), (now - start) / 100))
         }
