@@ -105,6 +105,20 @@ extension String {
         }.joined(separator: "\n")
     }
 
+    /// A string of JSON (RFC 8259, section 7) that is also safe for a terminal.
+    package var jsonString: String {
+        var result = "\""
+        for scalar in unicodeScalars {
+            switch scalar.value {
+            case 0x22, 0x5c: result += "\\\(scalar)"
+            case 0x0a: result += "\\n"
+            case 0x00...0x1f, 0x7f...0x9f, 0x2028, 0x2029: result += scalar.escapeInJSON
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result + "\""
+    }
+
     /// The text as lines of at most this many columns, broken at spaces; all lines but the first are indented.
     ///
     /// A word that is too long has a line of its own. Spaces at the beginning remain.

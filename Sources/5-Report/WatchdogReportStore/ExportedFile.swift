@@ -54,23 +54,10 @@ public enum ExportedFile {
     }
 
     private static func fill(_ file: Int32, _ path: String, _ text: String) throws(ReportStoreError) {
-        var error = append(text, to: file)
+        var error = writeAll(Array(text.utf8), to: file)
         // Network file systems may report a full disk only on close.
-        if close(file) != 0, error == 0 { error = errno }
-        guard error == 0 else { throw ReportStoreError("write", path, errno: error) }
-    }
-
-    /// - Returns: the errno of the failed call; 0 on success.
-    private static func append(_ text: String, to file: Int32) -> Int32 {
-        let bytes = Array(text.utf8)
-        var offset = 0
-        while offset < bytes.count {
-            let count = bytes[offset...].withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return count < 0 ? errno : EIO }
-            offset += count
-        }
-        return 0
+        if close(file) != 0, error == nil { error = errno }
+        if let error { throw ReportStoreError("write", path, errno: error) }
     }
 }
 

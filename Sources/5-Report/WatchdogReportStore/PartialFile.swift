@@ -67,13 +67,7 @@ final class PartialFile {
     func append(_ text: String) throws(ReportStoreError) { try append(Array(text.utf8)) }
 
     func append(_ bytes: [UInt8]) throws(ReportStoreError) {
-        var offset = 0
-        while offset < bytes.count {
-            let count = bytes[offset...].withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw ReportStoreError("write", path, errno: count < 0 ? errno : EIO) }
-            offset += count
-        }
+        if let error = writeAll(bytes, to: file) { throw ReportStoreError("write", path, errno: error) }
     }
 
     /// Gives the file its name; without this, the temporary file is removed.

@@ -79,15 +79,7 @@ struct StoreFolder: ~Copyable {
     /// - Returns: the errno of the failed call; nil on success.
     private static func fill(_ file: Int32, _ bytes: [UInt8], _ mode: mode_t) -> Int32? {
         // open(2) applies the umask to its mode.
-        guard fchmod(file, mode) == 0 else { return errno }
-        var offset = 0
-        while offset < bytes.count {
-            let count = bytes[offset...].withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return count < 0 ? errno : EIO }
-            offset += count
-        }
-        return nil
+        fchmod(file, mode) == 0 ? writeAll(bytes, to: file) : errno
     }
 
     /// Copies a file's mode, owner and times to another file.
@@ -210,6 +202,20 @@ struct StoreFolder: ~Copyable {
         guard error == 0 else { throw ReportStoreError("read", path, errno: error) }
         return bytes
     }
+}
+
+/// Writes all bytes.
+///
+/// - Returns: the errno of the failed call; nil on success.
+func writeAll(_ bytes: [UInt8], to file: Int32) -> Int32? {
+    var offset = 0
+    while offset < bytes.count {
+        let count = bytes[offset...].withUnsafeBytes { write(file, $0.baseAddress, $0.count) }
+        if count < 0, errno == EINTR { continue }
+        guard count > 0 else { return count < 0 ? errno : EIO }
+        offset += count
+    }
+    return nil
 }
 
 extension StoreFolder.Status {

@@ -71,25 +71,9 @@ struct JSONLogLine {
 
     private static func object(_ members: [(name: String, value: String)]) -> String {
         let pairs = members.map { name, value in
-            "\(quoted(name)):" + (name == "pid" && Int32(value) != nil ? value : quoted(value))
+            "\(name.jsonString):" + (name == "pid" && Int32(value) != nil ? value : value.jsonString)
         }
         return "{" + pairs.joined(separator: ",") + "}"
-    }
-
-    /// RFC 8259, section 7; what could control a terminal is escaped, too.
-    private static func quoted(_ text: String) -> String {
-        var result = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar.value {
-            case 0x22, 0x5c: result += "\\\(scalar)"
-            case 0x0a: result += "\\n"
-            case 0x00...0x1f, 0x7f...0x9f, 0x2028, 0x2029:
-                let digits = String(scalar.value, radix: 16)
-                result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: result.unicodeScalars.append(scalar)
-            }
-        }
-        return result + "\""
     }
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogReport
+
 /// The reason why a `.launch` file cannot be read or written.
 public struct RecordingCodingError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The kind of fault.
@@ -36,27 +38,16 @@ public struct RecordingCodingError: Error, Equatable, Sendable, CustomStringConv
     init(_ error: DecodingError) {
         switch error {
         case .keyNotFound(let key, let context):
-            self.init(.damaged, "damaged recording: \(Self.path(context.codingPath + [key])) is missing")
+            self.init(.damaged, "damaged recording: \((context.codingPath + [key]).path) is missing")
         case .dataCorrupted(let context) where context.codingPath.isEmpty:
             self.init(.notARecording, "not a recording: the file is not JSON")
         case .typeMismatch(_, let context) where context.codingPath.isEmpty,
             .valueNotFound(_, let context) where context.codingPath.isEmpty:
             self.init(.notARecording, "not a recording: the file holds no JSON object")
         case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
-            self.init(.damaged, "damaged recording: \(Self.path(context.codingPath)): \(context.debugDescription)")
+            self.init(.damaged, "damaged recording: \(context.codingPath.path): \(context.debugDescription)")
         @unknown default:
             self.init(.damaged, "damaged recording")
-        }
-    }
-
-    /// `lanes[3].spans[0].begin`.
-    private static func path(_ keys: [any CodingKey]) -> String {
-        keys.prefix(16).reduce(into: "") { path, key in
-            if let index = key.intValue {
-                path += "[\(index)]"
-            } else {
-                path += (path.isEmpty ? "" : ".") + key.stringValue
-            }
         }
     }
 }

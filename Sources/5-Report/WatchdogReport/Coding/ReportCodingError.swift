@@ -51,19 +51,21 @@ public struct ReportCodingError: Error, Equatable, Sendable, CustomStringConvert
     init(_ error: DecodingError, line: Int?) {
         switch error {
         case .keyNotFound(let key, let context):
-            self.init(.unexpected, line: line, "\(Self.path(context.codingPath + [key])) is missing")
+            self.init(.unexpected, line: line, "\((context.codingPath + [key]).path) is missing")
         case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
-            let path = Self.path(context.codingPath)
+            let path = context.codingPath.path
             let place = path.isEmpty ? "" : "\(path): "
             self.init(.unexpected, line: line, place + context.debugDescription.singleLine(limit: 256))
         @unknown default:
             self.init(.unexpected, line: line, "\(error)".singleLine(limit: 256))
         }
     }
+}
 
-    /// `threads[3].frames[0].imageIndex`.
-    private static func path(_ keys: [any CodingKey]) -> String {
-        keys.prefix(16).reduce(into: "") { path, key in
+extension [any CodingKey] {
+    /// `threads[3].frames[0].imageIndex`; safe for a terminal, since damaged files name the keys.
+    package var path: String {
+        prefix(16).reduce(into: "") { path, key in
             if let index = key.intValue {
                 path += "[\(index)]"
             } else {

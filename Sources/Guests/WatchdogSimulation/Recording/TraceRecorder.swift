@@ -38,7 +38,7 @@ public struct TraceRecorder: Sendable {
         // ones.
         base = Instant(nanoseconds: now.nanoseconds - now.nanoseconds % 1_000_000_000)
         header =
-            "{\"watchdogdTrace\":\(Trace.version),\"app\":\(app.quoted),"
+            "{\"watchdogdTrace\":\(Trace.version),\"app\":\(app.jsonString),"
             + "\"timeUSec\":\(max(0, time - (now - base).wholeMicroseconds))}"
     }
 

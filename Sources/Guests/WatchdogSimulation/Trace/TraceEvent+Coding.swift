@@ -64,25 +64,26 @@ extension TraceEvent {
         switch kind {
         case .launched, .adopted, .hello, .joined, .notified, .pushed, .triggered, .stopped, .continued, .resumed:
             []
-        case .ready(let source): [("source", source.rawValue.quoted)]
+        case .ready(let source): [("source", source.rawValue.jsonString)]
         case .answered(let question, let after), .unanswered(let question, let after):
-            [("to", question.rawValue.quoted), ("afterUSec", after.digits)]
+            [("to", question.rawValue.jsonString), ("afterUSec", after.digits)]
         case .pushIntervalChanged(let span), .overslept(let span), .machineResumed(let span):
             [("forUSec", span.digits)]
         case .extensionRequested(let span, let progress):
-            [("forUSec", span.digits)] + (progress.map { [("progress", $0.quoted)] } ?? [])
+            [("forUSec", span.digits)] + (progress.map { [("progress", $0.jsonString)] } ?? [])
         case .probed(let probe, let after): probe.members + [("afterUSec", after.digits)]
-        case .paused(let pause): [("by", pause.word.quoted)]
+        case .paused(let pause): [("by", pause.word.jsonString)]
         case .used(let cpu, let waiting): [("cpuUSec", cpu.digits), ("waitUSec", waiting.digits)]
         case .examined(let waiting): [("waitUSec", waiting.digits)]
-        case .requested(.event(let name, _)): [("request", "event".quoted), ("kind", name.quoted)]
-        case .requested(let request): [("request", request.description.quoted)]
-        case .taskBegan(let id, let name): [("id", "\(id)"), ("name", name.quoted)]
+        case .requested(.event(let name, _)): [("request", "event".jsonString), ("kind", name.jsonString)]
+        case .requested(let request): [("request", request.description.jsonString)]
+        case .taskBegan(let id, let name): [("id", "\(id)"), ("name", name.jsonString)]
         case .taskEnded(let id): [("id", "\(id)")]
         case .terminating(let isRequested): [("isRequested", "\(isRequested)")]
         case .incident(let event, let allowance, let elapsed, let isKill):
             [
-                ("watched", event.rawValue.quoted), ("allowanceUSec", allowance.digits), ("afterUSec", elapsed.digits),
+                ("watched", event.rawValue.jsonString), ("allowanceUSec", allowance.digits),
+                ("afterUSec", elapsed.digits),
                 ("isKill", "\(isKill)"),
             ]
         case .exited(.exited(let code)): [("code", "\(code)")]
@@ -142,10 +143,10 @@ extension TraceEvent {
 extension TraceEvent.Probe {
     fileprivate var members: [(key: String, value: String)] {
         switch self {
-        case .ended(.answered): [("result", "answered".quoted)]
-        case .ended(.failed(let reason)): [("result", "failed".quoted), ("reason", reason.quoted)]
-        case .ended(.impossible(let reason)): [("result", "impossible".quoted), ("reason", reason.quoted)]
-        case .noAnswer: [("result", "noAnswer".quoted)]
+        case .ended(.answered): [("result", "answered".jsonString)]
+        case .ended(.failed(let reason)): [("result", "failed".jsonString), ("reason", reason.jsonString)]
+        case .ended(.impossible(let reason)): [("result", "impossible".jsonString), ("reason", reason.jsonString)]
+        case .noAnswer: [("result", "noAnswer".jsonString)]
         }
     }
 
@@ -245,19 +246,4 @@ extension Duration {
 extension String {
     /// At most 64 characters, which are safe for terminals.
     fileprivate var bounded: String { singleLine(limit: 64) }
-
-    /// The JSON string; RFC 8259, section 7.
-    var quoted: String {
-        var result = "\""
-        for scalar in unicodeScalars {
-            switch scalar.value {
-            case 0x22, 0x5c: result += "\\\(scalar)"
-            case 0x00...0x1f, 0x7f:
-                let digits = String(scalar.value, radix: 16)
-                result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: result.unicodeScalars.append(scalar)
-            }
-        }
-        return result + "\""
-    }
 }
