@@ -8,9 +8,7 @@ public import WatchdogBase
 public struct FaultSchedule: Sendable {
     /// What to do with each fault, by index.
     public enum Step: Hashable, Sendable {
-        /// It begins.
         case begin(Int)
-        /// It ends.
         case end(Int)
     }
 

@@ -58,6 +58,4 @@ struct Numbers: Hashable, Sendable {
         return probes
     }
 
-    /// The same without the number of the latest probe.
-    var withoutProbes: Numbers { Numbers(examinations: examinations) }
 }

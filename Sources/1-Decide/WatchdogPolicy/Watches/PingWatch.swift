@@ -76,7 +76,6 @@ struct PingWatch: Hashable, Sendable {
 
     // MARK: - The pulse
 
-    /// The watch without its pings.
     var withoutPulse: PingWatch {
         var copy = PingWatch(nonceSeed: 0)
         copy.isAnswered = isAnswered

@@ -194,7 +194,6 @@ extension ControlServer {
     /// The maximum number of names to compare for a suggestion, because that happens on the loop.
     private static let mostNames = 2000
 
-    /// The reply with an error.
     func writer(of error: ControlError, for connection: ControlConnection) -> ReplyWriter {
         var error = error
         if case .noSuchApp(let name, nil) = error { error = missing(name, for: connection) }

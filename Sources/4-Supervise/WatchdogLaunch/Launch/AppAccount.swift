@@ -18,7 +18,6 @@ package struct AppAccount: Hashable, Sendable, Codable {
     var library: String?
     /// `MAINPID=`, if it named a process of the app.
     package var mainProcess: Int32?
-    /// Pings sent.
     var pingsSent = 0
     /// Answers and `WATCHDOG=1` messages received.
     var signsOfLife = 0

@@ -55,7 +55,6 @@ package final class ReportHold: Sendable {
         return DueKill(self)
     }
 
-    /// Whether a kill is due.
     var isKillDue: Bool { state.withLock { $0.due > 0 } }
 
     fileprivate func killed() {

@@ -23,7 +23,6 @@ final class KnownSenders {
     private var main: Known?
     private var other: Known?
 
-    /// Sets the main process.
     func setMain(_ process: Pidfd, launchedAt instant: Instant) {
         main = Known(process: process, since: instant)
     }

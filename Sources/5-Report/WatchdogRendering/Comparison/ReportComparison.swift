@@ -20,7 +20,6 @@ public struct ReportComparison: Equatable, Sendable {
     public struct StackPart: Equatable, Sendable, Encodable {
         /// Which stacks the calls are on.
         public enum Side: String, Sendable, Encodable {
-            /// On both.
             case both
             /// Only on the first.
             case from

@@ -4,7 +4,6 @@ import WatchdogBase
 
 /// The position of the first syntax error of a JSON text (RFC 8259), or of a number that is not an integer.
 struct JSONFault: Error, Equatable {
-    /// The line, from 1.
     let line: Int
     /// The offset in bytes.
     let offset: Int

@@ -13,7 +13,6 @@ public struct ImportedApp: Hashable, Sendable {
     /// The setting that would detect hangs of the app; nil if the file already has hang detection.
     public internal(set) var probeAdvice: String?
 
-    /// Creates an app.
     init(name: AppName, text: String, definition: AppDefinition) {
         (self.name, self.text, self.definition) = (name, text, definition)
     }

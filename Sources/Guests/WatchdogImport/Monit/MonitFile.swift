@@ -17,7 +17,6 @@ struct MonitFile {
             return words.split { $0.isWhitespace }.joined(separator: " ").singleLine(limit: 72)
         }
 
-        /// The token after a keyword.
         func after(_ keyword: String) -> MonitToken? {
             guard let index = tokens.firstIndex(where: { $0.keyword == keyword }) else { return nil }
             return tokens.indices.contains(index + 1) ? tokens[index + 1] : nil

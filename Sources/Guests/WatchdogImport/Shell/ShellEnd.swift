@@ -6,7 +6,6 @@ enum ShellFate: Equatable {
     case becomesProgram
     /// It becomes a program in some cases; in others it stays, and waits for one.
     case becomesProgramAtTimes
-    /// It stays.
     case stays(Reason)
     /// The script uses unsupported syntax, or continues in another file.
     case unclear
