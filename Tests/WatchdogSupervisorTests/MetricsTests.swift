@@ -30,7 +30,7 @@ struct MetricsTests {
 
     @Test("a problem with the file is reported once, and so are a different one and its end")
     func problems() {
-        var note = MetricsFile.ProblemNote(what: "metrics")
+        var note = PeriodicFile.ProblemNote(what: "metrics")
         #expect(note.sentence(for: nil, "/f") == nil)
         #expect(note.sentence(for: "disk full", "/f") == "cannot write metrics: disk full")
         for _ in 0..<10 { #expect(note.sentence(for: "disk full", "/f") == nil) }

@@ -57,5 +57,4 @@ struct Numbers: Hashable, Sendable {
         probes += 1
         return probes
     }
-
 }

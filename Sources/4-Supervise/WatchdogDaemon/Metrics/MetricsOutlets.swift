@@ -8,7 +8,7 @@ import WatchdogMetrics
 ///
 /// Isolation: the loop's thread.
 package final class MetricsOutlets {
-    private let file: MetricsFile?
+    private let file: PeriodicFile?
     private let server: TextServer?
     /// Clients of the server that wait for the text.
     private var requests: IOSource?
@@ -19,7 +19,12 @@ package final class MetricsOutlets {
     package init(
         _ settings: MetricsSettings, _ listener: OwnedDescriptor?, of source: any MetricsSource
     ) throws(LinuxError) {
-        file = try settings.file.map { path throws(LinuxError) in try MetricsFile(path, of: source) }
+        file = try settings.file.map { path throws(LinuxError) in
+            // The exporter is another user, and may read it.
+            try PeriodicFile(path, of: source, "metrics", mode: 0o644) { [unowned source] write in
+                source.metrics.collect { metrics in write { [text = metrics.text] in text } }
+            }
+        }
         guard let listener else {
             server = nil
             return
