@@ -6,9 +6,6 @@ import WatchdogWire
 
 /// What a measured program says of its launch.
 final class LaunchMessages {
-    /// The number of the channel in the program; the first one after the standard streams.
-    private static let channelNumber: Int32 = 3
-
     private let sockets: ProgramSockets
 
     /// Binds the notify socket.
@@ -20,9 +17,7 @@ final class LaunchMessages {
     /// Adds both sockets to a request, and forgets what an earlier program said.
     func prepare(_ request: inout SpawnRequest) throws(LinuxError) {
         try sockets.renew()
-        request.environment[Wire.Environment.notifySocket] = sockets.address
-        request.environment[Wire.Environment.channel] = "\(Self.channelNumber)"
-        if let end = sockets.programEnd { request.descriptors.append(.init(end.number, as: Self.channelNumber)) }
+        sockets.pass(to: &request)
     }
 
     /// Releases the program's end of the channel, once the program exists or will not.
@@ -53,5 +48,14 @@ final class LaunchMessages {
         if flags.firstFrame { signals.append(.firstFrame) }
         if flags.useful { signals.append(.useful) }
         return signals
+    }
+}
+
+extension ProgramSockets {
+    /// Passes the program both sockets; the channel is its first descriptor after the standard streams.
+    func pass(to request: inout SpawnRequest) {
+        request.environment[Wire.Environment.notifySocket] = address
+        request.environment[Wire.Environment.channel] = "3"
+        if let programEnd { request.descriptors.append(.init(programEnd.number, as: 3)) }
     }
 }

@@ -50,11 +50,10 @@ public final class ProgramTrial {
             var request = SpawnRequest(executable: executable, arguments: command, environment: environment)
             // Variables of an outer watchdogd do not apply to this program.
             for name in [Wire.Environment.state, Wire.Environment.event] { request.environment[name] = nil }
-            request.environment[Wire.Environment.notifySocket] = messages.address
-            request.environment[Wire.Environment.channel] = "3"
             request.environment[Wire.Environment.watchdogMicroseconds] = "\(Self.heartbeat.nanoseconds / 1_000)"
             request.processIdVariables = [Wire.Environment.watchdogProcess]
-            request.descriptors = messages.programEnd.map { [.init($0.number, as: 3)] } ?? []
+            request.descriptors = []
+            messages.pass(to: &request)
             start = .now()
             lastNews = start
             program = try ProgramUnderTest(
