@@ -25,13 +25,4 @@ struct ProcessExitTests {
         var entry = pollfd(fd: process.descriptor.number, events: Int16(POLLIN), revents: 0)
         #expect(poll(&entry, 1, patienceInMilliseconds) == 1)
     }
-
-    @Test("A test that forgets to await fails its runner, with a separate exit code")
-    func forgottenAwait() async throws {
-        await #expect(processExitsWith: .exitCode(70)) {
-            let app = try await SupervisedApp.launch(.command("/bin/sleep", "600"))
-            Task { try await app.expectKill() }
-            while !ForgottenWaits.isPending { await Task.yield() }
-        }
-    }
 }

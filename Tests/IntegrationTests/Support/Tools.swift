@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import TestSupport
 import Testing
 import WatchdogBase
 import WatchdogLinux
@@ -14,15 +15,8 @@ let searchPath: String = {
 
 let isRoot = geteuid() == 0
 
-/// Whether this is root of the machine: root of a container may neither mount, nor create namespaces, nor trace others'
-/// programs.
-let hasAllRights: Bool = {
-    let line = contents(of: "/proc/self/status").map { String(decoding: $0, as: UTF8.self) }?
-        .split(separator: "\n").first { $0.hasPrefix("CapEff:") }
-    let effective = line?.split(whereSeparator: \.isWhitespace).last.flatMap { UInt64($0, radix: 16) } ?? 0
-    // CAP_SYS_PTRACE, CAP_SYS_ADMIN: capabilities(7).
-    return isRoot && effective >> 19 & 1 == 1 && effective >> 21 & 1 == 1
-}()
+/// Whether this is root of the machine; here, so that not each file imports it.
+let hasAllRights = TestSupport.hasAllRights
 
 /// Whether a program is installed.
 func isInstalled(_ program: String) -> Bool {
