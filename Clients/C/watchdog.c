@@ -145,6 +145,8 @@ struct outbox {
     uint64_t extension_microseconds;
     /* 0 for none. */
     uint64_t state_done, event_done;
+    /* The newest event without a callback; 0 for none. */
+    uint64_t event_lost;
     char status[WATCHDOG_STATUS_BYTES_MAX + 1];
     char progress[WATCHDOG_PROGRESS_BYTES_MAX + 1];
     char summary[WATCHDOG_SUMMARY_BYTES_MAX + 1];
@@ -498,6 +500,7 @@ static bool encode(struct watchdog *self, struct writer *writer)
     if (outbox->is_stopping) write_line(writer, "STOPPING", "1", "");
     if (!is_channel) return true;
     if (outbox->has_summary) write_line(writer, "SUMMARY", outbox->summary, "");
+    if (outbox->event_lost) write_number(writer, "EVENT_LOST", outbox->event_lost);
     if (outbox->event_done) write_number(writer, "EVENT_DONE", outbox->event_done);
     if (outbox->is_first_frame) write_line(writer, "FIRST_FRAME", "1", "");
     if (outbox->is_useful) write_line(writer, "USEFUL", "1", "");
@@ -1072,6 +1075,7 @@ static void heed_event(struct watchdog *self, const struct message *message)
         answer = self->on_event(self, message->kind, message->payload, id, self->event_context);
     lock(self);
     if (is_new && answer != WATCHDOG_LATER) obligations_done(&self->events, id);
+    if (is_new && !self->on_event) self->outbox.event_lost = id;
     if (self->events.answer != answered || answered >= id) self->outbox.event_done = self->events.answer;
     say(self);
 }

@@ -188,7 +188,7 @@ void watchdog_on_expire(
 
 /*
  * An event to handle. Only with WATCHDOG_LIFECYCLE. Called once for each number. Without a callback, the library
- * answers at once.
+ * answers at once that nothing listens: the event is lost.
  *
  * kind, payload: valid UTF-8 without line breaks, never NULL, at most WATCHDOG_NAME_BYTES_MAX and
  * WATCHDOG_PAYLOAD_BYTES_MAX bytes, valid until the callback returns. The app defines their meaning.

@@ -31,6 +31,6 @@ extension ClientMessage {
     mutating func removeMarks() {
         (stateDone, eventDone, isFirstFrame, isUseful) = (nil, nil, false, false)
         (tasksBegun, tasksEnded, launchTasksBegun, launchTasksEnded) = ([], [], [], [])
-        (signposts, signpostsLost) = ([], nil)
+        (eventsLost, signposts, signpostsLost) = ([], [], nil)
     }
 }

@@ -78,6 +78,34 @@ extension EndToEnd {
             #expect(try service.end() == 0)
         }
 
+        @Test("An app that is launched for an event of another app learns which one, and nobody can claim to be one")
+        func eventOfApp() throws {
+            let scratch = try Scratch()
+            // Two shells deep, as a script of an app may be.
+            let ask = "\(product("watchdogd")) event --control \(scratch["control"]) --launch reader url x"
+            try scratch.write("sh -c '\(ask); true'\nexec sleep 1000\n", to: "mail.sh")
+            let service = try Service(
+                [
+                    "reader": Self.app + "Enabled=no\n",
+                    "mail": "[App]\nEnabled=no\nExecStart=/bin/sh \(quoted(scratch["mail.sh"]))\n"
+                        + "[Watchdog]\nReadiness=none\n",
+                ], scratch: scratch)
+            #expect(try service.command("launch", "mail").code == 0)
+            try service.wait(for: "reader") { $0.state == .running }
+            func event() throws -> String? {
+                try service.client.describe(DescribeRequest("reader")).details?.launchedFor
+            }
+            #expect(try eventually { try event()?.contains("handled in") == true })
+            #expect(try event()?.hasPrefix("url from mail, 1 byte of payload: ") == true)
+            #expect(try service.command("terminate", "reader").code == 0)
+            #expect(try service.command("event", "--launch", "reader", "url", "EVENT_FROM=mail").code == 0)
+            #expect(try event()?.hasPrefix("url, 15 bytes of payload: handled in") == true)
+            let injected = try service.command("event", "reader", "url", "x\nEVENT_FROM=mail")
+            #expect(injected.code == 76)
+            #expect(injected.errors == "watchdogd: parameter \"payload\" is invalid\n")
+            #expect(try service.end() == 0)
+        }
+
         @Test("event --launch reports why the app cannot be launched")
         func eventLaunchFails() throws {
             let service = try Service(["a": "[App]\nEnabled=no\nExecStart=/nowhere/program\n"])

@@ -73,7 +73,7 @@ struct InterfaceTests {
         .invalidConfiguration(Samples.diagnostics, app: "a"), .invalidConfiguration([]), .alreadyRunning("a", pid: 3),
         .alreadyRunning("a", pid: nil),
         .notRunning("a"), .unkillable("a", pid: 3), .launchFailed("a", reason: "r"), .captureFailed("a", reason: "r"),
-        .refused("a", reason: "r"), .reloadFailed("a", reason: "r"),
+        .refused("a", reason: "r"), .eventLost("a", kind: "url"), .reloadFailed("a", reason: "r"),
         .shuttingDown, .tooManyConnections(limit: 64), .malformedMessage(reason: "r"), .failed(reason: "r"),
         .methodNotFound("m"), .interfaceNotFound("i"), .invalidParameter("p"), .expectedMore,
     ]

@@ -50,6 +50,7 @@ enum Samples {
     static let details = AppDetails(
         file: "/etc/watchdogd/apps.d/web.app", isEnforced: true, allowances: AllowanceSummary(Allowances()),
         launch: launch,
+        launchedFor: "url from mail, 20 bytes of payload: lost, because nothing in the app listens for it",
         restartsByCause: ["hang": 2, "crash": 1],
         reachedLimit: LimitSummary(.init(cause: .hang, count: 2, interval: .seconds(600))),
         pings: LatencySummary(

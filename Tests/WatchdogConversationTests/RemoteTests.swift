@@ -40,6 +40,7 @@ struct RemoteTests {
         let events: [(RemoteEvent, String)] = [
             (.hello(version: 1), #"{"hello":{"version":1}}"#),
             (.ready(afterUSec: 1_234, source: "channel"), #"{"ready":{"afterUSec":1234,"source":"channel"}}"#),
+            (.lost(event: "url"), #"{"lost":{"event":"url"}}"#),
             (.injected(fault: "stop 2s at ready"), #"{"injected":{"fault":"stop 2s at ready"}}"#),
             (
                 .ended(

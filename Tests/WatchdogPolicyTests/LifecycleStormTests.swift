@@ -127,7 +127,7 @@ private struct LifecycleStorm {
             case .enter(_, let id, _):
                 guard isReturning ? id <= statesSent : id == statesSent + 1, !isFrozen else { return "state \(id)" }
                 statesSent = max(statesSent, id)
-            case .deliver(_, _, let id):
+            case .deliver(_, _, _, let id):
                 guard id == eventsSent + 1, !isFrozen else { return "event \(id)" }
                 eventsSent = id
                 eventsSettled += 1
@@ -231,7 +231,7 @@ private struct LifecycleStorm {
             case .sendPing(let nonce): return .ponged(nonce: nonce)
             case .inspect(let id): return .inspected(id: id, evidence())
             case .lifecycle(.enter(_, let id, _)): return .lifecycle(.stateDone(id))
-            case .lifecycle(.deliver(_, _, let id)): return .lifecycle(.eventDone(id))
+            case .lifecycle(.deliver(_, _, _, let id)): return .lifecycle(.eventDone(id))
             case .lifecycle(.freeze):
                 let lock = LockedFile(path: "/x", kind: .flock, isExclusive: true, process: 7)
                 return .lifecycle(.froze(locks: generator.oneIn(3) ? [lock] : []))

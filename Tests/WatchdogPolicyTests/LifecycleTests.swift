@@ -166,6 +166,41 @@ struct LifecycleTests {
         #expect(life.machine.lifecycleRecord.mistakes.total == 0)
     }
 
+    @Test("an event for which nothing listens is lost, those before it are handled, and no deadline runs on")
+    func lostEvent() {
+        var life = Timeline.participating()
+        for kind in ["tap", "url", "tick"] { life.ask(.event(kind: kind, payload: "")) }
+        life.at(.seconds(9), .lifecycle(.eventLost(2)))
+        #expect(life.lifecycleNotices.suffix(2) == [.handled(event: "tap", after: .seconds(9)), .lost(event: "url")])
+        life.at(.seconds(18), .lifecycle(.eventDone(3)))
+        #expect(life.lifecycleNotices.last == .handled(event: "tick", after: .seconds(18)))
+        life.run(to: .seconds(40))
+        #expect(life.incidents.isEmpty)
+        #expect(life.machine.lifecycleRecord.mistakes.total == 0)
+    }
+
+    @Test(
+        "losing an event that was not sent, or twice, is a mistake and nothing else",
+        arguments: [1, 2, .max] as [UInt64])
+    func lostUnknown(id: UInt64) {
+        var life = Timeline.participating()
+        life.ask(.event(kind: "url", payload: ""))
+        life.at(.seconds(1), .lifecycle(.eventLost(1)))
+        let notices = life.lifecycleNotices
+        life.at(.seconds(2), .lifecycle(.eventLost(id)))
+        #expect(life.lifecycleNotices == notices)
+        #expect(life.machine.lifecycleRecord.mistakes.unknownEvents == 1)
+    }
+
+    @Test("an event that is not reported as lost in time is a kill", arguments: [false, true])
+    func lostTooLate(isOver: Bool) {
+        var life = Timeline.participating()
+        life.ask(.event(kind: "url", payload: ""))
+        life.at(.seconds(10) + (isOver ? .nanosecond : .nanoseconds(-1)), .lifecycle(.eventLost(1)))
+        life.run(to: .seconds(20))
+        #expect(life.incidents.count == (isOver ? 1 : 0))
+    }
+
     @Test("a request during the launch is carried out after it")
     func duringLaunch() {
         var life = Timeline()

@@ -114,6 +114,7 @@ extension LifecycleNotice {
         case .resumed: "thawed"
         case .responsive: "responsive"
         case .handled: "handled"
+        case .lost: "lost"
         case .refused(_, let refusal): "refused \(refusal)"
         }
     }

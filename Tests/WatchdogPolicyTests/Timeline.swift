@@ -181,7 +181,7 @@ struct Timeline {
     private mutating func answer(_ effect: LifecycleEffect) {
         switch effect {
         case .enter(_, let id, _): reply(.stateDone(id), after: stateTime)
-        case .deliver(_, _, let id): reply(.eventDone(id), after: eventTime)
+        case .deliver(_, _, _, let id): reply(.eventDone(id), after: eventTime)
         case .freeze: reply(.froze(locks: locks), after: freezeTime)
         case .measure:
             if load > 0 { use = ResourceUse(cpuTime: elapsed * load) }

@@ -2,6 +2,7 @@
 
 import Testing
 import WatchdogBase
+import WatchdogPolicy
 import WatchdogReport
 import WatchdogWire
 
@@ -51,6 +52,14 @@ struct LaunchDetailsTests {
         let details = launch(trace(isMarked ? ["USEFUL=1\n"] : []), ready: .seconds(1))
         #expect((details != nil) == isMarked)
         #expect(details?.phases.last?.isOpen != true)
+    }
+
+    @Test("has the event that the app was launched for, also if the app is ready and marked nothing")
+    func event() throws {
+        var trace = trace([])
+        trace.noteCause(LaunchingEvent(kind: "url\u{1b}[2J", payload: "x", sender: "mail"))
+        let details = try #require(launch(trace, ready: .seconds(1)))
+        #expect(details.lines.contains("Launched for: url\\x1b[2J from mail, 1 byte of payload: not handled yet"))
     }
 
     @Test("is not reported if another watchdogd began it")

@@ -62,6 +62,40 @@ struct LifecycleTests {
         #expect(kernel.outcome == nil)
     }
 
+    @Test(
+        "what became of the event that an app was launched for is in its record, without the payload",
+        arguments: [
+            ("EVENT_DONE=1\n", "handled in 1.00 s"),
+            ("EVENT_LOST=1\nEVENT_DONE=1\n", "lost, because nothing in the app listens for it"),
+            ("EVENT_DONE=7\n", "not handled yet"),
+        ])
+    func cause(answer: String, fate: String) {
+        let supervisor = kernel.supervise(AppSpec(name: "App"))
+        supervisor.request(launchingEvent: LaunchingEvent(kind: "url", payload: "secret://7", sender: "mail"))
+        supervisor.launch()
+        kernel.say("HELLO=1\nLIFECYCLE=1\n")
+        kernel.say("READY=1\n")
+        supervisor.request(.event(kind: "tap", payload: ""))
+        let event = "EVENT=url\nEVENT_ID=1\nPAYLOAD=secret://7\nEVENT_FROM=mail\n"
+        #expect(sent.filter { $0.hasPrefix("EVENT=") } == [event, "EVENT=tap\nEVENT_ID=2\n"])
+        kernel.run(for: .seconds(1))
+        kernel.say(answer)
+        #expect(supervisor.record.trace.cause?.words == "url from mail, 10 bytes of payload: \(fate)")
+        #expect(supervisor.machine.lifecycleRecord.mistakes.total == (answer.contains("7") ? 1 : 0))
+        // A later answer is not that of the launch.
+        kernel.say("EVENT_LOST=2\n")
+        #expect(supervisor.record.trace.cause?.words.hasSuffix(fate == "not handled yet" ? "in 1.00 s" : fate) == true)
+    }
+
+    @Test("a program that takes no part is not sent the event that it was launched for")
+    func causeRefused() {
+        let supervisor = kernel.supervise(AppSpec(name: "App"))
+        supervisor.request(launchingEvent: LaunchingEvent(kind: "url", payload: ""))
+        supervisor.launch()
+        kernel.say("HELLO=1\nREADY=1\n")
+        #expect(supervisor.record.trace.cause?.words == "url: refused, because it does not take part in the lifecycle")
+    }
+
     @Test("a task left open is a kill with its own code")
     func leakedTask() {
         let supervisor = launch(endsTasks: false)

@@ -79,7 +79,8 @@ enum SavedSamples {
             visibility: .background, goal: .suspended,
             obligations: SavedObligations(
                 open: [.init(kind: .state(.background, id: 1), sentAt: start, allowance: .seconds(5))],
-                waiting: [.event(kind: "push", payload: "x")], statesAsked: 1, statesDone: 0, eventsSent: 2),
+                waiting: [.event(kind: "push", payload: "x", sender: "mail")], statesAsked: 1, statesDone: 0,
+                eventsSent: 2),
             background: SavedBackground(
                 tasks: SavedTasks(
                     open: [task], count: 1, warning: start, warned: [5], floodedAt: start, isFloodDecided: true),

@@ -23,7 +23,7 @@ struct ChannelMessageTests {
         let message = fromSupervisor {
             ($0.ping, $0.transition) = (.max, .init(to: .background, id: 3))
             ($0.backgroundTime, $0.isExpiring, $0.isTerminating) = (.seconds(30), true, true)
-            $0.event = .init(kind: "touch", id: 9, payload: "x=1 y=2")
+            $0.event = .init(kind: "touch", id: 9, payload: "x=1 y=2", sender: "mail")
             $0.hang = .seconds(2)
         }
         let text = """
@@ -37,6 +37,7 @@ struct ChannelMessageTests {
             EVENT=touch
             EVENT_ID=9
             PAYLOAD=x=1 y=2
+            EVENT_FROM=mail
 
             """
         #expect(String(decoding: message.datagram, as: UTF8.self) == text)
@@ -53,6 +54,7 @@ struct ChannelMessageTests {
             ($0.stateDone, $0.eventDone, $0.isFirstFrame, $0.isUseful) = (3, 9, true, true)
             $0.tasksBegun = [.init(id: 1, name: "save it"), .init(id: 2, name: "")]
             $0.tasksEnded = [1, 2]
+            $0.eventsLost = [7, 8]
             ($0.launchTasksBegun, $0.launchTasksEnded) = (["first rows", "plots"], ["plots"])
             $0.signpostsLost = 5
             $0.signposts = [
@@ -78,6 +80,8 @@ struct ChannelMessageTests {
             FIRST_FRAME=1
             USEFUL=1
             SIGNPOSTS_LOST=5
+            EVENT_LOST=7
+            EVENT_LOST=8
             BEGIN_TASK=1 save it
             BEGIN_TASK=2 \("")
             STATE_DONE=3
@@ -183,6 +187,8 @@ struct ChannelMessageTests {
         #expect(ClientMessage(decoding: "HELLO=1\nLIBRARY=\(text)\n".utf8).hello?.library?.utf8.count == 63)
         let event = SupervisorMessage(decoding: "EVENT=\(text)\nEVENT_ID=1\n".utf8).event
         #expect(event?.kind.utf8.count == 63)
+        let sender = SupervisorMessage(decoding: "EVENT=x\nEVENT_ID=1\nEVENT_FROM=\(text)\n".utf8).event?.sender
+        #expect(sender?.utf8.count == 63)
         #expect(
             SupervisorMessage(decoding: "EVENT=x\nEVENT_ID=1\nPAYLOAD=\(text)\n".utf8).event?.payload.utf8.count == 2046
         )

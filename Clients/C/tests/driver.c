@@ -178,7 +178,8 @@ static void obey(char *command)
         pthread_t thread;
         pthread_create(&thread, NULL, serve_on_thread, NULL);
         pthread_join(thread, NULL);
-    } else if (IS("wake")) watchdog_on_wake(watchdog, wake, NULL);
+    } else if (IS("deaf")) watchdog_on_event(watchdog, NULL, NULL);
+    else if (IS("wake")) watchdog_on_wake(watchdog, wake, NULL);
     else if (IS("fork")) fork_and_speak();
     else if (IS("children")) {
         fflush(stdout);

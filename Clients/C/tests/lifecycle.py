@@ -32,11 +32,26 @@ def lifecycle(driver):
         app.expect("EVENT_DONE=2")
         app.say("EVENT=url\nEVENT_ID=1")
         app.expect("EVENT_DONE=2")
+        app.say("EVENT=url\nEVENT_ID=3\nEVENT_FROM=mail")
+        assert app.line().startswith("event url 3")
+        app.expect("EVENT_DONE=3")
         app.say("TERMINATE=1")
         assert app.line() == "terminate now"
         app.say("TERMINATE=1")
         app.ping(1)
         app.obey()
+        app.end()
+
+
+def deaf(driver):
+    with App(driver, "lifecycle") as app:
+        app.obey("deaf")
+        for number in (1, 2):
+            app.say(f"EVENT=url\nEVENT_ID={number}")
+            # In one datagram: otherwise the event would be taken for a handled one first.
+            assert app.hear() == [f"EVENT_LOST={number}", f"EVENT_DONE={number}"]
+        app.say("EVENT=url\nEVENT_ID=2")
+        app.expect("EVENT_DONE=2")
         app.end()
 
 
@@ -141,4 +156,4 @@ def hang(driver):
         app.end()
 
 
-TESTS = [lifecycle, no_lifecycle, later, tasks, signposts, hang]
+TESTS = [lifecycle, deaf, no_lifecycle, later, tasks, signposts, hang]

@@ -197,15 +197,21 @@ export class App {
         return { handlers: [handler] };
     }
 
-    #event({ kind, id, payload }) {
+    #event({ kind, id, payload, sender }) {
         const handlers = [];
+        let isLost = false;
         if (id > this.#lastEvent) {
             this.#lastEvent = id;
             const { onEvent } = this.#handlers;
-            if (onEvent !== undefined) handlers.push(() => onEvent({ kind, payload }));
+            isLost = onEvent === undefined;
+            if (!isLost) handlers.push(() => onEvent({ kind, payload, sender }));
         }
         const latest = this.#lastEvent;
-        return { handlers, done: (message) => (message.eventDone = latest) };
+        const done = (message) => {
+            if (isLost) message.eventsLost.push(latest);
+            message.eventDone = latest;
+        };
+        return { handlers, done };
     }
 }
 

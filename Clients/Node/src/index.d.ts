@@ -18,6 +18,8 @@ export interface Event {
     readonly kind: string;
     /** Details in one line, which only the sender and the program interpret. */
     readonly payload: string;
+    /** The app that asked for it, as the supervisor determined; undefined if somebody else did. */
+    readonly sender: string | undefined;
 }
 
 /** Why the program is launched, and into which state. */

@@ -82,6 +82,7 @@ export function decode(datagram) {
             kind: cut(said.get('EVENT'), NAME_LIMIT_BYTES),
             id: eventId,
             payload: cut(said.get('PAYLOAD') ?? '', PAYLOAD_LIMIT_BYTES),
+            sender: cut(said.get('EVENT_FROM') ?? '', NAME_LIMIT_BYTES) || undefined,
         };
     }
     return message;
@@ -144,6 +145,8 @@ export class ClientMessage {
     isStopping = false;
     stateDone;
     eventDone;
+    /** The numbers of events for which the app has no handler. */
+    eventsLost = [];
     isFirstFrame = false;
     isUseful = false;
     /** The sign of life of sd_notify. */
@@ -240,6 +243,8 @@ export class ClientMessage {
         };
         const itself = (value) => value;
         const name = (value) => fieldText(value, NAME_LIMIT_BYTES);
+        // First: EVENT_DONE is in this datagram, and would make an event that is not named yet a handled one.
+        rest.eventsLost = write('EVENT_LOST', this.eventsLost, itself);
         rest.tasksBegun = write(
             'BEGIN_TASK', this.tasksBegun, (task) => `${task.id} ${fieldText(task.name, TASK_NAME_LIMIT_BYTES)}`);
         [rest.stateDone] = write('STATE_DONE', this.stateDone === undefined ? [] : [this.stateDone], itself);

@@ -136,12 +136,18 @@ test('a number that was heeded is answered again and changes nothing', () => {
         onEvent: (event) => { calls.push(event); },
     });
     for (let turn = 0; turn < 2; turn += 1) {
-        say('STATE=background\nSTATE_ID=5\nEVENT=url\nEVENT_ID=18446744073709551615\nPAYLOAD=x=1');
+        say('STATE=background\nSTATE_ID=5\nEVENT=url\nEVENT_ID=18446744073709551615\nPAYLOAD=x=1\nEVENT_FROM=mail');
     }
     say('STATE=foreground\nSTATE_ID=4');
-    assert.deepEqual(calls, ['background', { kind: 'url', payload: 'x=1' }]);
+    assert.deepEqual(calls, ['background', { kind: 'url', payload: 'x=1', sender: 'mail' }]);
     const both = [['STATE_DONE=5'], ['EVENT_DONE=18446744073709551615']];
     assert.deepEqual(transport.take(), [...both, ...both, ['STATE_DONE=5']]);
+});
+
+test('an event without a handler is lost, and said to be in the same datagram', () => {
+    const { transport, say } = ready({ onForeground() {} });
+    for (let turn = 0; turn < 2; turn += 1) say('EVENT=url\nEVENT_ID=1');
+    assert.deepEqual(transport.take(), [['EVENT_DONE=1', 'EVENT_LOST=1'], ['EVENT_DONE=1']]);
 });
 
 test('promises hold back what follows but no answer', async () => {

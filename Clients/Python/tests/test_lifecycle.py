@@ -42,11 +42,11 @@ class Lifecycle(ChannelCase):
     def test_a_number_that_was_heeded_is_answered_again_and_changes_nothing(self):
         link = self.attach_ready()
         for _ in range(2):
-            self.supervisor.say("STATE=background", "STATE_ID=5", "EVENT=url", "EVENT_ID=7", "PAYLOAD=x=1")
+            self.supervisor.say("STATE=background", "STATE_ID=5", "EVENT=url", "EVENT_ID=7", "PAYLOAD=x=1", "EVENT_FROM=mail")
             link.service()
         self.supervisor.say("STATE=foreground", "STATE_ID=4")
         link.service()
-        self.assertEqual(self.calls, ["background", watchdogd.Event("url", "x=1")])
+        self.assertEqual(self.calls, ["background", watchdogd.Event("url", "x=1", "mail")])
         heard = [self.supervisor.hear() for _ in range(5)]
         self.assertEqual(heard, [["STATE_DONE=5"], ["EVENT_DONE=7"]] * 2 + [["STATE_DONE=5"]])
 

@@ -16,7 +16,11 @@ extension ClientMessage {
         if isStopping { events.append(.stopping) }
         events += tasksBegun.map { .lifecycle(.taskBegan(id: $0.id, name: $0.name)) }
         if let stateDone { events.append(.lifecycle(.stateDone(stateDone))) }
-        if let eventDone { events.append(.lifecycle(.eventDone(eventDone))) }
+        // An event that was lost is done as well, and answered once.
+        events += eventsLost.sorted().map { .lifecycle(.eventLost($0)) }
+        if let eventDone, eventsLost.allSatisfy({ $0 < eventDone }) {
+            events.append(.lifecycle(.eventDone(eventDone)))
+        }
         events += tasksEnded.map { .lifecycle(.taskEnded(id: $0)) }
         return events
     }

@@ -2,7 +2,7 @@
 
 extension RemoteEvent: Codable {
     private enum Name: String, CodingKey {
-        case hello, launched, ready, marked, state, handled, injected, refused, hung, incident, limited, ended
+        case hello, launched, ready, marked, state, handled, lost, injected, refused, hung, incident, limited, ended
     }
 
     private enum Field: String, CodingKey {
@@ -17,6 +17,7 @@ extension RemoteEvent: Codable {
         case .marked: .marked
         case .state: .state
         case .handled: .handled
+        case .lost: .lost
         case .injected: .injected
         case .refused: .refused
         case .hung: .hung
@@ -48,6 +49,7 @@ extension RemoteEvent: Codable {
         case .handled(let event, let after):
             try fields.encode(event, forKey: .event)
             try fields.encode(after, forKey: .afterUSec)
+        case .lost(let event): try fields.encode(event, forKey: .event)
         case .injected(let fault): try fields.encode(fault, forKey: .fault)
         case .refused(let request, let reason):
             try fields.encode(request, forKey: .request)
@@ -76,6 +78,7 @@ extension RemoteEvent: Codable {
             case .marked: .marked(mark: try field(.mark), afterUSec: try field(.afterUSec))
             case .state: .state(state: try field(.state))
             case .handled: .handled(event: try field(.event), afterUSec: try field(.afterUSec))
+            case .lost: .lost(event: try field(.event))
             case .injected: .injected(fault: try field(.fault))
             case .refused: .refused(request: try field(.request), reason: try field(.reason))
             case .hung: .hung(forUSec: try field(.forUSec))

@@ -17,6 +17,8 @@ public enum RemoteEvent: Hashable, Sendable {
     case state(state: String)
     /// The main loop has handled an event.
     case handled(event: String, afterUSec: Int64)
+    /// Nothing in the app listens for an event, which is lost.
+    case lost(event: String)
     /// A fault begins.
     case injected(fault: String)
     /// A request was refused.

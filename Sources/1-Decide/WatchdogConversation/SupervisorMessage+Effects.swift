@@ -16,8 +16,8 @@ extension SupervisorMessage {
         case .expire(let time):
             isExpiring = true
             backgroundTime = time
-        case .deliver(let kind, let payload, let id):
-            event = Event(kind: kind, id: id, payload: payload)
+        case .deliver(let kind, let payload, let sender, let id):
+            event = Event(kind: kind, id: id, payload: payload, sender: sender)
         case .freeze, .thaw, .measure:
             break
         }

@@ -32,6 +32,8 @@ extension ClientMessage {
     /// - Returns: The part that was not written.
     func writeLists(to writer: inout FieldWriter) -> ClientMessage {
         var rest = ClientMessage()
+        // First: EVENT_DONE, which is in this datagram, would make an event that is not named yet a handled one.
+        rest.eventsLost = Array(writer.lines("EVENT_LOST", eventsLost[...], value: \.description))
         rest.tasksBegun = Array(writer.lines("BEGIN_TASK", tasksBegun[...]) { $0.value })
         let states = [stateDone].compactMap(\.self)
         rest.stateDone =

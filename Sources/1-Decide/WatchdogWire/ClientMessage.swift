@@ -63,6 +63,10 @@ public struct ClientMessage: Hashable, Sendable {
     /// `EVENT_DONE`: the number of the latest ``SupervisorMessage/Event`` that the app has handled, and with it all earlier
     /// ones.
     public var eventDone: UInt64?
+    /// `EVENT_LOST`, once per event: nothing in the app listens for the event with this number.
+    ///
+    /// `EVENT_DONE` accompanies it, which ends the wait of a watchdogd that does not know this key.
+    public var eventsLost: [UInt64] = []
     /// `FIRST_FRAME`: the app has drawn its first frame.
     public var isFirstFrame = false
     /// `USEFUL`: the app does what it was launched for.
@@ -162,6 +166,7 @@ extension ClientMessage {
         switch field.key {
         case "BEGIN_TASK": tasksBegun.take(BackgroundTask(field), orCount: &malformed)
         case "END_TASK": tasksEnded.take(field.number(in: 1...UInt64.max), orCount: &malformed)
+        case "EVENT_LOST": eventsLost.take(field.number(in: 1...UInt64.max), orCount: &malformed)
         case "BEGIN_LAUNCH_TASK": launchTasksBegun.append(field.text(limit: Wire.Limit.name))
         case "END_LAUNCH_TASK": launchTasksEnded.append(field.text(limit: Wire.Limit.name))
         case "SIGNPOST": signposts.take(Signpost(field), orCount: &malformed)

@@ -32,7 +32,7 @@ public struct SupervisorMessage: Hashable, Sendable {
         }
     }
 
-    /// An event for the app's main loop, `EVENT` with `EVENT_ID` and `PAYLOAD`.
+    /// An event for the app's main loop, `EVENT` with `EVENT_ID`, `PAYLOAD` and `EVENT_FROM`.
     public struct Event: Hashable, Sendable {
         /// `EVENT`: the kind, such as `url`; at most ``Wire/Limit/name`` bytes.
         public var kind: String
@@ -41,12 +41,15 @@ public struct SupervisorMessage: Hashable, Sendable {
         public var id: UInt64
         /// `PAYLOAD`: one line of at most ``Wire/Limit/payload`` bytes, whose meaning the app defines.
         public var payload: String
+        /// `EVENT_FROM`: the app that asked for the event, at most ``Wire/Limit/name`` bytes; nil if none did.
+        public var sender: String?
 
         /// Creates an event; the number must be new in this launch.
-        public init(kind: String, id: UInt64, payload: String = "") {
+        public init(kind: String, id: UInt64, payload: String = "", sender: String? = nil) {
             self.kind = kind
             self.id = id
             self.payload = payload
+            self.sender = sender
         }
     }
 
@@ -92,7 +95,7 @@ extension SupervisorMessage {
         let reader = FieldReader(datagram)
         var first = FirstAssignments()
         var (visibility, stateID): (Visibility?, UInt64?)
-        var (kind, eventID, payload): (String?, UInt64?, String?)
+        var (kind, eventID, payload, sender): (String?, UInt64?, String?, String?)
         malformed = reader.malformed
         for field in reader.fields where first.admit(field.key) {
             switch field.key {
@@ -106,6 +109,7 @@ extension SupervisorMessage {
             case "EVENT": kind = field.text(limit: Wire.Limit.name)
             case "EVENT_ID": eventID.take(field.number(in: 1...UInt64.max), orCount: &malformed)
             case "PAYLOAD": payload = field.text(limit: Wire.Limit.payload)
+            case "EVENT_FROM": sender = field.text(limit: Wire.Limit.name)
             default: unknown += 1
             }
         }
@@ -113,7 +117,9 @@ extension SupervisorMessage {
             transition.take(stateID.map { Transition(to: visibility, id: $0) }, orCount: &malformed)
         }
         if let kind {
-            event.take(eventID.map { Event(kind: kind, id: $0, payload: payload ?? "") }, orCount: &malformed)
+            let sender = sender.flatMap { $0.isEmpty ? nil : $0 }
+            event.take(
+                eventID.map { Event(kind: kind, id: $0, payload: payload ?? "", sender: sender) }, orCount: &malformed)
         }
     }
 }
@@ -138,6 +144,7 @@ extension SupervisorMessage {
         if let payload = event?.payload, !payload.isEmpty {
             writer.text("PAYLOAD", payload, limit: Wire.Limit.payload)
         }
+        writer.text("EVENT_FROM", event?.sender, limit: Wire.Limit.name)
         return writer.bytes
     }
 }

@@ -156,7 +156,9 @@ extension ControlClientError {
             case .noSuchApp: 66
             case .notPermitted: 77
             case .invalidConfiguration: 65
-            case .alreadyRunning, .notRunning, .unkillable, .launchFailed, .captureFailed, .reloadFailed, .refused: 1
+            case .alreadyRunning, .notRunning, .unkillable, .launchFailed, .captureFailed, .reloadFailed, .refused,
+                .eventLost:
+                1
             case .shuttingDown, .tooManyConnections: 75
             case .malformedMessage, .methodNotFound, .interfaceNotFound, .invalidParameter, .expectedMore, .other: 76
             case .failed: 70

@@ -70,7 +70,10 @@ struct EventCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "event",
         abstract: "Send an app, or each that matches a pattern, an event to handle on its main loop.",
-        discussion: "Exits with 0 once the app has handled it."
+        discussion: """
+            Exits with 0 once the app has handled it, and with 1 if nothing in the app listens for it. The app learns which app \
+            has asked, if one did.
+            """
     )
 
     @OptionGroup var action: OneAppOptions

@@ -70,7 +70,10 @@ final class QuickPick: Story {
         let words = event.split(separator: " ")
         switch words.first {
         case "select": open(words.dropFirst().first.flatMap { Int($0) })
-        case "url": open(words.dropFirst().first.flatMap { Self.photo(in: $0) })
+        case "url":
+            // No list yet: whoever sent the link must learn that it leads nowhere.
+            if app.screen.rows.isEmpty { Application.shared.loseEvent() }
+            open(words.dropFirst().first.flatMap { Self.photo(in: $0) })
         case "scroll": scroll(to: words.dropFirst().first.flatMap { Int($0) } ?? app.screen.top + 1)
         case "back":
             selection = nil

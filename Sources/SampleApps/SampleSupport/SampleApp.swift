@@ -244,6 +244,7 @@ extension SampleApp: ApplicationDelegate {
 
     /// Handles an event of the supervisor as a touch, whose latency the supervisor measures.
     package func application(_ application: Application, handle event: Application.Event) {
+        if let sender = event.sender { record.note("asked-by", sender) }
         story?.touched(event.payload.isEmpty ? event.kind : "\(event.kind) \(event.payload)")
     }
 

@@ -75,13 +75,24 @@ extension Application {
     }
 
     private func heed(_ event: SupervisorMessage.Event) {
-        if event.id > lastEvent {
+        let isNew = event.id > lastEvent
+        isEventLost = false
+        if isNew {
             lastEvent = event.id
             delegate.application(self, handle: Event(event))
         }
-        let id = lastEvent
-        surroundings.say { $0.eventDone = id }
+        let (id, isLost) = (lastEvent, isEventLost)
+        surroundings.say { message in
+            if isLost { message.eventsLost.append(id) }
+            message.eventDone = id
+        }
     }
+
+    /// Reports, while ``ApplicationDelegate/application(_:handle:)`` runs, that nothing listens for the event: it is lost.
+    ///
+    /// Whoever waits for the event learns of it, and so does everyone who asks for the app's status. A delegate that
+    /// handles no events at all loses each of them. Does nothing at any other time.
+    public func loseEvent() { isEventLost = true }
 }
 
 // MARK: - States

@@ -36,6 +36,8 @@ package import WatchdogWire
 /// - ``firstFrame()``
 /// - ``extendLaunch(_:)``
 /// - ``finishExtendedLaunch(_:)``
+/// ### Events
+/// - ``loseEvent()``
 /// ### Work in the background
 /// - ``beginBackgroundTask(named:expirationHandler:function:file:)``
 /// - ``endBackgroundTask(_:)``
@@ -92,6 +94,8 @@ public final class Application {
     var isLaunched = false
     var isEnding = false
     var hasShownFrame = false
+    /// Whether nothing listens for the event that is being handled.
+    var isEventLost = false
     var (lastTransition, lastEvent): (UInt64, UInt64) = (0, 0)
 
     private nonisolated static let current = Locked<Application?>(nil)
@@ -146,14 +150,20 @@ extension Application {
         /// Details in one line, which only the sender and the app interpret.
         public let payload: String
 
+        /// The app that asked for the event, under the name by which the supervisor knows it; nil if somebody else did.
+        ///
+        /// The supervisor determined it, so no app can claim to be another.
+        public let sender: String?
+
         /// Creates an event, for tests of a delegate.
-        public init(kind: String, payload: String = "") {
+        public init(kind: String, payload: String = "", sender: String? = nil) {
             self.kind = kind
             self.payload = payload
+            self.sender = sender
         }
 
         init(_ event: SupervisorMessage.Event) {
-            self.init(kind: event.kind, payload: event.payload)
+            self.init(kind: event.kind, payload: event.payload, sender: event.sender)
         }
     }
 }

@@ -2,7 +2,7 @@
 
 /// The behavior of an app at its launch, its changes between foreground and background, and its exit.
 ///
-/// Every callback has a default that does nothing. All run on the main actor, and while one runs, nothing else does: a
+/// Every callback has a default that does nothing; that for events reports them as lost. All run on the main actor, and while one runs, nothing else does: a
 /// callback that takes long is a hang. Each has an allowance, after which the supervisor kills the app:
 ///
 /// | callback | allowance of watchdogd, unless configured otherwise |
@@ -65,6 +65,8 @@ public protocol ApplicationDelegate: AnyObject {
     func applicationWillTerminate(_ application: Application)
 
     /// Handles an event; returning from it tells the supervisor that the event is done.
+    ///
+    /// Call ``Application/loseEvent()`` if nothing listens for it.
     func application(_ application: Application, handle event: Application.Event)
 
     /// The file name under which the state is stored; nil to store none. The default is the name of the program.
@@ -102,8 +104,8 @@ extension ApplicationDelegate {
     /// Does nothing.
     public func applicationWillTerminate(_ application: Application) {}
 
-    /// Does nothing.
-    public func application(_ application: Application, handle event: Application.Event) {}
+    /// Loses the event, because nothing listens for it.
+    public func application(_ application: Application, handle event: Application.Event) { application.loseEvent() }
 
     /// The last component of the program's path.
     public var restorationIdentifier: String? {

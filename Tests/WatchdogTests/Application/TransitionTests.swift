@@ -72,6 +72,42 @@ struct TransitionTests {
         #expect(stage.delegate.events.map(\.payload) == ["1", "2", "3"])
     }
 
+    @Test("an event for which nothing listens is reported as lost, once, before it is done")
+    func lostEvent() throws {
+        let stage = try Stage.launched()
+        stage.delegate.reactions["event url"] = { $0.loseEvent() }
+        for (id, kind) in [(1, "tap"), (2, "url"), (2, "url"), (3, "tap")] as [(UInt64, String)] {
+            stage.send { $0.event = .init(kind: kind, id: id, payload: "p", sender: "mail") }
+        }
+        let said = stage.turn()
+        #expect(said.map(\.eventsLost).filter { !$0.isEmpty } == [[2]])
+        // In one message, so that the event is not taken for a handled one first.
+        #expect(said.first { $0.eventDone == 2 }?.eventsLost == [2])
+        #expect(stage.delegate.events.map(\.sender) == ["mail", "mail", "mail"])
+    }
+
+    @Test("a delegate that handles no events loses each of them; a call outside of a handler loses none")
+    func unheard() {
+        final class Deaf: ApplicationDelegate {}
+        let said = Locked<[ClientMessage]>([])
+        let application = Application(
+            Deaf(),
+            Application.Surroundings(
+                say: { change in
+                    var message = ClientMessage()
+                    change(&message)
+                    said.withLock { $0.append(message) }
+                }, store: nil, end: {}))
+        application.launch(Application.LaunchOptions())
+        application.loseEvent()
+        for id in 1...2 as ClosedRange<UInt64> {
+            var message = SupervisorMessage()
+            message.event = .init(kind: "url", id: id)
+            application.receive(message)
+        }
+        #expect(said.withLock { $0.flatMap(\.eventsLost) } == [1, 2])
+    }
+
     @Test("within a datagram, the state precedes the expiration, then comes the event, and the termination last")
     func oneDatagram() throws {
         let stage = try Stage.launched()

@@ -73,6 +73,7 @@ function facts(app, details, use, now) {
         ['Hangs', latency(details.hangs)],
         ['Restarts', causes === '' ? app.restarts : `${app.restarts} (${causes})`],
         ['Latest launch', details.launch && launchText(details.launch)],
+        ['Launched for', details.launchedFor],
         ['Allowances', allowances && ['launch', 'update', 'terminate']
             .map((name) => `${name} ${brief(allowances[`${name}USec`])}`).join(', ')],
         ['When time runs out', details.isEnforced ? 'killed' : 'only reported'],

@@ -59,6 +59,8 @@ class Event:
     kind: str
     #: More about it in one line, whose meaning is between the sender and the app.
     payload: str = ""
+    #: The app that asked for it, as the supervisor determined; None if somebody else did.
+    sender: str | None = None
 
 
 Incident = Union[Terminate, Disconnected, Foreground, Background, Expire, Event]
@@ -256,11 +258,11 @@ class App:
             handlers.append(self.handlers.expire)
         return Step(Expire(), handlers)
 
-    def _event(self, kind: str, number: int, payload: str) -> Step:
+    def _event(self, kind: str, number: int, payload: str, sender: str | None) -> Step:
         step = Step(None)
         if number > self._last_event:
             self._last_event = number
-            event = Event(kind, payload)
+            event = Event(kind, payload, sender)
             step.incident = event
             handler = self.handlers.event
             if handler is not None:

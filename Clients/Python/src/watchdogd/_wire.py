@@ -89,8 +89,8 @@ class SupervisorMessage:
     transition: tuple[str, int] | None = None
     background_microseconds: int | None = None
     is_expiring: bool = False
-    #: Kind, number and payload.
-    event: tuple[str, int, str] | None = None
+    #: Kind, number, payload, and the app that asked for it.
+    event: tuple[str, int, str, str | None] | None = None
     is_terminating: bool = False
     #: How long to block the main loop, to be tested.
     hang_microseconds: int | None = None
@@ -110,6 +110,7 @@ class SupervisorMessage:
         message = cls()
         state = state_id = kind = event_id = None
         payload = ""
+        sender = None
         for key, value in fields(datagram):
             match key:
                 case b"PING":
@@ -132,10 +133,12 @@ class SupervisorMessage:
                     event_id = number(value, smallest=1)
                 case b"PAYLOAD":
                     payload = text(value, PAYLOAD_LIMIT_BYTES)
+                case b"EVENT_FROM":
+                    sender = text(value, NAME_LIMIT_BYTES) or None
         if state is not None and state_id is not None:
             message.transition = (state, state_id)
         if kind is not None and event_id is not None:
-            message.event = (kind, event_id, payload)
+            message.event = (kind, event_id, payload, sender)
         return message
 
 

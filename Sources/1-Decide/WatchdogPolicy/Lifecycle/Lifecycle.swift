@@ -125,7 +125,8 @@ struct Lifecycle: Hashable, Sendable {
         case .joined: joined(&watches, &turn)
         case .requested(let request): requested(request, &watches, &turn)
         case .stateDone(let id): stateDone(id, &watches, &turn)
-        case .eventDone(let id): eventDone(id, &watches, &turn)
+        case .eventDone(let id): eventAnswered(id, isLost: false, &watches, &turn)
+        case .eventLost(let id): eventAnswered(id, isLost: true, &watches, &turn)
         case .taskBegan(let id, let name): taskBegan(id, name, &watches, &turn)
         case .taskEnded(let id): taskEnded(id, &watches, &turn)
         case .froze(let locks):
@@ -225,13 +226,13 @@ struct Lifecycle: Hashable, Sendable {
 
     private mutating func sendEvents(_ watches: inout Watches, _ turn: inout Turn) {
         for request in obligations.takeWaiting() {
-            guard case .event(let kind, let payload) = request else { continue }
+            guard case .event(let kind, let payload, let sender) = request else { continue }
             guard takesPart else {
                 turn.announce(lifecycle: .refused(request, .notTakingPart))
                 continue
             }
             let id = obligations.send(kind, within: turn.spec.allowances.update, at: turn.now)
-            turn.perform(.deliver(kind: kind, payload: payload, id: id))
+            turn.perform(.deliver(kind: kind, payload: payload, sender: sender, id: id))
             watchObligations(&watches, &turn)
         }
     }
@@ -256,12 +257,20 @@ struct Lifecycle: Hashable, Sendable {
         }
     }
 
-    private mutating func eventDone(_ id: UInt64, _ watches: inout Watches, _ turn: inout Turn) {
+    /// - Parameter isLost: whether nothing listened for the event with this number; those before it were handled.
+    private mutating func eventAnswered(
+        _ id: UInt64, isLost: Bool, _ watches: inout Watches, _ turn: inout Turn
+    ) {
         guard let (events, wasFirst) = obligations.eventDone(id) else {
             if turn.life == .running { past.mistakes.unknownEvents += 1 }
             return
         }
-        for event in events { turn.announce(lifecycle: .handled(event: event.name, after: turn.now - event.sentAt)) }
+        for event in events {
+            let wasLost = isLost && event.id == id
+            turn.announce(
+                lifecycle: wasLost
+                    ? .lost(event: event.name) : .handled(event: event.name, after: turn.now - event.sentAt))
+        }
         if wasFirst { watches.duties.recordObligation(&turn) }
         background.beIdle(at: turn.now)
         obligationDone(wasFirst: wasFirst, &watches, &turn)

@@ -12,6 +12,8 @@ public enum LifecycleEvent: Hashable, Sendable {
     case stateDone(UInt64)
     /// `EVENT_DONE`: the event with this number, and all before it, are handled.
     case eventDone(UInt64)
+    /// `EVENT_LOST`: nothing in the app listens for the event with this number; all before it are handled.
+    case eventLost(UInt64)
     /// `BEGIN_TASK`.
     case taskBegan(id: UInt64, name: String)
     /// `END_TASK`.
@@ -31,7 +33,7 @@ public enum LifecycleEffect: Hashable, Sendable {
     /// Send `EXPIRE` with `BACKGROUND_USEC`.
     case expire(within: Duration)
     /// Send `EVENT`.
-    case deliver(kind: String, payload: String, id: UInt64)
+    case deliver(kind: String, payload: String, sender: String?, id: UInt64)
     /// Stop every process of the app and look for locked files; answer with ``LifecycleEvent/froze(locks:)``.
     case freeze
     /// Resume every process of the app.
@@ -62,6 +64,8 @@ public enum LifecycleNotice: Hashable, Sendable {
     case responsive(after: Duration)
     /// The main loop has handled an event.
     case handled(event: String, after: Duration)
+    /// Nothing in the app listens for an event, which is lost.
+    case lost(event: String)
     /// A request was refused.
     case refused(LifecycleRequest, LifecycleRefusal)
 }

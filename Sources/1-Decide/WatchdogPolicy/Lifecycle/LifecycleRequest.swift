@@ -13,11 +13,11 @@ public enum LifecycleRequest: Hashable, Sendable, Codable, CustomStringConvertib
     case suspend
     /// Continue where it was suspended: in the background, if it takes part in the lifecycle.
     case resume
-    /// Handle an event on the main loop.
-    case event(kind: String, payload: String)
+    /// Handle an event on the main loop; `sender` is the app that asks for it.
+    case event(kind: String, payload: String, sender: String? = nil)
 
     private enum CodingKeys: String, CodingKey { case foreground, background, suspend, resume, event }
-    private enum EventCodingKeys: String, CodingKey { case kind, payload }
+    private enum EventCodingKeys: String, CodingKey { case kind, payload, sender }
 
     /// The request in one or two words.
     public var description: String {
@@ -26,7 +26,7 @@ public enum LifecycleRequest: Hashable, Sendable, Codable, CustomStringConvertib
         case .background: "background"
         case .suspend: "suspend"
         case .resume: "resume"
-        case .event(let kind, _): "event \(kind)"
+        case .event(let kind, _, _): "event \(kind)"
         }
     }
 }
@@ -51,13 +51,16 @@ public struct LaunchingEvent: Hashable, Sendable {
     public let kind: String
     /// Details, which only the app interprets.
     public let payload: String
+    /// The app that asks for it; nil if no app of the same supervisor does.
+    public let sender: String?
 
-    /// Creates an event; kind and payload are one line each.
-    public init(kind: String, payload: String) {
+    /// Creates an event; kind, payload and sender are one line each.
+    public init(kind: String, payload: String, sender: String? = nil) {
         self.kind = kind
         self.payload = payload
+        self.sender = sender
     }
 
     /// The request that sends the event.
-    public var request: LifecycleRequest { .event(kind: kind, payload: payload) }
+    public var request: LifecycleRequest { .event(kind: kind, payload: payload, sender: sender) }
 }

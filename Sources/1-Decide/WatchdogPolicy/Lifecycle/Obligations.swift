@@ -82,15 +82,15 @@ struct Obligations: Hashable, Sendable {
     }
 
     /// The events handled with this one, and whether the first obligation was among them; nil if there are none.
-    mutating func eventDone(_ id: UInt64) -> (events: [(name: String, sentAt: Instant)], wasFirst: Bool)? {
+    mutating func eventDone(_ id: UInt64) -> (events: [(name: String, id: UInt64, sentAt: Instant)], wasFirst: Bool)? {
         guard id <= eventsSent else { return nil }
-        var events: [(name: String, sentAt: Instant)] = []
+        var events: [(name: String, id: UInt64, sentAt: Instant)] = []
         var wasFirst = false
         while let index = open.firstIndex(where: { if case .event(_, let sent) = $0.kind { sent <= id } else { false } }
         ) {
             let answered = open.remove(at: index)
             wasFirst = wasFirst || index == 0
-            if case .event(let name, _) = answered.kind { events.append((name, answered.sentAt)) }
+            if case .event(let name, let id) = answered.kind { events.append((name, id, answered.sentAt)) }
         }
         return events.isEmpty ? nil : (events, wasFirst)
     }

@@ -15,6 +15,7 @@ extension ControlError {
         var method: String?
         var interface: String?
         var parameter: String?
+        var kind: String?
     }
 
     /// The name with the interface, for the message.
@@ -30,6 +31,7 @@ extension ControlError {
         case .captureFailed: "\(ControlInterface.name).CaptureFailed"
         case .reloadFailed: "\(ControlInterface.name).ReloadFailed"
         case .refused: "\(ControlInterface.name).Refused"
+        case .eventLost: "\(ControlInterface.name).EventLost"
         case .shuttingDown: "\(ControlInterface.name).ShuttingDown"
         case .tooManyConnections: "\(ControlInterface.name).TooManyConnections"
         case .malformedMessage: "\(ControlInterface.name).MalformedMessage"
@@ -63,6 +65,7 @@ extension ControlError {
         case .launchFailed(let name, let reason), .captureFailed(let name, let reason),
             .reloadFailed(let name, let reason), .refused(let name, let reason):
             Parameters(name: name, reason: reason)
+        case .eventLost(let name, let kind): Parameters(name: name, kind: kind)
         case .malformedMessage(let reason), .failed(let reason): Parameters(reason: reason)
         case .tooManyConnections(let limit): Parameters(limit: limit)
         case .methodNotFound(let method): Parameters(method: method)
@@ -99,6 +102,7 @@ extension ControlError {
         case ("CaptureFailed", let name?): return .captureFailed(name, reason: reason)
         case ("ReloadFailed", let name?): return .reloadFailed(name, reason: reason)
         case ("Refused", let name?): return .refused(name, reason: reason)
+        case ("EventLost", let name?): return .eventLost(name, kind: parameters.kind ?? "")
         case ("NotPermitted", _):
             guard let right = parameters.right.flatMap(ControlRight.init), let user = parameters.user,
                 let owner = parameters.owner

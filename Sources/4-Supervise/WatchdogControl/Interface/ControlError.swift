@@ -23,6 +23,8 @@ public enum ControlError: Error, Hashable, Sendable {
     case reloadFailed(String, reason: String)
     /// The request does not apply to the app's state, or the app does not take part in the lifecycle.
     case refused(String, reason: String)
+    /// Nothing in the app listens for the event of this kind, which is lost.
+    case eventLost(String, kind: String)
     /// watchdogd is ending.
     case shuttingDown
     /// The limit of connections is reached.
@@ -64,6 +66,7 @@ extension ControlError: CustomStringConvertible {
         case .captureFailed(let name, let reason): "\(name) was not captured: \(reason)"
         case .reloadFailed(let name, let reason): "\(name) was not reloaded: \(reason)"
         case .refused(let name, let reason): "\(name) was not asked to \(reason)"
+        case .eventLost(let name, let kind): "\(name) lost the event \(kind): nothing in it listens for that"
         case .shuttingDown: "watchdogd is shutting down"
         case .tooManyConnections(let limit): "watchdogd has \(limit) connections from you and accepts no more"
         case .malformedMessage(let reason): "watchdogd did not understand: \(reason)"

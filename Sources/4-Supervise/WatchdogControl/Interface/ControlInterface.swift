@@ -122,7 +122,8 @@ public enum ControlInterface {
         )
 
         # Details of an app. Restarts are counted by cause: launch, hang, crash, exit, memory, request.
-        # reachedLimit: the limit that prevents or delays the next launch.
+        # launchedFor: the event that the latest launch was made for, and what became of it. reachedLimit: the limit that prevents
+        # or delays the next launch.
         # lifecycle: launching, foreground, inactive (between two states), background, suspended, terminating.
         # probes: successful probes, if the app is probed; failedProbes: those that failed while it was ready; probeRefusal: why it
         # cannot be probed; probeAdvice: what would watch it for hangs, if nothing does. lastAnswerUSec: when it last answered a
@@ -134,6 +135,7 @@ public enum ControlInterface {
           isEnforced: bool,
           allowances: Allowances,
           launch: ?LaunchResult,
+          launchedFor: ?string,
           restartsByCause: [string]int,
           reachedLimit: ?ReachedLimit,
           pings: Latency,
@@ -254,8 +256,8 @@ public enum ControlInterface {
         method Resume(name: string, wait: ?bool) -> (state: string)
 
         # Sends an event to an app, which handles it on its main loop. Replies when the event is sent or, with wait, when it is
-        # handled. With launch, launches the app first if it is not running. kind: at most 64 bytes; payload: at most 2048 bytes;
-        # one line each.
+        # handled; then it is an error if nothing in the app listens for it. With launch, launches the app first if it is not
+        # running. kind: at most 64 bytes; payload: at most 2048 bytes; one line each. The app learns which app has asked.
         method SendEvent(name: string, kind: string, payload: ?string, wait: ?bool, launch: ?bool) -> (state: string)
 
         # Captures the stacks of a running app, which continues, and replies when the report is written.
@@ -328,6 +330,9 @@ public enum ControlInterface {
 
         # The app was not asked: its state does not allow the request, or it takes no part in the lifecycle.
         error Refused (name: string, reason: string)
+
+        # Nothing in the app listens for the event, which is lost.
+        error EventLost (name: string, kind: string)
 
         # watchdogd is shutting down.
         error ShuttingDown ()

@@ -54,6 +54,7 @@ extension ControlText {
             text += wrapped("Launch", self.launch(launch), style)
             if let phases = phases(launch) { text += wrapped("Phases", phases, style) }
         }
+        if let event = details.launchedFor { text += wrapped("Event", event.singleLine(), style) }
         text += wrapped("Allowances", allowances(details), style)
         if details.pings.count > 0 || details.probes == nil {
             text += wrapped(

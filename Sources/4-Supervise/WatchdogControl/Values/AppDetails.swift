@@ -12,6 +12,8 @@ public struct AppDetails: Hashable, Sendable, Codable {
     public var allowances: AllowanceSummary
     /// The latest launch; nil until it is complete.
     public var launch: LaunchSummary?
+    /// The event that the latest launch was made for, and what became of it, in one line; nil for other launches.
+    public var launchedFor: String?
     /// The number of restarts by cause: `RestartSettings.Cause`, or `request`.
     public var restartsByCause: [String: Int]
     /// The restart limit that prevents or delays its next launch; nil if none does.
@@ -47,7 +49,7 @@ public struct AppDetails: Hashable, Sendable, Codable {
     /// Creates details.
     public init(
         file: String? = nil, isEnforced: Bool = true, allowances: AllowanceSummary, launch: LaunchSummary? = nil,
-        restartsByCause: [String: Int] = [:], reachedLimit: LimitSummary? = nil,
+        launchedFor: String? = nil, restartsByCause: [String: Int] = [:], reachedLimit: LimitSummary? = nil,
         pings: LatencySummary = LatencySummary(), probes: LatencySummary? = nil, failedProbes: Int? = nil,
         lastAnswer: Timestamp? = nil, probeRefusal: String? = nil, probeAdvice: String? = nil,
         hangs: LatencySummary = LatencySummary(),
@@ -58,6 +60,7 @@ public struct AppDetails: Hashable, Sendable, Codable {
         self.isEnforced = isEnforced
         self.allowances = allowances
         self.launch = launch
+        self.launchedFor = launchedFor
         self.restartsByCause = restartsByCause
         self.reachedLimit = reachedLimit
         self.pings = pings
@@ -80,6 +83,7 @@ public struct AppDetails: Hashable, Sendable, Codable {
         case isEnforced
         case allowances
         case launch
+        case launchedFor
         case restartsByCause
         case reachedLimit
         case pings

@@ -47,7 +47,7 @@ package final class AppLaunch {
         shell = try LaunchShell(host, configuration, terminal: terminal)
         id = LaunchID(configuration.launchID.description)
         supervisor = Supervisor(spec: configuration.sharedSpec, shell: shell)
-        if let event = configuration.launchingEvent { supervisor.request(afterLaunch: event) }
+        if let event = configuration.launchingEvent { supervisor.request(launchingEvent: event) }
     }
 
     /// Prepares to resume a launch of the previous watchdogd; call ``resume(_:)`` next.

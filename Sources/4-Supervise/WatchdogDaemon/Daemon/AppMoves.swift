@@ -62,11 +62,8 @@ final class AppMoves {
         case .refused(let request, let refusal):
             guard let index = waiters.lastIndex(where: { $0.request == request }) else { return }
             waiters.remove(at: index).answer.fail(.refused(app.name, reason: "\(request.verb): \(refusal.words)"))
-        case .handled(let event, _):
-            let index = waiters.firstIndex { waiter in
-                if case .event(event, _) = waiter.request { true } else { false }
-            }
-            if let index { waiters.remove(at: index).answer.succeed(LifecycleReply(state: state)) }
+        case .handled(let event, _): waiter(for: event)?.succeed(LifecycleReply(state: state))
+        case .lost(let event): waiter(for: event)?.fail(.eventLost(app.name, kind: event))
         case .entered, .suspended, .resumed:
             let met = waiters.filter { $0.isMet(in: state) }
             waiters.removeAll { $0.isMet(in: state) }
@@ -74,6 +71,14 @@ final class AppMoves {
         case .moving, .expiring, .longTask, .suspensionIncomplete, .locksHeld, .responsive:
             break
         }
+    }
+
+    /// Takes the client that has waited longest for an event of this kind.
+    private func waiter(for event: String) -> ControlAnswer<LifecycleReply>? {
+        let index = waiters.firstIndex { waiter in
+            if case .event(event, _, _) = waiter.request { true } else { false }
+        }
+        return index.map { waiters.remove(at: $0).answer }
     }
 
     /// Fails all requests, because the app has ended.
@@ -91,7 +96,7 @@ extension LifecycleRequest {
         case .background: "go to the background"
         case .suspend: "be suspended"
         case .resume: "resume"
-        case .event(let kind, _): "handle the event \(kind)"
+        case .event(let kind, _, _): "handle the event \(kind)"
         }
     }
 }

@@ -103,6 +103,7 @@ extension AppDetails {
             isEnforced: configuration.watchdog.enforcement == .kill,
             allowances: AllowanceSummary(configuration.spec.allowances),
             launch: launch,
+            launchedFor: app.latest?.supervisor.trace.cause?.words,
             restartsByCause: causes,
             reachedLimit: app.machine.reachedLimit.map { LimitSummary($0) },
             pings: machine.map { LatencySummary($0.pings) } ?? LatencySummary(),

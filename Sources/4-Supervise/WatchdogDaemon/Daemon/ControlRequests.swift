@@ -91,7 +91,8 @@ final class ControlRequests: ControlHandler {
 
     func sendEvent(_ request: EventRequest, from peer: ControlPeer, answer: ControlAnswer<LifecycleReply>) {
         guard let app = app(request.name, answer) else { return }
-        let event = LaunchingEvent(kind: request.kind, payload: request.payload ?? "")
+        let event = LaunchingEvent(
+            kind: request.kind, payload: request.payload ?? "", sender: daemon.app(askingBy: peer))
         note(request.launches ? "launch for event \(request.kind)" : "event \(request.kind)", of: app, from: peer)
         if request.launches, app.machine.phase.isDown {
             app.launch(for: event, waits: request.waits, answer)

@@ -89,9 +89,13 @@ final class DaemonApp {
     // MARK: - Events
 
     /// Handles a client's request for a launch or a restart.
-    func request(_ event: (AppWaiter) -> AppEvent, waits: Bool, _ answer: ControlAnswer<LaunchReply>) {
+    ///
+    /// - Parameter cause: why, as the history shows it; nil for the kind of the request.
+    func request(
+        _ event: (AppWaiter) -> AppEvent, waits: Bool, cause: String? = nil, _ answer: ControlAnswer<LaunchReply>
+    ) {
         let event = event(replies.add(answer, waits: waits))
-        if case .restartRequested = event { launchCause = "restart" } else { launchCause = "request" }
+        if case .restartRequested = event { launchCause = "restart" } else { launchCause = cause ?? "request" }
         driver.receive(event)
     }
 
@@ -115,7 +119,7 @@ final class DaemonApp {
             }
             self?.moves.forget(answer)
         }
-        request(AppEvent.launchRequested, waits: false, launched)
+        request(AppEvent.launchRequested, waits: false, cause: "event", launched)
     }
 
     /// Handles a client's request to terminate the app.

@@ -38,6 +38,8 @@ extension Narration {
             (true, "\(name) answered \(after.brief) after the request to resume")
         case .handled(let event, let after):
             (true, "\(name) handled the event \(event.singleLine(limit: 64)) in \(after.brief)")
+        case .lost(let event):
+            (false, "\(name) lost the event \(event.singleLine(limit: 64)): nothing in it listens for that")
         case .refused(let request, let refusal):
             (false, "\(name): \(request.description.singleLine(limit: 80)) refused, \(refusal.words)")
         }

@@ -43,7 +43,8 @@ extension LaunchDetails {
                     name: Self.words(task.name), startNanoseconds: (start - launchedAt).nanoseconds,
                     nanoseconds: max(.zero, (task.end ?? max(end, over)) - start).nanoseconds, isOpen: task.end == nil)
             },
-            lostMarks: lost > 0 ? lost : nil, unrecorded: trace.startup.log == nil ? trace.startup.refusal : nil)
+            event: trace.cause?.words, lostMarks: lost > 0 ? lost : nil,
+            unrecorded: trace.startup.log == nil ? trace.startup.refusal : nil)
     }
 
     private static func words(_ text: String) -> String { Redaction.value(text).singleLine(limit: 64) }

@@ -51,6 +51,8 @@ package struct LaunchTrace: Hashable, Sendable {
     package private(set) var useful: Instant?
     /// What the kernel recorded of the program's start.
     private(set) var startup = StartupReading()
+    /// The event that the app was launched for; nil for other launches.
+    @Boxed package private(set) var cause: LaunchCause?
     /// How the first thread had spent its time at the hello and at the first frame.
     @Boxed private(set) var helloAccount: ThreadTime?
     @Boxed private(set) var firstFrameAccount: ThreadTime?
@@ -80,6 +82,19 @@ package struct LaunchTrace: Hashable, Sendable {
 
     mutating func noteRequest(at now: Instant) { requested = now }
 
+    mutating func noteCause(_ event: LaunchingEvent) { cause = LaunchCause(event) }
+
+    /// Notes what became of the event that the app was launched for: it is the first one that the app gets.
+    mutating func note(_ notice: LifecycleNotice) {
+        guard cause?.fate == .awaited else { return }
+        switch notice {
+        case .handled(_, let after): cause?.fate = .handled(after: after)
+        case .lost: cause?.fate = .lost
+        case .refused(.event, let refusal): cause?.fate = .refused(refusal)
+        default: break
+        }
+    }
+
     mutating func noteHello(at now: Instant) {
         guard hello == nil else { return }
         hello = now
@@ -89,8 +104,10 @@ package struct LaunchTrace: Hashable, Sendable {
     /// Notes what the kernel has recorded until now.
     package mutating func note(_ reading: StartupReading) { startup = reading }
 
-    /// Whether the app marked anything.
-    var hasMarks: Bool { firstFrame != nil || useful != nil || !intervals.isEmpty || !tasks.isEmpty }
+    /// Whether there is more to say of the launch than its length.
+    var hasMarks: Bool {
+        firstFrame != nil || useful != nil || !intervals.isEmpty || !tasks.isEmpty || cause != nil
+    }
 
     mutating func noteFirstFrame(at now: Instant) {
         guard firstFrame == nil else { return }

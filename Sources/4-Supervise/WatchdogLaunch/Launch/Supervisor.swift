@@ -23,8 +23,8 @@ package final class Supervisor {
     private(set) var suspendedTime: Duration
     /// Signals that were forwarded to the app.
     private var forwarded: Set<Int32> = []
-    /// Events that wait for the process.
-    private var launchingEvents: [LaunchingEvent] = []
+    /// The event that waits for the process.
+    @Boxed private var launchingEvent: LaunchingEvent?
     private var hasRefusedMessage = false
     private var limiter = TokenBucket(capacity: 1_000, perSecond: 500)
 
@@ -90,17 +90,18 @@ package final class Supervisor {
     /// Requests a change of lifecycle state or an event; a notice reports a refusal.
     package func request(_ lifecycle: LifecycleRequest) { receive(.lifecycle(.requested(lifecycle))) }
 
-    /// Sends the app an event after its launch, for whose sake it was launched or which came in the meantime.
+    /// Sends the app the event for whose sake it is launched, when its launch is over.
     ///
     /// Requests to a process that does not run yet are refused, so this one waits for it.
-    package func request(afterLaunch event: LaunchingEvent) {
-        guard case .idle = machine.phase else { return request(event.request) }
-        launchingEvents.append(event)
+    package func request(launchingEvent event: LaunchingEvent) {
+        trace.noteCause(event)
+        launchingEvent = event
     }
 
-    private func sendCauses() {
-        for event in launchingEvents { request(event.request) }
-        launchingEvents = []
+    private func sendCause() {
+        guard let event = launchingEvent else { return }
+        launchingEvent = nil
+        request(event.request)
     }
 
     /// Handles a signal sent to watchdogd: SIGTERM requests termination, others are forwarded.
@@ -280,7 +281,8 @@ package final class Supervisor {
             if case .ready = notice { endStartup() }
             onNotice(notice)
             switch notice {
-            case .launched: sendCauses()
+            case .launched: sendCause()
+            case .lifecycle(let notice): trace.note(notice)
             case .ready: announceMarks()
             case .probe(let notice): failedProbes.note(notice, at: lastStep)
             default: break

@@ -125,6 +125,7 @@ final class RemoteControl {
         case .hung(let duration): tell(.hung(forUSec: duration.wholeMicroseconds))
         case .lifecycle(.handled(let event, let after)):
             tell(.handled(event: event, afterUSec: after.wholeMicroseconds))
+        case .lifecycle(.lost(let event)): tell(.lost(event: event))
         case .lifecycle(.refused(let request, let reason)):
             tell(.refused(request: request.description, reason: reason.words))
         case .adopted, .slow, .starvationCredit, .overslept, .machineResumed, .paused, .resumed, .extended,

@@ -80,6 +80,7 @@ extension LaunchDetails {
     package var lines: [String] {
         let end = isReady ? "ready" : "not ready"
         var lines = ["Launch: \(end) after \(Self.span(duration))" + (phases.isEmpty ? "" : ": \(phaseWords)")]
+        if let event { lines.append("Launched for: \(event.singleLine(limit: 256))") }
         if let longestPhase { lines.append("Longest phase: \(longestPhase)") }
         if let last = phases.last, last.isOpen, let ending = last.ending {
             lines.append("Last phase: \(last.fullTitle): \(ending)")

@@ -109,6 +109,8 @@ public struct LaunchDetails: Codable, Equatable, Sendable {
     public var signposts: [Signpost]
     /// The tasks that extend the launch.
     public var tasks: [Task]
+    /// The event that the app was launched for, and what became of it, in one line; nil for other launches.
+    public var event: String?
     /// The number of lost or dropped marks; nil if zero.
     public var lostMarks: Int?
     /// The reason why the kernel did not record the start of the program; nil if it did, or if that was off.
@@ -117,8 +119,8 @@ public struct LaunchDetails: Codable, Equatable, Sendable {
     /// Creates details.
     public init(
         isReady: Bool, nanoseconds: Int64, phases: [Phase], firstFrameNanoseconds: Int64? = nil,
-        usefulNanoseconds: Int64? = nil, signposts: [Signpost] = [], tasks: [Task] = [], lostMarks: Int? = nil,
-        unrecorded: String? = nil
+        usefulNanoseconds: Int64? = nil, signposts: [Signpost] = [], tasks: [Task] = [], event: String? = nil,
+        lostMarks: Int? = nil, unrecorded: String? = nil
     ) {
         self.isReady = isReady
         self.nanoseconds = nanoseconds
@@ -127,6 +129,7 @@ public struct LaunchDetails: Codable, Equatable, Sendable {
         self.usefulNanoseconds = usefulNanoseconds
         self.signposts = signposts
         self.tasks = tasks
+        self.event = event
         self.lostMarks = lostMarks
         self.unrecorded = unrecorded
     }

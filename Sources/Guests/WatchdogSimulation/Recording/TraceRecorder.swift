@@ -100,12 +100,12 @@ public struct TraceRecorder: Sendable {
         switch event {
         case .joined: return [.joined]
         // The payload is omitted, because it may be private.
-        case .requested(.event(let kind, _)): return [.requested(.event(kind: kind, payload: ""))]
+        case .requested(.event(let kind, _, _)): return [.requested(.event(kind: kind, payload: ""))]
         case .requested(let request): return [.requested(request)]
         case .taskBegan(let id, let name): return [.taskBegan(id: id, name: name)]
         case .taskEnded(let id): return [.taskEnded(id: id)]
         case .stateDone(let id): return answered(now) { $0.question != .event && $0.id <= id }
-        case .eventDone(let id): return answered(now) { $0.question == .event && $0.id <= id }
+        case .eventDone(let id), .eventLost(let id): return answered(now) { $0.question == .event && $0.id <= id }
         case .froze, .measured: return []
         }
     }
@@ -119,7 +119,7 @@ public struct TraceRecorder: Sendable {
         case .lifecycle(.enter(let visibility, let id, _)):
             requests.append(
                 Request(id: id, question: visibility == .foreground ? .foreground : .background, sent: now))
-        case .lifecycle(.deliver(_, _, let id)): requests.append(Request(id: id, question: .event, sent: now))
+        case .lifecycle(.deliver(_, _, _, let id)): requests.append(Request(id: id, question: .event, sent: now))
         case .capture(let incident):
             return [
                 .incident(

@@ -183,7 +183,7 @@ struct LaunchReplay {
         case .enter(let visibility, let id, _):
             expect(
                 .lifecycle(.stateDone(id)), visibility == .foreground ? .foreground : .background, within: .seconds(1))
-        case .deliver(_, _, let id): expect(.lifecycle(.eventDone(id)), .event, within: .seconds(1))
+        case .deliver(_, _, _, let id): expect(.lifecycle(.eventDone(id)), .event, within: .seconds(1))
         case .freeze: return [.lifecycle(.froze(locks: []))]
         case .measure:
             let use = launch.use(at: now)

@@ -75,7 +75,7 @@ extension TraceEvent {
         case .paused(let pause): [("by", pause.word.jsonString)]
         case .used(let cpu, let waiting): [("cpuUSec", cpu.digits), ("waitUSec", waiting.digits)]
         case .examined(let waiting): [("waitUSec", waiting.digits)]
-        case .requested(.event(let name, _)): [("request", "event".jsonString), ("kind", name.jsonString)]
+        case .requested(.event(let name, _, _)): [("request", "event".jsonString), ("kind", name.jsonString)]
         case .requested(let request): [("request", request.description.jsonString)]
         case .taskBegan(let id, let name): [("id", "\(id)"), ("name", name.jsonString)]
         case .taskEnded(let id): [("id", "\(id)")]

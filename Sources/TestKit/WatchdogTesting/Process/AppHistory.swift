@@ -31,7 +31,7 @@ struct AppHistory: Sendable {
         case .incident(let incident): incidents.append(incident)
         case .limited(let reason): limits.append(reason)
         case .ended(let end): self.end = end
-        case .hello, .marked, .handled, .injected, .refused, .hung: break
+        case .hello, .marked, .handled, .lost, .injected, .refused, .hung: break
         }
     }
 

@@ -24,6 +24,7 @@ extension SupervisedApp {
     /// Sends an event when the app is ready, and waits until the main loop has handled it.
     ///
     /// - Returns: The time from sending to the end of the handler.
+    /// - Throws: An ``ExpectationFailure``, also if nothing in the app listens for the event.
     @discardableResult
     public func send(event kind: String, payload: String = "") async throws -> Duration {
         try await ready()
@@ -31,6 +32,9 @@ extension SupervisedApp {
         send(.event(kind: kind, payload: payload))
         return try await wait(for: "done with event \(kind)") { history in
             for case .handled(kind, let after) in history.events[start...] { return .microseconds(after) }
+            if history.events[start...].contains(.lost(event: kind)) {
+                throw ExpectationFailure("nothing in the app listens for the event \(kind), which is lost")
+            }
             if let refusal = history.refusal(after: start) { throw ExpectationFailure(refusal) }
             return nil
         }
