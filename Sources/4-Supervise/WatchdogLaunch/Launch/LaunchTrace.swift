@@ -90,7 +90,7 @@ package struct LaunchTrace: Hashable, Sendable {
         switch notice {
         case .handled(_, let after): cause?.fate = .handled(after: after)
         case .lost: cause?.fate = .lost
-        case .refused(.event, let refusal): cause?.fate = .refused(refusal)
+        case .refused(.event, let refusal) where refusal != .tooManyEvents: cause?.fate = .refused(refusal)
         default: break
         }
     }
