@@ -3,6 +3,7 @@
 import ArgumentParser
 import Glibc
 import NetworkConditioner
+import WatchdogBase
 import WatchdogLaunch
 
 /// `watchdogd conditioner`: simulates a bad network in front of a server.
