@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CLinux
 import Glibc
 import TestSupport
 import Testing
@@ -25,8 +26,10 @@ struct WaitParserTests {
         }
     }
 
-    private static func call(_ number: Int32, _ second: String = "0x0") -> String {
-        "\(number) 0x7 \(second) 0x2 0x0 0x0 0x0 0x7ffcffc81b2c 0x7f00401136"
+    /// A call of a kind: numbers depend on the architecture.
+    private static func call(_ kind: wd_call, _ second: String = "0x0") -> String {
+        let number = (0..<1_000).first { wd_call_kind($0) == kind }
+        return "\(number ?? -1) 0x7 \(second) 0x2 0x0 0x0 0x0 0x7ffcffc81b2c 0x7f00401136"
     }
 
     private static func wait(
@@ -46,14 +49,14 @@ struct WaitParserTests {
 
     @Test("a wait for a signal, for time or for private memory leads to no other process")
     func staysInProcess() {
-        let ownMemory = Self.call(Int32(SYS_futex), "0x80")
-        let sharedMemory = Self.call(Int32(SYS_futex), "0x0")
-        let sleep = Self.call(Int32(SYS_clock_nanosleep))
-        let read = Self.call(Int32(SYS_read))
+        let ownMemory = Self.call(WD_CALL_FUTEX, "0x80")
+        let sharedMemory = Self.call(WD_CALL_FUTEX, "0x0")
+        let sleep = Self.call(WD_CALL_SLEEP)
+        let read = Self.call(WD_CALL_DESCRIPTOR)
         for (call, stays) in [
-            (ownMemory, true), (sharedMemory, false), (sleep, true), (Self.call(Int32(SYS_rt_sigtimedwait)), true),
-            (read, false), (Self.call(Int32(SYS_wait4)), false), (Self.call(Int32(SYS_flock)), false),
-            (Self.call(Int32(SYS_openat)), false), ("running", false),
+            (ownMemory, true), (sharedMemory, false), (sleep, true), (Self.call(WD_CALL_SIGNAL), true),
+            (read, false), (Self.call(WD_CALL_WAIT4), false), (Self.call(WD_CALL_FLOCK), false),
+            (Self.call(WD_CALL_OTHER), false), ("running", false),
         ] {
             #expect(BlockedThread(syscall: call, chain: nil, besides: []).staysInProcess == stays, "\(call)")
             #expect(Self.stays([Self.wait(call)]) == stays, "\(call)")
