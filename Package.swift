@@ -276,8 +276,8 @@ let package = Package(
         tests(
             "WatchdogSimulationTests",
             [
-                "WatchdogBase", "WatchdogPolicy", "WatchdogHistory", "WatchdogReport", "WatchdogSimulation",
-                "ReportFixtures",
+                "WatchdogBase", "WatchdogPolicy", "WatchdogHistory", "WatchdogLinux", "WatchdogReport",
+                "WatchdogSimulation", "ReportFixtures",
             ]),
         tests("NetworkConditionerTests", ["WatchdogBase", "NetworkConditioner"]),
         tests("WatchdogConformanceTests", ["WatchdogBase", "WatchdogWire", "WatchdogConformance"]),

@@ -5,8 +5,7 @@ import TestSupport
 import Testing
 import WatchdogLinux
 
-@testable import WatchdogLaunch
-@testable import WatchdogRun
+@testable import WatchdogSimulation
 
 @Suite("The writer of a trace", .enabled(if: geteuid() == 0, "mounts a small disk"))
 struct TraceWriterTests {
@@ -22,13 +21,14 @@ struct TraceWriterTests {
 
     /// Runs the body with a folder on a disk of 8 KiB, unless a container forbids mounting.
     private func withSmallDisk(_ body: (String) throws -> Void) throws {
-        try withTemporaryDirectory { folder in
-            guard mount("tmpfs", folder, "tmpfs", 0, "size=8k") == 0 else {
-                return print("skipped: no tmpfs may be mounted")
-            }
-            defer { umount2(folder, 2) }
-            try body(folder)
+        var template = Array("/tmp/watchdog-test-XXXXXX".utf8CString)
+        let folder = try #require(mkdtemp(&template).map { String(cString: $0) })
+        defer { rmdir(folder) }
+        guard mount("tmpfs", folder, "tmpfs", 0, "size=8k") == 0 else {
+            return print("skipped: no tmpfs may be mounted")
         }
+        defer { umount2(folder, 2) }
+        try body(folder)
     }
 
     private func open(_ path: String) throws -> OwnedDescriptor {
