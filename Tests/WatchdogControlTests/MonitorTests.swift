@@ -251,7 +251,7 @@ struct MonitorTests {
             }
             #expect(read == expected)
         }
-        var all = ring.cursor(apps: nil, history: 8)
+        var all = ring.cursor(apps: nil, history: 8, isOutlined: true)
         var numbers: [Int64] = []
         for _ in 1...8 {
             _ = ring.read(&all) { event in

@@ -196,7 +196,9 @@ struct LifecycleTests {
     func lostTooLate(isOver: Bool) {
         var life = Timeline.participating()
         life.ask(.event(kind: "url", payload: ""))
-        life.at(.seconds(10) + (isOver ? .nanosecond : .nanoseconds(-1)), .lifecycle(.eventLost(1)))
+        let time = Duration.seconds(10) + (isOver ? .nanosecond : .nanoseconds(-1))
+        life.run(to: time)
+        life.at(time, .lifecycle(.eventLost(1)))
         life.run(to: .seconds(20))
         #expect(life.incidents.count == (isOver ? 1 : 0))
     }

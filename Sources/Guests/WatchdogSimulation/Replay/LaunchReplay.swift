@@ -228,7 +228,7 @@ struct ReplayReadiness {
     init(_ spec: AppSpec, _ launch: RecordedLaunch) {
         let (configured, source) = (spec.readiness, launch.ready?.source)
         switch (configured, source) {
-        case (.automatic, .probe?) where spec.livenessProbe != nil: (readiness, isOverridden) = (configured, false)
+        case (.automatic, .probe?) where spec.livenessProbe != nil: (readiness, isOverridden) = (.probe, false)
         case (_, nil), (.automatic, .channel?), (.automatic, .notify?), (.automatic, .assumed?), (.channel, .channel?),
             (.notify, .notify?), (.listening, .probe?), (.command, .probe?), (.probe, .probe?), (.none, _):
             (readiness, isOverridden) = (configured, false)
