@@ -258,18 +258,14 @@ struct Lifecycle: Hashable, Sendable {
     }
 
     /// - Parameter isLost: whether nothing listened for the event with this number; those before it were handled.
-    private mutating func eventAnswered(
-        _ id: UInt64, isLost: Bool, _ watches: inout Watches, _ turn: inout Turn
-    ) {
+    private mutating func eventAnswered(_ id: UInt64, isLost: Bool, _ watches: inout Watches, _ turn: inout Turn) {
         guard let (events, wasFirst) = obligations.eventDone(id) else {
             if turn.life == .running { past.mistakes.unknownEvents += 1 }
             return
         }
         for event in events {
-            let wasLost = isLost && event.id == id
-            turn.announce(
-                lifecycle: wasLost
-                    ? .lost(event: event.name) : .handled(event: event.name, after: turn.now - event.sentAt))
+            let handled = LifecycleNotice.handled(event: event.name, after: turn.now - event.sentAt)
+            turn.announce(lifecycle: isLost && event.id == id ? .lost(event: event.name) : handled)
         }
         if wasFirst { watches.duties.recordObligation(&turn) }
         background.beIdle(at: turn.now)

@@ -48,11 +48,9 @@ final class DaemonApp {
     private var replies = PendingReplies()
     /// The cause of the next launch.
     private var launchCause = DaemonApp.ordinaryCause
-    private var isUnsaved = false
-    private var isForgotten = false
+    private var (isUnsaved, isForgotten) = (false, false)
 
-    /// - Parameters:
-    ///   - kept: the state that the previous watchdogd saved of the app.
+    /// - Parameter kept: the state that the previous watchdogd saved of the app.
     init(
         _ name: String, _ configuration: AppConfiguration?, file: String, _ standing: AppStanding, of daemon: Daemon,
         resuming kept: KeptApp? = nil
@@ -88,9 +86,7 @@ final class DaemonApp {
 
     // MARK: - Events
 
-    /// Handles a client's request for a launch or a restart.
-    ///
-    /// - Parameter cause: why, as the history shows it; nil for the kind of the request.
+    /// Handles a client's request for a launch or a restart; without a cause, the history shows the kind of the request.
     func request(
         _ event: (AppWaiter) -> AppEvent, waits: Bool, cause: String? = nil, _ answer: ControlAnswer<LaunchReply>
     ) {

@@ -130,9 +130,8 @@ package final class LaunchTree {
 
     /// Stops the main process, as anybody else could, until SIGCONT; watchdogd keeps running, also on a terminal.
     package func pause() {
-        guard !isObserved else { return }
-        isPaused = true
-        try? main?.process.send(SIGSTOP)
+        isPaused = !isObserved
+        if isPaused { try? main?.process.send(SIGSTOP) }
     }
 
     /// Stops watching, and removes the cgroup if it is empty.
@@ -372,11 +371,8 @@ package final class LaunchTree {
         switch change {
         case .stopped:
             emit(.machine(.stopped))
-            if let terminal, !freezer.isOn, !isPaused {
-                stopOurselves(with: terminal)
-            } else if isStopRequested {
-                stopOurselves()
-            }
+            let followed = freezer.isOn || isPaused ? nil : terminal
+            if let followed { stopOurselves(with: followed) } else if isStopRequested { stopOurselves() }
         case .continued:
             isPaused = false
             emit(.machine(.continued))
