@@ -195,8 +195,8 @@ struct LifecycleTests {
     @Test("an event that is not reported as lost in time is a kill", arguments: [false, true])
     func lostTooLate(isOver: Bool) {
         var life = Timeline.participating()
-        life.ask(.event(kind: "url", payload: ""))
-        let time = Duration.seconds(10) + (isOver ? .nanosecond : .nanoseconds(-1))
+        life.ask(.event(kind: "url", payload: ""), at: .seconds(1))
+        let time = Duration.seconds(11) + (isOver ? .nanosecond : .nanoseconds(-1))
         life.run(to: time)
         life.at(time, .lifecycle(.eventLost(1)))
         life.run(to: .seconds(20))
