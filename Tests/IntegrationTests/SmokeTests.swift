@@ -309,7 +309,7 @@ extension EndToEnd {
             service.remove("gone")
             let answer = try service.command("reload")
             #expect(answer.code == 0, "\(answer.errors)")
-            #expect(answer.output == "added: new\nchanged: other\nremoved: gone\nunchanged: 1\n")
+            #expect(answer.output == "added: new\nchanged: other\nrestarting: other\nremoved: gone\nunchanged: 1\n")
             try service.wait(for: "new") { $0.state == .running }
             try service.wait(for: "other") { $0.state == .running && $0.pid != other }
             #expect(try service.app("same").pid == same)

@@ -217,9 +217,7 @@ package final class LaunchTree {
     }
 
     private func watch(_ process: Pidfd) throws(LinuxError) -> SharedSource.Member {
-        try host.system.watch(process.descriptor, in: host.sharedSources.ends, pace: nil) { [unowned self] in
-            reapMain()
-        }
+        try host.sharedSources.ends.add(process.descriptor) { [unowned self] in reapMain() }
     }
 
     private func become(_ process: MainProcess) {
