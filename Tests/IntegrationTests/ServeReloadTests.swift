@@ -20,7 +20,7 @@ extension EndToEnd {
             service.remove("gone")
             let answer = try service.command("reload")
             #expect(answer.code == 0)
-            #expect(answer.output == "added: new\nchanged: other\nremoved: gone\nunchanged: 1\n")
+            #expect(answer.output == "added: new\nchanged: other\nrestarting: other\nremoved: gone\nunchanged: 1\n")
             try service.wait(for: "new") { $0.state == .running }
             try service.wait(for: "other") { $0.state == .running && $0.pid != other }
             #expect(try service.app("same").pid == same)
@@ -57,8 +57,8 @@ extension EndToEnd {
                     """)
             #expect(try service.client.list().apps.map(\.pid) == pids)
             #expect(
-                try service.command("reload").output == "added: new\nchanged: other same\nremoved: gone\nunchanged: 0\n"
-            )
+                try service.command("reload").output
+                    == "added: new\nchanged: other same\nrestarting: other\nremoved: gone\nunchanged: 0\n")
             #expect(try service.command("reload", "--dry-run").output == "unchanged: 3\n")
             try service.write("[App]\nNise=3\n", to: "new")
             #expect(try service.command("reload", "--dry-run").code == 65)
