@@ -79,7 +79,7 @@ struct LaunchFailureTests {
             guard let failure = system.failures.first else { break }
             fates[failure] = fate
         }
-        #expect(failing >= 10)
+        #expect(failing >= 9)
         #expect(fates["spawn"] == .failed)
         #expect(fates["bind the notify socket"] == .refused)
     }
