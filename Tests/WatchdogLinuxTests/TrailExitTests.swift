@@ -8,7 +8,7 @@ import WatchdogBase
 
 @testable import WatchdogLinux
 
-@Suite("The trail of a wait for an ordinary user", .reapsChildren)
+@Suite("The trail of a wait for an ordinary user")
 struct TrailExitTests {
     @Test("a process that may not be read is named, and nothing else", .enabled(if: getuid() == 0, "needs root"))
     func refused() async {
