@@ -94,6 +94,35 @@ struct FindingTests {
             stack: [
                 "syscall", "std::__atomic_semaphore::_M_acquire()", "std::counting_semaphore<1l>::acquire()", "main",
             ]),
+        // Their own frame ended in a tail call.
+        Case(
+            kind: .barrier,
+            stack: [
+                "syscall", "void std::__detail::__platform_wait<int>(int const*, int)",
+                "void std::__atomic_wait_address<std::__barrier_phase_t, std::__tree_barrier<std::__empty_completion>::wait("
+                    + "std::__barrier_phase_t&&) const::{lambda()#1}>(std::__barrier_phase_t const*)",
+                "load_catalog(char const*)", "main",
+            ]),
+        Case(
+            kind: .posixSemaphore,
+            stack: [
+                "syscall",
+                "void std::__atomic_wait_address_bare<std::__atomic_semaphore::_M_acquire()::{lambda()#1}>(int const*)",
+                "load_catalog(char const*)", "main",
+            ]),
+        Case(
+            kind: .barrier,
+            stack: [
+                "syscall",
+                "void std::__atomic_wait_address_v<long, std::latch::wait() const::{lambda()#1}>(long const*)",
+                "load_catalog(char const*)", "main",
+            ]),
+        Case(
+            kind: .conditionVariable,
+            stack: [
+                "syscall", "void std::__atomic_wait_address_v<int, std::__atomic_base<int>::wait(int)>(int const*)",
+                "main",
+            ]),
         Case(kind: .conditionVariable, stack: ["syscall", "std::atomic<int>::wait(int, std::memory_order)", "main"]),
         Case(
             kind: .conditionVariable, stack: ["syscall", "std::__1::__libcpp_atomic_wait(void const volatile*, long)"]),

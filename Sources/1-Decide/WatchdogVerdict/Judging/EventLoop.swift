@@ -53,7 +53,7 @@ struct EventLoop {
         }
         if Self.goSystemCalls.contains(where: name.hasPrefix) { return true }
         let bare = name.drop { $0 == "_" }
-        return Self.wrappers.contains { NamedStack.isFunction(String(bare), $0) }
+        return Self.wrappers.contains { NamedStack.isFunction(bare, $0) }
     }
 
     private func isFollowed(_ index: Int, by functions: [String]) -> Bool {

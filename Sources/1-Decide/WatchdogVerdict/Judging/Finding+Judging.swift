@@ -235,13 +235,25 @@ struct NamedStack {
 
     /// The index of the innermost frame whose function is one of these.
     func first(_ functions: [String], within depth: Int = .max) -> Int? {
-        names.prefix(depth).firstIndex { name in functions.contains { Self.isFunction(name, $0) } }
+        names.prefix(depth).firstIndex { name in
+            let name = Self.withoutReturnType(name)
+            return functions.contains { Self.isFunction(name, $0) }
+        }
+    }
+
+    /// A function's name without the return type that the demangled name of a C++ template begins with
+    /// (`void std::foo<int>(int)`).
+    private static func withoutReturnType(_ name: String) -> Substring {
+        guard let end = name.firstIndex(where: { $0 == "<" || $0 == "(" }), name[end] == "<",
+            let space = name[..<end].lastIndex(of: " "), !name[..<end].contains("operator")
+        else { return name[...] }
+        return name[name.index(after: space)...]
     }
 
     func contains(_ functions: [String]) -> Bool { first(functions) != nil }
 
     /// Whether a name is the function itself or a variant of it (`foo.part.0`, `foo@@GLIBC_2.34`, `foo(int)`).
-    static func isFunction(_ name: String, _ function: String) -> Bool {
+    static func isFunction(_ name: some StringProtocol, _ function: String) -> Bool {
         guard name.hasPrefix(function) else { return false }
         guard let next = name.dropFirst(function.count).first else { return true }
         return !(next.isLetter || next.isNumber || next == "_")

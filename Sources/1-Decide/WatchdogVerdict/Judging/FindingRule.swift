@@ -50,6 +50,19 @@ struct FindingRule {
             "sys::sync::rwlock::futex::RwLock", "sys::pal::unix::locks::futex_rwlock::RwLock",
             "sys::unix::locks::futex_rwlock::RwLock",
         ].flatMap { ["std::\($0)::read_contended", "std::\($0)::write_contended"] }
+    // With optimization, a wait of C++20 may end in a tail call: then only the template arguments of the wait for an
+    // atomic still say whose it is.
+    private static let latches = [
+        "std::latch", "std::__1::latch", "std::__atomic_wait_address_v<long, std::latch",
+    ]
+    private static let barriers = [
+        "std::barrier", "std::__tree_barrier", "std::__1::barrier", "std::__1::__barrier_base",
+        "std::__atomic_wait_address<std::__barrier_phase_t",
+    ]
+    private static let semaphores = [
+        "std::counting_semaphore", "std::__atomic_semaphore", "std::__1::counting_semaphore",
+        "std::__1::__atomic_semaphore_base", "std::__atomic_wait_address_bare<std::__atomic_semaphore",
+    ]
     /// Without optimization, a wait of C++20 is nine calls deep.
     private static let cppDepth = 12
     private static let waiting: Set<String> = ["futex", "futex_wait", "futex_waitv"]
@@ -115,19 +128,13 @@ struct FindingRule {
             functions: ["std::__atomic_futex_unsigned_base::_M_futex_wait_until"], depth: 4, calls: waiting),
         FindingRule(
             kind: .barrier, text: "The thread waits for a latch that has not been counted down to zero",
-            functions: ["std::latch::wait", "std::__1::latch::wait", "std::latch::arrive_and_wait"], depth: cppDepth,
-            calls: waiting),
+            functions: latches, depth: cppDepth, calls: waiting),
         FindingRule(
             kind: .barrier, text: "The thread waits at a barrier that not all of its threads have reached",
-            functions: ["std::barrier", "std::__tree_barrier", "std::__1::barrier", "std::__1::__barrier_base"],
-            depth: cppDepth, calls: waiting),
+            functions: barriers, depth: cppDepth, calls: waiting),
         FindingRule(
             kind: .posixSemaphore, text: "The thread waits for a semaphore; nothing records who will release it",
-            functions: [
-                "std::counting_semaphore", "std::__atomic_semaphore", "std::__1::counting_semaphore",
-                "std::__1::__atomic_semaphore_base",
-            ],
-            depth: cppDepth, calls: waiting),
+            functions: semaphores, depth: cppDepth, calls: waiting),
         FindingRule(
             kind: .conditionVariable,
             text: "The thread waits for a std::atomic to change; another must store a value and notify it",
@@ -138,10 +145,7 @@ struct FindingRule {
                 "std::__1::__cxx_atomic_wait", "std::__1::__atomic_wait",
             ],
             depth: 3, calls: waiting,
-            unless: [
-                "std::latch", "std::barrier", "std::__tree_barrier", "std::counting_semaphore",
-                "std::__atomic_semaphore", "std::__1::latch", "std::__1::barrier", "std::__1::counting_semaphore",
-            ]),
+            unless: latches + barriers + semaphores),
         FindingRule(
             kind: .conditionVariable, text: "The thread waits for the end of all threads of its scope",
             functions: ["std::thread::scoped::scope"], depth: 6, calls: waiting),
