@@ -18,7 +18,7 @@ extension ZooEntry {
         ZooEntry(kind: "condition", call: "futex", finding: .conditionVariable, line: "word at 0x"),
         ZooEntry(kind: "semaphore", call: "futex", finding: .posixSemaphore, line: "word at 0x"),
         ZooEntry(kind: "thread_barrier", call: "futex", finding: .barrier),
-        ZooEntry(kind: "join", call: "futex", line: "the end of thread"),
+        ZooEntry(kind: "join", call: "clock_nanosleep", frame: "sleep_for_ever", line: "the end of thread"),
         ZooEntry(kind: "once_initialiser", call: "futex", finding: .oneTimeInitialiser),
         ZooEntry(kind: "raw_futex", call: "futex", line: "word at 0x"),
         ZooEntry(kind: "several_futexes", call: "futex_waitv", line: "any of 2 words: 0x"),
@@ -90,7 +90,9 @@ extension ZooEntry {
         ZooEntry(kind: "tcp_rest_of_message", call: "recvfrom", line: "ESTABLISHED, nothing to read"),
         ZooEntry(kind: "tcp_sendfile", call: "sendfile", line: "TCP 127.0.0.1:"),
         ZooEntry(kind: "tcp6_receive", call: "recvfrom", line: "TCP [::1]:"),
-        ZooEntry(kind: "tcp_of_stopped_peer", call: "recvfrom", line: "ESTABLISHED, nothing to read"),
+        ZooEntry(
+            kind: "tcp_of_stopped_peer", call: "recvfrom", line: "ESTABLISHED, nothing to read", fault: .somebodyElse,
+            culprit: "\"zoo\" is stopped"),
         ZooEntry(kind: "raw_netlink", call: "recvfrom", line: "NETLINK socket"),
     ]
 
@@ -149,7 +151,7 @@ extension ZooEntry {
             fault: .somebodyElse, needsRoot: true, culprit: "\"zoo\" is frozen"),
         ZooEntry(kind: "computing_child", call: "wait4", finding: .childProcess, line: "child", needsCPU: true),
         ZooEntry(
-            kind: "join_computing", call: "futex", finding: .otherThread, line: "\"cruncher\" computes (",
+            kind: "join_computing", frame: "compute_for_ever", finding: .otherThread, line: "\"cruncher\" computes (",
             needsCPU: true),
         ZooEntry(
             kind: "condition_of_computing", call: "futex", finding: .otherThread, line: "\"cruncher\" computes (",
@@ -157,7 +159,9 @@ extension ZooEntry {
         ZooEntry(
             kind: "lookup_in_thread", call: "futex", finding: .otherThread,
             line: "\"resolver\" looks up a host name and waits in poll (fd"),
-        ZooEntry(kind: "join_reading", call: "futex", line: "which is in read (fd"),
+        ZooEntry(
+            kind: "join_reading", call: "read", frame: "read_for_ever",
+            line: "which is in read (fd"),
         ZooEntry(kind: "system_command", call: "wait4", finding: .childProcess, line: "child"),
         ZooEntry(kind: "command_output", call: "read", line: "pipe, other end in pid"),
         ZooEntry(kind: "page_fault", line: "outside any system call (wait channel handle_userfault)", needsRoot: true),

@@ -38,7 +38,7 @@ extension ZooEntry {
         ZooEntry(
             kind: "barrier_wait", program: .python, call: "futex", frame: "barrier_wait", finding: .pythonLock),
         ZooEntry(
-            kind: "two_locks", program: .python, call: "futex", frame: "two_locks", finding: .pythonLock),
+            kind: "two_locks", program: .python, call: "futex", frame: "two_locks", finding: .pythonDeadlock),
         ZooEntry(
             kind: "thread_join", program: .python, call: "futex", frame: "thread_join", finding: .pythonLock),
         ZooEntry(
@@ -62,7 +62,7 @@ extension ZooEntry {
             finding: .otherProcess, culprit: "from fetch_report"),
         ZooEntry(
             kind: "thread_executor", program: .python, call: "futex", frame: "thread_executor", finding: .pythonLock,
-            line: "in fetch_report"),
+            line: "is in recvfrom, from fetch_report"),
         ZooEntry(
             kind: "process_join", program: .python, call: "wait4", frame: "process_join", finding: .childProcess,
             line: "child"),

@@ -35,7 +35,7 @@ extension ZooEntry {
             culprit: "\"nginx\" is blocked in write"),
         ZooEntry(
             kind: "php_fpm_worker_reads", program: .server, call: "epoll_wait", frame: "__libc_start_main",
-            finding: .idleEventLoop, line: "/feed), from _php_stream_fopen", culprit: "is blocked in openat"),
+            finding: .otherProcess, line: "/feed), from _php_stream_fopen", culprit: "is blocked in openat"),
         ZooEntry(
             kind: "postgres_postmaster", program: .server, call: "pselect6", frame: "PostmasterMain",
             finding: .idleEventLoop, members: [Member("postgres", in: "epoll_wait", frame: "ProcSleep")],

@@ -23,9 +23,11 @@ struct ZooEntry: Sendable {
     var program = Program.c
     /// What the main thread was doing.
     var verdict = Verdict.Kind.blocked
-    /// The system call in which it blocks; nil if it does not.
+    /// The system call in which the judged thread blocks; nil if it does not.
+    ///
+    /// That is the main thread, or the one for whose end it waits.
     var call: String?
-    /// A function that must be on the main thread's stack; nil for `hang_` and the kind.
+    /// A function that must be on that thread's stack; nil for `hang_` and the kind.
     var frame: String?
     /// The function that must be named as the app's innermost own one; nil if the app has none.
     var own: String?

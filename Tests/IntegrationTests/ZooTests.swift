@@ -266,6 +266,7 @@ extension EndToEnd {
         private func check(
             _ entry: ZooEntry, _ supervision: Supervision, _ load: Load, _ tally: inout Tally
         ) throws {
+            if entry.kind == "frozen_child" { try thaw(entry, supervision) }
             let ending = try supervision.end()
             removeSharedMemory(of: supervision)
             removeSystemVObjects(of: supervision)
@@ -304,11 +305,24 @@ extension EndToEnd {
             }
         }
 
-        /// Removes the cgroups that a kind has made; a process in the freezer of version 1 ends once it is thawed.
+        private func cgroup(of entry: ZooEntry, in controller: String) -> String {
+            "/sys/fs/cgroup/\(controller)/watchdogd-zoo-\(identity(entry))"
+        }
+
+        /// Thaws the freezer of version 1 once its process has been killed: until then, that process cannot die.
+        private func thaw(_ entry: ZooEntry, _ supervision: Supervision) throws {
+            let folder = cgroup(of: entry, in: "freezer")
+            _ = try eventually {
+                let processes = String(decoding: contents(of: folder + "/cgroup.procs") ?? [], as: UTF8.self)
+                let isKilled = processes.split(separator: "\n").contains { isPending(SIGKILL, in: Int32($0) ?? 0) }
+                return try isKilled || !supervision.program.lives(for: .milliseconds(20))
+            }
+            try? TestFiles.write(Array("THAWED".utf8), to: folder + "/freezer.state")
+        }
+
         private func removeCgroups(of entry: ZooEntry) {
-            for root in ["cpu", "cpu,cpuacct", "freezer"] {
-                let folder = "/sys/fs/cgroup/\(root)/watchdogd-zoo-\(identity(entry))"
-                try? TestFiles.write(Array("THAWED".utf8), to: folder + "/freezer.state")
+            for controller in ["cpu", "cpu,cpuacct", "freezer"] {
+                let folder = cgroup(of: entry, in: controller)
                 #expect(eventually { rmdir(folder) == 0 || errno == ENOENT }, "\(folder)")
             }
         }

@@ -107,10 +107,21 @@ func isStuck(_ process: Int32, in calls: Set<Int>) -> Bool {
 }
 
 /// `VmHWM` of `/proc/PID/status`, in KiB; 0 if the process is gone.
-func peakMemory(of process: Int32) -> Int {
+func peakMemory(of process: Int32) -> Int { status("VmHWM", of: process).flatMap { Int($0) } ?? 0 }
+
+/// Whether a process, or its main thread, has been sent a signal that it has not yet handled.
+func isPending(_ signal: Int32, in process: Int32) -> Bool {
+    ["SigPnd", "ShdPnd"].contains { field in
+        let pending = status(field, of: process).flatMap { UInt64($0, radix: 16) } ?? 0
+        return pending & 1 << (signal - 1) != 0
+    }
+}
+
+/// The first word of a field of `/proc/PID/status`; nil if the process is gone.
+private func status(_ field: String, of process: Int32) -> Substring? {
     let text = String(decoding: contents(of: "/proc/\(process)/status") ?? [], as: UTF8.self)
-    let line = text.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
-    return line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) } ?? 0
+    let line = text.split(separator: "\n").first { $0.hasPrefix("\(field):") }
+    return line?.split(whereSeparator: \.isWhitespace).dropFirst().first
 }
 
 /// Compiles the zoo of hangs, one program from all files in `Subjects/Zoo`.
