@@ -57,21 +57,21 @@ public enum ProcessCondition: Hashable, Sendable {
         return flags & 4 != 0
     }
 
-    /// A thread of this process, besides the main thread, that SIGKILL would not end now, and where it waits; nil if there
-    /// is none.
+    /// The threads of this process, besides the main thread, that SIGKILL would not end now, and where each waits.
     ///
-    /// Executing another program would wait for it.
-    public static func threadBeyondSignals() -> String? {
+    /// Executing another program would wait for them.
+    public static func threadsBeyondSignals() -> [Int32: String] {
         let own = Glibc.getpid()
+        var found: [Int32: String] = [:]
         for thread in Procfs.threads(of: own) where thread != own {
             guard let stat = ProcessStat.read(own, thread: thread) else { continue }
             let channel = WaitChannel.read(own, thread: thread)
             // A signal does not end a request that a server of FUSE has read, though its thread is in state S until one
             // comes: request_wait_answer(), fs/fuse/dev.c.
             guard stat.state == .uninterruptible || channel == "request_wait_answer" else { continue }
-            return "thread \(thread) (\(stat.name)) is blocked" + (channel.map { " in \($0)" } ?? "")
+            found[thread] = "thread \(thread) (\(stat.name)) is blocked" + (channel.map { " in \($0)" } ?? "")
         }
-        return nil
+        return found
     }
 }
 

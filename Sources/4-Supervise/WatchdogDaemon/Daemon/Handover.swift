@@ -28,24 +28,24 @@ final class Handover {
 
     /// Executes the program again, as it is on disk now, in this process.
     func reexecute() {
-        reexecute(attempts: 100)
+        reexecute(after: ReexecutionLooks())
     }
 
     /// Waits for unfinished captures and reports, up to a limit: the next watchdogd would start them again.
-    private func reexecute(attempts: Int) {
+    private func reexecute(after earlier: ReexecutionLooks) {
         guard !daemon.isStopping, !isLeaving else { return }
         // Before running commands are ended: the next watchdogd would start them again.
         if let obstacle = Reexecution.obstacle {
             return daemon.announcer.say("\(obstacle); this watchdogd keeps running")
         }
-        // execve(2) ends all other threads first, and waits for one that no signal ends.
-        let thread = ProcessCondition.threadBeyondSignals()
-        if let thread, attempts == 0 {
-            return daemon.announcer.say("cannot execute the program again: \(thread); this watchdogd keeps running")
-        }
-        guard thread == nil, !daemon.host.isBusy || attempts == 0 else {
-            retry = try? daemon.host.loop.timer { [unowned self] _ in reexecute(attempts: attempts - 1) }
-            retry?.arm(at: daemon.host.loop.now + .milliseconds(50))
+        var looks = earlier
+        switch looks.look(isBusy: daemon.host.isBusy, threadsBeyondSignals: ProcessCondition.threadsBeyondSignals()) {
+        case .execute: break
+        case .refuse(let reason):
+            return daemon.announcer.say("cannot execute the program again: \(reason); this watchdogd keeps running")
+        case .lookAgain:
+            retry = try? daemon.host.loop.timer { [unowned self, looks] _ in reexecute(after: looks) }
+            retry?.arm(at: daemon.host.loop.now + ReexecutionLooks.interval)
             return
         }
         let descriptors = flush()
