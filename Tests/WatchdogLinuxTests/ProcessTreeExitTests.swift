@@ -84,8 +84,12 @@ struct ProcessTreeExitTests {
             let apps = try [start(), start()]
             for app in apps {
                 #expect(app.all.count == 3)
-                let found = WaitLook.processes(from: app.app.pid)
-                #expect(found.first == app.app.pid && found.count == 3 && Set(found) == app.all)
+                let main = ExaminedProcess(id: app.app.pid, startTime: 0, cgroup: nil)
+                let found = main.family
+                #expect(found.first == main.id && found.count == 3 && Set(found) == app.all)
+                // The orphan may be another's.
+                #expect(main.members == [main.id] + Procfs.children(of: main.id))
+                #expect(Procfs.withDescendants([main.id], limit: 1) == [main.id])
             }
             for process in apps.flatMap(\.all) { Glibc.kill(process, SIGKILL) }
             var reaped = 0

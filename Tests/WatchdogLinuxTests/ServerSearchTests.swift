@@ -139,12 +139,16 @@ final class ServerSearchTests {
 
     @Test("Without a cgroup, a process that is not a descendant does not belong to the app")
     func stranger() throws {
-        let server = try server("pause()")
+        let server = try server("os.kill(os.getpid(), signal.SIGSTOP)")
         let other = try TrailSubject("pause()")
-        try #require(eventually { access("\(folder)/ready", F_OK) == 0 })
-        let look = WaitLook(budget: .seconds(10)) { [other.pid] + Procfs.children(of: server.pid) }
         let connection = UnansweredConnection(accepted: nil, address: address)
-        #expect(look.server(of: connection, main: other.pid, preferring: nil) == nil)
+        func found(from main: TrailSubject) -> Int32? {
+            let process = ExaminedProcess(id: main.pid, startTime: 0, cgroup: nil)
+            let look = WaitLook(budget: .seconds(10)) { process.members }
+            return look.server(of: connection, main: main.pid, preferring: nil)?.id
+        }
+        #expect(eventually { found(from: server).map { [$0] == Procfs.children(of: server.pid) } == true })
+        #expect(found(from: other) == nil)
     }
 
     private func search(
@@ -155,7 +159,7 @@ final class ServerSearchTests {
         _ = eventually {
             workers = Procfs.children(of: server.pid)
             let look = WaitLook(budget: .seconds(10)) { [server.pid] + workers }
-            last = look.server(askedBy: command.pid, main: server.pid, preferring: nil)
+            last = look.server(askedBy: command.pid, preferring: nil)
             return condition(last, workers)
         }
         return (last, workers)
@@ -255,8 +259,8 @@ final class ServerSearchTests {
             })
         try #require(eventually { access("\(folder)/ready", F_OK) == 0 })
         let look = WaitLook(budget: .seconds(10)) { [server.pid] + Procfs.children(of: server.pid) }
-        #expect(look.server(askedBy: command.pid, main: server.pid, preferring: nil) == nil)
-        #expect(look.server(askedBy: other.pid, main: server.pid, preferring: nil) == nil)
+        #expect(look.server(askedBy: command.pid, preferring: nil) == nil)
+        #expect(look.server(askedBy: other.pid, preferring: nil) == nil)
     }
 
     @Test(
@@ -277,12 +281,11 @@ final class ServerSearchTests {
             return examination.answer(in: ExaminationAnswer.make(to: examination.request))
         }
         var last: ServingProcess?
-        // Without a cgroup, only processes with later IDs are searched, and IDs wrap around eventually.
         _ = eventually {
             last = answer(startTime: asker.startTime) ?? nil
-            return last != nil || (found?.id ?? 0) < server.pid
+            return last != nil
         }
-        #expect(last == found || (found?.id ?? 0) < server.pid)
+        #expect(last == found)
         #expect(answer(startTime: asker.startTime + 1) == nil)
     }
 
@@ -297,12 +300,11 @@ final class ServerSearchTests {
         let process = ExaminedProcess(id: server.pid, startTime: stat.startTime, cgroup: nil)
         let examination = Examination.server(of: process, for: connection, preferring: nil)
         var answer: ServingProcess?
-        // The master may be chosen until it waits. Without a cgroup, only processes with later IDs are searched, and
-        // IDs wrap around eventually.
+        // The master may be chosen until it waits.
         _ = eventually {
             answer = examination.answer(in: ExaminationAnswer.make(to: examination.request)) ?? nil
-            return answer == found || (found?.id ?? 0) < server.pid
+            return answer == found
         }
-        #expect(answer == found || (found?.id ?? 0) < server.pid)
+        #expect(answer == found)
     }
 }

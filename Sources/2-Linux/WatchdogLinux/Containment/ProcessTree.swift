@@ -122,11 +122,7 @@ public final class ProcessTree {
         let roots = Self.roots.withLock(\.self)
         // An orphan cannot enter the session of another app.
         found.formUnion(Procfs.children(of: getpid()).filter { roots[getsid($0)] == nil })
-        var pending = Array(found)
-        while let next = pending.popLast() {
-            for child in Procfs.children(of: next) where found.insert(child).inserted { pending.append(child) }
-        }
-        return found.sorted()
+        return Procfs.withDescendants(found).sorted()
     }
 
     /// Processes that are known, in the session or group, or marked, and all their descendants.

@@ -82,7 +82,7 @@ enum ExaminationAnswer {
             let address = request.text().flatMap({ try? NetworkAddress(parsing: $0) })
         else { return false }
         let connection = UnansweredConnection(accepted: accepted == 0 ? nil : accepted, address: address)
-        let look = WaitLook(budget: WaitLook.trailBudget, isInCgroup: process.cgroup != nil) { process.family }
+        let look = WaitLook(budget: WaitLook.trailBudget) { process.members }
         let found = look.server(of: connection, main: process.id, preferring: Int32(bitPattern: preferred))
         answer.append(found == nil ? 0 : 1)
         found?.write(to: &answer)
@@ -97,8 +97,8 @@ enum ExaminationAnswer {
         else { return false }
         let asker = ExaminedProcess(id: command, startTime: startTime, cgroup: nil)
         guard asker.exists else { return false }
-        let look = WaitLook(budget: WaitLook.trailBudget, isInCgroup: process.cgroup != nil) { process.family }
-        let found = look.server(askedBy: command, main: process.id, preferring: Int32(bitPattern: preferred))
+        let look = WaitLook(budget: WaitLook.trailBudget) { process.members }
+        let found = look.server(askedBy: command, preferring: Int32(bitPattern: preferred))
         guard asker.exists else { return false }
         answer.append(found == nil ? 0 : 1)
         found?.write(to: &answer)

@@ -53,10 +53,13 @@ public struct ExaminedProcess: Hashable, Sendable {
         self.cgroup = cgroup
     }
 
-    /// The app's processes.
-    var family: [Int32] {
-        cgroup.flatMap { try? Cgroup(opening: $0) }?.processes() ?? WaitLook.processes(from: id)
-    }
+    /// The app's processes; without a cgroup, also orphans of its session, which may be others'.
+    var family: [Int32] { inCgroup ?? WaitLook.processes(from: id) }
+
+    /// The app's processes without those that may be others'.
+    var members: [Int32] { inCgroup ?? Procfs.withDescendants([id], limit: 64) }
+
+    private var inCgroup: [Int32]? { cgroup.flatMap { try? Cgroup(opening: $0) }?.processes() }
 
     var exists: Bool { ProcessStat.read(id)?.startTime == startTime }
 }

@@ -118,6 +118,20 @@ package enum Procfs {
         }
     }
 
+    /// Processes and their descendants, each of these once and behind its parent.
+    ///
+    /// - Parameter limit: how many at the most.
+    package static func withDescendants(_ processes: some Sequence<Int32>, limit: Int = .max) -> [Int32] {
+        var found = Array(processes)
+        var known = Set(found)
+        var next = 0
+        while next < found.count, found.count < limit {
+            found += children(of: found[next]).filter { known.insert($0).inserted }
+            next += 1
+        }
+        return Array(found.prefix(limit))
+    }
+
     /// The names in a folder that are numbers, in ascending order; empty if it cannot be read.
     package static func numbers(in path: String) -> [Int32] {
         guard let directory = opendir(path) else { return [] }

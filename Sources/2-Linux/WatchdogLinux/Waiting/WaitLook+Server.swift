@@ -15,13 +15,13 @@ extension WaitLook {
     ///
     /// - Parameters:
     ///   - connection: the connection.
-    ///   - main: the app's main process.
+    ///   - main: the app's main process, in whose namespace the address is.
     ///   - preferred: who is meant if several may be; nil for the one with the lowest ID.
     /// - Returns: nil if no process of the app is known to be meant.
     public func server(
         of connection: UnansweredConnection, main: Int32, preferring preferred: Int32?
     ) -> ServingProcess? {
-        let members = relatives(of: main)
+        let members = familyStats()
         if let accepted = connection.accepted {
             let file = OpenFiles.File.socket(UInt64(accepted))
             let holders = holders(of: [UInt64(accepted)], among: members)
@@ -38,16 +38,15 @@ extension WaitLook {
     ///
     /// - Parameters:
     ///   - command: the first process of the command.
-    ///   - main: the app's main process.
     ///   - preferred: who is meant if several may be; nil for the one with the lowest ID.
     /// - Returns: nil if no process of the app is known to be meant.
-    public func server(askedBy command: Int32, main: Int32, preferring preferred: Int32?) -> ServingProcess? {
+    public func server(askedBy command: Int32, preferring preferred: Int32?) -> ServingProcess? {
         guard let rights = TraceRights(command) else { return nil }
         let look = readingMemory(of: rights.users[1])
-        let members = relatives(of: main)
+        let members = familyStats()
         let ids = Set(members.map(\.id))
         let files = OpenFiles()
-        for process in Self.descendants(of: command) {
+        for process in Procfs.withDescendants([command], limit: Self.processesOfCommand) {
             for thread in Procfs.threads(of: process).prefix(Self.threadsOfCommand) {
                 guard !budget.isSpent else { return nil }
                 let place = Place(process: process, thread: thread)
@@ -62,17 +61,6 @@ extension WaitLook {
     private static let processesOfCommand = 32
     /// How many threads of each.
     private static let threadsOfCommand = 16
-
-    /// A process and those that it has started, each behind its parent.
-    private static func descendants(of first: Int32) -> [Int32] {
-        var found = [first]
-        var next = 0
-        while next < found.count, found.count < processesOfCommand {
-            found += Procfs.children(of: found[next])
-            next += 1
-        }
-        return Array(found.prefix(processesOfCommand))
-    }
 
     private func server(at exit: Exit, among members: [ProcessStat], preferring preferred: Int32?) -> ServingProcess? {
         guard [.reply, .room, .acceptance].contains(exit.link) else { return nil }
@@ -110,15 +98,8 @@ extension WaitLook {
         }
     }
 
-    /// The app's processes without those that only may be: where there is no cgroup, the descendants of the main process.
-    private func relatives(of main: Int32) -> [ProcessStat] {
-        let all = family().prefix(Self.searched).compactMap { ProcessStat.read($0) }
-        if isInCgroup { return all }
-        var related: Set<Int32> = [main]
-        for stat in all.sorted(by: { $0.startTime < $1.startTime }) where related.contains(stat.parent) {
-            related.insert(stat.id)
-        }
-        return all.filter { related.contains($0.id) }
+    private func familyStats() -> [ProcessStat] {
+        family().prefix(Self.searched).compactMap { ProcessStat.read($0) }
     }
 
     private func holders(of sockets: Set<UInt64>, among members: [ProcessStat]) -> [ProcessStat] {

@@ -55,8 +55,6 @@ public struct WaitLook {
     private let members: Family
     /// Whether only the app's own processes count as holders of file locks.
     let isWithinApp: Bool
-    /// Whether the app's processes are those of its cgroup; if not, some of them may be others'.
-    let isInCgroup: Bool
     private var access = MemoryAccess()
     private let copying: Copying?
 
@@ -66,18 +64,16 @@ public struct WaitLook {
     ///   - budget: the calling thread's CPU time for the whole examination, without that for tables of the machine.
     ///   - isWithinApp: whether only the app's own processes count as holders of file locks; the search among all takes
     ///     some milliseconds.
-    ///   - isInCgroup: whether the app's processes are those of its cgroup; if not, some of them may be others'.
     ///   - copying: reads memory; nil if the calling thread may wait forever.
     ///   - family: the app's processes, among which the other ends of pipes and sockets are searched; called once,
     ///     when needed.
     public init(
-        budget: Duration = usualBudget, isWithinApp: Bool = false, isInCgroup: Bool = false,
-        by copying: Copying? = nil, family: @escaping () -> [Int32]
+        budget: Duration = usualBudget, isWithinApp: Bool = false, by copying: Copying? = nil,
+        family: @escaping () -> [Int32]
     ) {
         self.copying = copying
         self.budget = WorkBudget(budget, reserve: Self.reserve)
         self.isWithinApp = isWithinApp
-        self.isInCgroup = isInCgroup
         members = Family(family)
     }
 
@@ -217,13 +213,8 @@ public struct WaitLook {
     public static func processes(from first: Int32) -> [Int32] {
         let session = getsid(first)
         let siblings = ProcessStat.read(first).map { Procfs.children(of: $0.parent) } ?? []
-        var found = [first] + siblings.filter { $0 != first && session > 0 && getsid($0) == session }.prefix(31)
-        var next = 0
-        while next < found.count, found.count < 64 {
-            found += Procfs.children(of: found[next])
-            next += 1
-        }
-        return Array(found.prefix(64))
+        let orphans = siblings.filter { $0 != first && session > 0 && getsid($0) == session }.prefix(31)
+        return Procfs.withDescendants([first] + orphans, limit: 64)
     }
 
     static func syscall(_ place: Place) -> String? {

@@ -7,15 +7,7 @@ import WatchdogVerdict
 /// Reads `/proc` of the recorded program.
 enum ProcessFiles {
     /// A process and its descendants.
-    static func tree(of process: Int32) -> [Int32] {
-        var found = [process]
-        var index = 0
-        while index < found.count, found.count < 512 {
-            found += Procfs.children(of: found[index]).prefix(256)
-            index += 1
-        }
-        return found
-    }
+    static func tree(of process: Int32) -> [Int32] { Procfs.withDescendants([process], limit: 512) }
 
     /// The name of the system call in which a thread is blocked; nil if it runs or is blocked elsewhere.
     static func call(_ process: Int32, _ thread: Int32) -> String? {
