@@ -3,6 +3,7 @@
 import CRecorder
 import Glibc
 import WatchdogBase
+import WatchdogCapture
 import WatchdogLinux
 import WatchdogVerdict
 
@@ -80,7 +81,8 @@ struct LaunchLook {
         guard !known.isExamined, looks.count < Self.lookLimit else { return }
         block?.isExamined = true
         let look = WaitLook { ProcessFiles.tree(of: pid) }
-        guard let words = look.chain(process: pid, thread: pid, syscall: text)?.words else { return }
+        let waits = look.chain(process: pid, thread: pid, syscall: text)?.waits ?? []
+        guard let words = WaitText(waits.map(\.details)).whole?.singleLine(limit: 256) else { return }
         looks.append(LaunchLog.Look(thread: pid, time: now, call: name, subject: words))
     }
 
@@ -100,27 +102,5 @@ struct LaunchLook {
             guard let call = ProcessFiles.call(process.pid, thread) else { continue }
             looks.append(LaunchLog.Look(thread: thread, time: now, call: call))
         }
-    }
-}
-
-extension WaitChain {
-    /// What the first thread waits for, in the words of a verdict; nil if unknown.
-    fileprivate var words: String? {
-        let details = waits.map { wait in
-            WaitDetails(
-                process: Int(wait.process), thread: Int(wait.thread), name: wait.name, syscall: wait.syscall,
-                subject: wait.subject, peer: wait.peer, holder: wait.holder.flatMap { WaitDetails.Holder($0) },
-                sources: [])
-        }
-        return WaitText(details).whole?.singleLine(limit: 256)
-    }
-}
-
-extension WaitDetails.Holder {
-    fileprivate init?(_ holder: Wait.Holder) {
-        guard let relation = Relation(rawValue: holder.relation.rawValue) else { return nil }
-        self.init(
-            relation: relation, process: Int(holder.process), thread: holder.thread.map { Int($0) }, name: holder.name,
-            state: holder.state?.letter)
     }
 }

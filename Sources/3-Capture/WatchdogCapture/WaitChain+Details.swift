@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import WatchdogBase
-import WatchdogLinux
+package import WatchdogLinux
 package import WatchdogVerdict
 
 extension WaitChain {
@@ -43,7 +43,7 @@ extension WaitTrail {
     /// The processes whose stacks may be revealed, unless they were captured already or their IDs have been reused.
     ///
     /// - Parameter members: the app's own processes.
-    func strangers(to members: Set<Int32>) -> [ProcessStat] {
+    package func strangers(to members: Set<Int32>) -> [ProcessStat] {
         hops.compactMap { hop in
             guard hop.sight == .whole, !members.contains(hop.process), let stat = ProcessStat.read(hop.process),
                 stat.startTime == hop.startTime
