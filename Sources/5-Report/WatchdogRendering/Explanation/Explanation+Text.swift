@@ -70,7 +70,7 @@ extension Explanation {
         if calls.first?.number != innermost.number, !isInnermostFolded { rows.append(line("In         ", innermost)) }
         var label = isInnermostFolded ? "In         " : "From       "
         if foldedCount > 0 {
-            let words = foldedCount == 1 ? "1 call without a name" : "\(foldedCount) calls without names"
+            let words = Self.unnamedCalls(foldedCount)
             rows.append(label + style(isInnermostFolded ? "\(words), called by" : "\(words), then", .faint))
             label = "           "
         }

@@ -102,6 +102,10 @@ public struct Explanation: Equatable, Sendable {
     public let unnamedCount: Int
     /// The calls without names that a person need not see: ``unnamedCount``, and ``innermost`` if it is one of them.
     var foldedCount: Int { isInnermostFolded ? unnamedCount + 1 : unnamedCount }
+    /// What stands for calls without names: `3 calls without names`.
+    static func unnamedCalls(_ count: Int) -> String {
+        count == 1 ? "1 call without a name" : "\(count) calls without names"
+    }
     /// Whether ``innermost`` has no name, while calls that led to it have.
     var isInnermostFolded: Bool {
         innermost.map { !$0.isNamed && $0.isApplication } == true && calls.first?.isNamed == true

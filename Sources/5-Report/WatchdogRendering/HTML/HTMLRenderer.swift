@@ -119,8 +119,7 @@ public enum HTMLRenderer {
         if let joined = explanation.joined { page.text("\(joined) is ") }
         page.raw("in ")
         if explanation.isInnermostFolded {
-            let count = explanation.foldedCount
-            page.text(count == 1 ? "1 call without a name" : "\(count) calls without names")
+            page.text(Explanation.unnamedCalls(explanation.foldedCount))
         } else {
             page.element("code", innermost.function)
         }

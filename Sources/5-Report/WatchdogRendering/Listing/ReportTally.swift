@@ -49,8 +49,7 @@ public struct ReportTally: Sendable {
             names.append(call.name)
             if names.count == Signature.frameCount { break }
         }
-        let words = unnamed == 1 ? "1 call without a name" : "\(unnamed) calls without names"
-        return ([words] + names).joined(separator: " < ")
+        return ([Explanation.unnamedCalls(unnamed)] + names).joined(separator: " < ")
     }
 
     /// Counts an incident.
