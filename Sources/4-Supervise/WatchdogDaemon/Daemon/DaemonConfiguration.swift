@@ -30,7 +30,7 @@ final class DaemonConfiguration {
             daemon.announcer.say(diagnostic.description, as: LogLevel(ControlDiagnostic(diagnostic)))
         }
         invalidFiles = listing.invalidFiles
-        settings = listing.settings.mapValues { $0.joined(separator: String(Self.separator)) }
+        keepSettings(of: listing)
         handDownControllers(for: listing)
         var neighbour: AppConfiguration?
         daemon.add(
@@ -39,6 +39,10 @@ final class DaemonConfiguration {
                 neighbour = configuration
                 return makeApp(configuration, file: file, resuming: true)
             })
+    }
+
+    private func keepSettings(of listing: ConfigurationListing) {
+        settings = listing.settings.mapValues { $0.joined(separator: String(Self.separator)) }
     }
 
     /// What is wrong or doubtful, and what does not fit into the time that the daemon has.
@@ -170,7 +174,7 @@ final class DaemonConfiguration {
             }
         }
         invalidFiles = []
-        settings = listing.settings.mapValues { $0.joined(separator: String(Self.separator)) }
+        keepSettings(of: listing)
         handDownControllers(for: listing)
         daemon.add(added + claimed.map(\.app))
         for (app, configuration, file) in claimed { app.update(configuration, file: file) }

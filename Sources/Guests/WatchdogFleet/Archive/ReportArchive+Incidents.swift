@@ -87,6 +87,10 @@ private struct SignatureFaults {
         let signature: String
         let cause: String
         let frames: [String]
+
+        init(_ line: IncidentLine) {
+            (signature, cause, frames) = (line.signature, line.cause, line.frames)
+        }
     }
 
     private var faults: [String: Fault] = [:]
@@ -114,14 +118,14 @@ private struct SignatureFaults {
 
     /// Takes what a report says about its signature.
     mutating func learn(_ line: IncidentLine) {
-        faults[line.signature] = Fault(signature: line.signature, cause: line.cause, frames: line.frames)
+        faults[line.signature] = Fault(line)
     }
 
     /// Takes what an entry's report says about the entry's signature; returns what that explains.
     mutating func learn(
         _ line: IncidentLine, as signature: String, with incident: OrganizerIncident
     ) -> [OrganizerIncident] {
-        let fault = Fault(signature: line.signature, cause: line.cause, frames: line.frames)
+        let fault = Fault(line)
         faults[signature] = fault
         return ([incident] + (waiting.removeValue(forKey: signature) ?? [])).map { Self.explained($0, fault) }
     }
