@@ -37,7 +37,7 @@ struct FileRuleTests {
         #expect(thick.map { "\($0.path): \($0.code.count) lines of code" } == [])
     }
 
-    @Test("A word of docs/glossary.md is no name of anything else")
+    @Test("A word that docs/glossary.md defines has no other meaning in the code")
     func wordsHaveOneMeaning() throws {
         let glossary = try #require(SourceTree.file("docs/glossary.md"))
         let names: [(word: String, name: Regex<Substring>, places: Set<String>)] = [
