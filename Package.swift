@@ -81,7 +81,7 @@ let package = Package(
 
         // MARK: Linux
         cLibrary("CLinux", in: "2-Linux"),
-        cLibrary("CSystemd", in: "2-Linux"),
+        cLibrary("CSystemd", in: "2-Linux", ["CLinux"]),
         library("WatchdogLinux", in: "2-Linux", ["WatchdogBase", "CLinux", "CSystemd"]),
 
         // MARK: The stacks, and their names
@@ -106,7 +106,7 @@ let package = Package(
                 "WatchdogBase", "WatchdogWire", "WatchdogVerdict", "WatchdogReport", "WatchdogLinux", "WatchdogCapture",
                 "WatchdogRendering", "CRecorder",
             ]),
-        cLibrary("CSQLite", in: "4-Supervise"),
+        cLibrary("CSQLite", in: "4-Supervise", ["CLinux"]),
         library("WatchdogHistory", in: "4-Supervise", ["WatchdogBase", "WatchdogLinux", "CSQLite"]),
         library("WatchdogMetrics", in: "4-Supervise", ["WatchdogBase", "WatchdogPolicy", "WatchdogVerdict"]),
         library("WatchdogControl", in: "4-Supervise", ["WatchdogBase", "WatchdogPolicy", "WatchdogLinux", "CLinux"]),

@@ -1,20 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Commands that only ask a daemon need nothing of libsystemd, and loading it with what it needs takes 0.5 ms: a sixth of
- * such a command. So it is loaded when the first of its functions is called. The compiler compares each line with
- * systemd's own declaration.
+ * such a command. So it is loaded when the first of its functions is called.
  */
 #include "CSystemd.h"
 
-#include <dlfcn.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <unistd.h>
-
-/* Hidden: calls within libsystemd must not come here. */
-#define HIDDEN __attribute__((visibility("hidden")))
-
-/* F(type of the result, name, parameters, arguments); N: without a result */
+#define LIBRARY "libsystemd.so.0"
 #define FUNCTIONS(F, N) \
     F(int, sd_bus_call, (sd_bus *bus, sd_bus_message *m, uint64_t usec, sd_bus_error *ret_error, \
       sd_bus_message **reply), (bus, m, usec, ret_error, reply)) \
@@ -90,33 +81,4 @@
     F(int, sd_listen_fds_with_names, (int unset_environment, char ***names), (unset_environment, names)) \
     F(int, sd_watchdog_enabled, (int unset_environment, uint64_t *usec), (unset_environment, usec))
 
-#define DECLARE(result, name, parameters, arguments) static result(*found_##name) parameters;
-FUNCTIONS(DECLARE, DECLARE)
-
-/* As the dynamic linker ends a program whose library is missing: ld.so(8). */
-static _Noreturn void fail(void)
-{
-    const char *reason = dlerror();
-    fprintf(stderr, "watchdogd: %s\n", reason ? reason : "libsystemd.so.0 cannot be loaded");
-    _exit(127);
-}
-
-static void load(void)
-{
-    void *library = dlopen("libsystemd.so.0", RTLD_NOW | RTLD_LOCAL);
-    if (!library)
-        fail();
-#define FIND(result, name, parameters, arguments) \
-    found_##name = (result(*) parameters)dlsym(library, #name); \
-    if (!found_##name) \
-        fail();
-    FUNCTIONS(FIND, FIND)
-}
-
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-#define DEFINE(result, name, parameters, arguments) \
-    HIDDEN result name parameters { pthread_once(&once, load); return found_##name arguments; }
-#define DEFINE_WITHOUT_RESULT(result, name, parameters, arguments) \
-    HIDDEN result name parameters { pthread_once(&once, load); found_##name arguments; }
-FUNCTIONS(DEFINE, DEFINE_WITHOUT_RESULT)
+#include "wd_on_demand.h"

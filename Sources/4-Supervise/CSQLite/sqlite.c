@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Commands that only ask a daemon need nothing of SQLite: finding, mapping and relocating it costs each of them 0.2 ms. So it
- * is loaded when the first of its functions is called. The compiler compares each line with SQLite's own declaration.
+ * is loaded when the first of its functions is called.
  */
 #include "CSQLite.h"
 
-#include <dlfcn.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <unistd.h>
-
-/* Hidden: calls within SQLite must not come here. */
-#define HIDDEN __attribute__((visibility("hidden")))
-
-/* F(type of the result, name, parameters, arguments) */
-#define FUNCTIONS(F) \
+#define LIBRARY "libsqlite3.so.0"
+#define FUNCTIONS(F, N) \
     F(int, sqlite3_bind_blob, (sqlite3_stmt *s, int i, const void *p, int n, void (*d)(void *)), (s, i, p, n, d)) \
     F(int, sqlite3_bind_int64, (sqlite3_stmt *s, int i, sqlite3_int64 v), (s, i, v)) \
     F(int, sqlite3_bind_null, (sqlite3_stmt *s, int i), (s, i)) \
@@ -39,31 +31,4 @@
     F(int, sqlite3_reset, (sqlite3_stmt *s), (s)) \
     F(int, sqlite3_step, (sqlite3_stmt *s), (s))
 
-#define DECLARE(result, name, parameters, arguments) static result(*found_##name) parameters;
-FUNCTIONS(DECLARE)
-
-/* As the dynamic linker ends a program whose library is missing: ld.so(8). */
-static _Noreturn void fail(void)
-{
-    const char *reason = dlerror();
-    fprintf(stderr, "watchdogd: %s\n", reason ? reason : "libsqlite3.so.0 cannot be loaded");
-    _exit(127);
-}
-
-static void load(void)
-{
-    void *library = dlopen("libsqlite3.so.0", RTLD_NOW | RTLD_LOCAL);
-    if (!library)
-        fail();
-#define FIND(result, name, parameters, arguments) \
-    found_##name = (result(*) parameters)dlsym(library, #name); \
-    if (!found_##name) \
-        fail();
-    FUNCTIONS(FIND)
-}
-
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-#define DEFINE(result, name, parameters, arguments) \
-    HIDDEN result name parameters { pthread_once(&once, load); return found_##name arguments; }
-FUNCTIONS(DEFINE)
+#include "wd_on_demand.h"
