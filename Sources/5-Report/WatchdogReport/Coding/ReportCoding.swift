@@ -44,7 +44,7 @@ public enum ReportCoding {
     /// - Parameter bytes: the file or its beginning, through at least the end of the first line.
     public static func decodeMetadata(_ bytes: [UInt8]) throws(ReportCodingError) -> ReportMetadata {
         let line = bytes[..<(bytes.firstIndex(of: UInt8(ascii: "\n")) ?? bytes.endIndex)]
-        if let metadata = MetadataScanner.metadata(bytes.span.extracting(0..<line.endIndex)) { return metadata }
+        if let metadata = MetadataReader.metadata(bytes.span.extracting(0..<line.endIndex)) { return metadata }
         guard line.contains(where: { $0 > 0x20 }) else { throw ReportCodingError(.empty, line: 1, "no metadata") }
         return try decode(ReportMetadata.self, from: line, firstLine: 1)
     }

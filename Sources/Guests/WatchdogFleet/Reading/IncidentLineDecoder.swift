@@ -16,37 +16,26 @@ struct IncidentLineDecoder {
 
     mutating func incident(_ bytes: Span<UInt8>) throws(LineFault) -> OrganizerIncident {
         var scanner = LineScanner()
-        guard scanner.take(UInt8(ascii: "{"), bytes) else { throw LineFault(reason: "it is not a JSON object") }
         var incident = OrganizerIncident(time: -1, app: "", event: "", signature: "")
         var verdict = ""
-        if !scanner.take(UInt8(ascii: "}"), bytes) {
-            repeat {
-                let name = try scanner.string(bytes).range
-                guard scanner.take(UInt8(ascii: ":"), bytes) else {
-                    throw LineFault(reason: "it is not a JSON object")
-                }
-                // null counts as absent.
-                if scanner.peek(bytes) == UInt8(ascii: "n") {
-                    try scanner.skipValue(bytes)
-                    continue
-                }
-                switch Self.member(bytes, name) {
-                case .time: incident.time = try seconds(of: try scanner.string(bytes).range, bytes)
-                case .host: incident.host = try scanner.text(bytes)
-                case .app: incident.app = try scanner.text(bytes)
-                case .version: incident.version = try scanner.text(bytes)
-                case .event: incident.event = try scanner.text(bytes)
-                case .role: incident.role = OrganizerIncident.Role(word: try scanner.text(bytes))
-                case .cause: incident.cause = try scanner.text(bytes)
-                case .verdict: verdict = try scanner.text(bytes)
-                case .signature: incident.signature = try scanner.text(bytes)
-                case .incident: incident.incident = try scanner.text(bytes)
-                case .repeats: incident.count = Int(min(max(0, try scanner.integer(bytes)), 1_000_000_000)) + 1
-                case .frames: incident.frames = try scanner.texts(bytes, atMost: Self.frames)
-                case .other: try scanner.skipValue(bytes)
-                }
-            } while scanner.take(UInt8(ascii: ","), bytes)
-            guard scanner.take(UInt8(ascii: "}"), bytes) else { throw LineFault(reason: "it is cut off") }
+        try scanner.members(bytes) { name, scanner throws(LineFault) in
+            // null counts as absent.
+            guard scanner.peek(bytes) != UInt8(ascii: "n") else { return try scanner.skipValue(bytes) }
+            switch Self.member(bytes, name.range) {
+            case .time: incident.time = try seconds(of: try scanner.string(bytes).range, bytes)
+            case .host: incident.host = try scanner.text(bytes)
+            case .app: incident.app = try scanner.text(bytes)
+            case .version: incident.version = try scanner.text(bytes)
+            case .event: incident.event = try scanner.text(bytes)
+            case .role: incident.role = OrganizerIncident.Role(word: try scanner.text(bytes))
+            case .cause: incident.cause = try scanner.text(bytes)
+            case .verdict: verdict = try scanner.text(bytes)
+            case .signature: incident.signature = try scanner.text(bytes)
+            case .incident: incident.incident = try scanner.text(bytes)
+            case .repeats: incident.count = Int(min(max(0, try scanner.integer(bytes)), 1_000_000_000)) + 1
+            case .frames: incident.frames = try scanner.texts(bytes, atMost: Self.frames)
+            case .other: try scanner.skipValue(bytes)
+            }
         }
         guard scanner.peek(bytes) == nil else { throw LineFault(reason: "it has more than one JSON object") }
         if incident.cause.isEmpty { incident.cause = verdict }
