@@ -135,7 +135,7 @@ let package = Package(
 
         // MARK: The report
         library("WatchdogReport", in: "5-Report", ["WatchdogBase", "WatchdogPolicy", "WatchdogVerdict"]),
-        library("WatchdogReportStore", in: "5-Report", ["WatchdogBase", "WatchdogReport"]),
+        library("WatchdogReportStore", in: "5-Report", ["WatchdogBase", "WatchdogLinux", "WatchdogReport"]),
         library(
             "WatchdogRendering", in: "5-Report",
             ["WatchdogBase", "WatchdogPolicy", "WatchdogVerdict", "WatchdogReport"]),
@@ -262,7 +262,9 @@ let package = Package(
                 "WatchdogBase", "WatchdogPolicy", "WatchdogRecording", "WatchdogReport", "WatchdogVerdict",
                 "WatchdogRendering", "ReportFixtures",
             ]),
-        tests("WatchdogReportStoreTests", ["WatchdogBase", "WatchdogReport", "WatchdogReportStore", "ReportFixtures"]),
+        tests(
+            "WatchdogReportStoreTests",
+            ["WatchdogBase", "WatchdogLinux", "WatchdogReport", "WatchdogReportStore", "ReportFixtures"]),
         tests(
             "WatchdogRenderingTests", exclude: ["Goldens"],
             [

@@ -95,7 +95,9 @@ struct Module: Sendable, CustomTestStringConvertible {
         Module(
             "WatchdogReport", in: "5-Report",
             ["WatchdogBase", "WatchdogPolicy", "WatchdogVerdict", "FoundationEssentials"]),
-        Module("WatchdogReportStore", in: "5-Report", ["WatchdogBase", "WatchdogReport", "Glibc", "Synchronization"]),
+        Module(
+            "WatchdogReportStore", in: "5-Report",
+            ["WatchdogBase", "WatchdogReport", "WatchdogLinux", "Glibc", "Synchronization"]),
         Module(
             "WatchdogRendering", in: "5-Report",
             ["WatchdogBase", "WatchdogPolicy", "WatchdogVerdict", "WatchdogReport"]),

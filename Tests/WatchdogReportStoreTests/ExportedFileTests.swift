@@ -2,6 +2,7 @@
 
 import Glibc
 import Testing
+import WatchdogLinux
 import WatchdogReportStore
 
 @Suite("Exported files")
@@ -49,8 +50,7 @@ struct ExportedFileTests {
                 for name in [path, moved] { for file in names(in: name) { unlink("\(name)/\(file)") }; rmdir(name) }
             }
             #expect(mkdir(path, 0o700) == 0)
-            let held = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-            defer { close(held) }
+            let held = try OwnedDescriptor(opening: path, flags: O_RDONLY | O_DIRECTORY)
             let lines = try ExportedLines(ExportPlace("\(path)/file", folder: held, name: "file"))
             try lines.write("one\n")
             #expect(rename(path, moved) == 0 && mkdir(path, 0o700) == 0)

@@ -3,6 +3,7 @@
 import CSymbolication
 import Glibc
 import WatchdogCapture
+import WatchdogLinux
 
 /// The command line of `watchdogd-symbolicate`.
 public enum SymbolicateCommand {
@@ -125,15 +126,6 @@ public enum SymbolicateCommand {
 enum Descriptor {
     /// Writes all bytes; returns false on failure.
     static func write(_ bytes: some Sequence<UInt8>, to descriptor: Int32) -> Bool {
-        Array(bytes).withUnsafeBytes { bytes in
-            var rest = bytes[...]
-            while !rest.isEmpty {
-                let count = Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
-                if count < 0, errno == EINTR { continue }
-                guard count > 0 else { return false }
-                rest = rest.dropFirst(count)
-            }
-            return true
-        }
+        (try? writeAll(Array(bytes), to: descriptor)) != nil
     }
 }

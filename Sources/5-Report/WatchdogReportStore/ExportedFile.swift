@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import WatchdogLinux
 
 /// Writes reports to files outside the store, for other programs.
 public enum ExportedFile {
@@ -54,10 +55,16 @@ public enum ExportedFile {
     }
 
     private static func fill(_ file: Int32, _ path: String, _ text: String) throws(ReportStoreError) {
-        var error = writeAll(Array(text.utf8), to: file)
-        // Network file systems may report a full disk only on close.
-        if close(file) != 0, error == nil { error = errno }
-        if let error { throw ReportStoreError("write", path, errno: error) }
+        try reporting("write", path) { () throws(Errno) in
+            do throws(Errno) {
+                try writeAll(Array(text.utf8), to: file)
+            } catch {
+                close(file)
+                throw error
+            }
+            // Network file systems may report a full disk only on close.
+            guard close(file) == 0 else { throw .current }
+        }
     }
 }
 

@@ -67,21 +67,19 @@ extension ReportStore {
         var (files, hosts, failures) = try reportFiles()
         files.sort { ($0.stamp, $1.folder, $0.name) > ($1.stamp, $0.folder, $1.name) }
         var incidents: Set<IncidentID> = []
-        var open: (folder: Int, handle: StoreFolderHandle)?
+        var open: (index: Int, folder: StoreFolder)?
         for file in files {
             let host = hosts[file.folder]
-            if open?.folder != file.folder {
+            if open?.index != file.folder {
                 do throws(ReportStoreError) {
                     let path = host.map { directory.hasSuffix("/") ? directory + $0 : "\(directory)/\($0)" }
-                    open = (file.folder, try StoreFolderHandle(path ?? directory))
+                    open = (file.folder, try StoreFolder(path ?? directory, isToRead: true))
                 } catch {
                     failures.append(error)
                     continue
                 }
             }
-            guard let handle = open?.handle, let report = look(at: file.name, in: handle.folder, host: host) else {
-                continue
-            }
+            guard let folder = open?.folder, let report = look(at: file.name, in: folder, host: host) else { continue }
             // An incident in two folders is one; without a UUID nobody can tell.
             if let id = report.metadata.flatMap({ IncidentID($0.incidentID) }), !incidents.insert(id).inserted,
                 host != nil
@@ -120,7 +118,7 @@ extension ReportStore {
     }
 
     private func look(
-        into folder: borrowing StoreFolder, names: [String], host: String? = nil
+        into folder: StoreFolder, names: [String], host: String? = nil
     ) throws(ReportStoreError) -> [StoredReport] {
         var reports: [StoredReport] = []
         for name in names where ReportFileName.isReport(name) {
@@ -237,7 +235,7 @@ extension ReportStore {
             : try StoreFolder.read(path: stored.path, limit: limit)
     }
 
-    private func look(at name: String, in folder: borrowing StoreFolder, host: String? = nil) -> StoredReport? {
+    private func look(at name: String, in folder: StoreFolder, host: String? = nil) -> StoredReport? {
         guard let status = folder.status(name), status.isRegular else { return nil }
         let line: Result<[UInt8], ReportStoreError> = .init(catching: { () throws(ReportStoreError) in
             let start = try folder.read(name, limit: Self.firstLineBytes.usual)
@@ -281,13 +279,6 @@ private struct ReportFile {
     let folder: Int
     /// The time in its name.
     let stamp: UInt64
-}
-
-/// An open folder that can be kept in a variable.
-private final class StoreFolderHandle {
-    let folder: StoreFolder
-
-    init(_ path: String) throws(ReportStoreError) { folder = try StoreFolder(path, isToRead: true) }
 }
 
 extension StoredReport {

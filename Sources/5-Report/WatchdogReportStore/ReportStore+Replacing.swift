@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import WatchdogLinux
 public import WatchdogReport
 
 extension ReportStore {
@@ -61,12 +62,8 @@ extension StoreFolder {
         guard old.st_mode & S_IFMT == S_IFREG else {
             throw ReportStoreError(.failed, "replace", pathOf(name), reason: "not a regular file")
         }
-        try create(temporary, bytes, like: old)
-        guard rename(temporary, to: name) else {
-            let error = errno
-            remove(temporary)
-            throw ReportStoreError("replace", pathOf(name), errno: error)
-        }
+        let file = try create(temporary, bytes, like: old)
+        try reporting("replace", pathOf(name)) { () throws(Errno) in try file.rename(to: name) }
         try synchronise()
     }
 }

@@ -3,6 +3,7 @@
 import Glibc
 import Synchronization
 import WatchdogBase
+import WatchdogLinux
 public import WatchdogReport
 
 /// A folder of reports that keeps only the newest.
@@ -70,11 +71,10 @@ public struct ReportStore: Sendable {
             app: "probe", time: WallTime(seconds: 0), token: String(UInt32.random(in: 0 ... .max), radix: 16))
         do {
             // Skip the sync: every launch waits for this call.
-            try folder.create(probe, [UInt8(ascii: "\n")], isLasting: false)
+            _ = try folder.create(probe, [UInt8(ascii: "\n")], isLasting: false)
         } catch {
             throw ReportStoreError("write to", directory, errno: error.errno ?? EIO, code: .unusable)
         }
-        folder.remove(probe)
     }
 
     private func createFolder() throws(ReportStoreError) {
@@ -123,20 +123,13 @@ public struct ReportStore: Sendable {
         }
         let folder = try StoreFolder(directory)
         let token = String(UInt64.random(in: 0 ... .max), radix: 16)
-        let temporary = ReportFileName.temporary(app: app, time: time, token: token)
-        try folder.create(temporary, bytes)
-        do {
-            let name = try publish(temporary, app: app, time: time, in: folder)
-            // Publish the core after the report: a core without a report counts as garbage, which may be removed at any
-            // time.
-            core?.publish(as: ReportFileName.core(of: name))
-            try folder.synchronise()
-            prune(folder, keeping: name)
-            return folder.pathOf(name)
-        } catch {
-            folder.remove(temporary)
-            throw error
-        }
+        let file = try folder.create(ReportFileName.temporary(app: app, time: time, token: token), bytes)
+        let name = try publish(file, app: app, time: time, in: folder)
+        // Publish the core after the report: a core without a report counts as garbage, which may be removed at any time.
+        core?.publish(as: ReportFileName.core(of: name))
+        try folder.synchronise()
+        prune(folder, keeping: name)
+        return folder.pathOf(name)
     }
 
     static func time(of report: Report) throws(ReportStoreError) -> WallTime {
@@ -148,11 +141,11 @@ public struct ReportStore: Sendable {
     }
 
     private func publish(
-        _ temporary: String, app: String, time: WallTime, in folder: borrowing StoreFolder
+        _ file: PreparedFile, app: String, time: WallTime, in folder: StoreFolder
     ) throws(ReportStoreError) -> String {
         for number in Self.numbers {
             let name = ReportFileName.make(app: app, time: time, number: number)
-            if try folder.publish(temporary, as: name) { return name }
+            if try folder.publish(file, as: name) { return name }
         }
         let name = ReportFileName.make(app: app, time: time)
         throw ReportStoreError("create", folder.pathOf(name), errno: EEXIST)
@@ -160,7 +153,7 @@ public struct ReportStore: Sendable {
 
     // MARK: Limits
 
-    private func prune(_ folder: borrowing StoreFolder, keeping kept: String) {
+    private func prune(_ folder: StoreFolder, keeping kept: String) {
         guard let names = try? folder.names(), let now = folder.status(kept)?.modified else { return }
         var reports: [(name: String, status: StoreFolder.Status)] = []
         for name in names where name != kept {

@@ -2,6 +2,7 @@
 
 import Glibc
 import WatchdogBase
+import WatchdogLinux
 
 /// The reason why a report cannot be stored, found or read.
 public struct ReportStoreError: Error, Equatable, Sendable, CustomStringConvertible {
@@ -119,5 +120,16 @@ public struct ReportStoreError: Error, Equatable, Sendable, CustomStringConverti
         case ENOENT: "check the path"
         default: nil
         }
+    }
+}
+
+/// Reports the error number of failed calls with what was attempted.
+func reporting<Value>(
+    _ operation: String, _ subject: String, _ calls: () throws(Errno) -> Value
+) throws(ReportStoreError) -> Value {
+    do throws(Errno) {
+        return try calls()
+    } catch {
+        throw ReportStoreError(operation, subject, errno: error.rawValue)
     }
 }

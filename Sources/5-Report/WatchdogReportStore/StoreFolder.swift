@@ -2,9 +2,10 @@
 
 import Glibc
 import WatchdogBase
+import WatchdogLinux
 
 /// An open folder; every file is accessed through its descriptor and never through a symbolic link.
-struct StoreFolder: ~Copyable {
+struct StoreFolder {
     struct Status {
         var isRegular: Bool
         var isFolder: Bool
@@ -13,38 +14,36 @@ struct StoreFolder: ~Copyable {
     }
 
     let path: String
-    private let descriptor: Int32
+    private let folder: OwnedDescriptor
+    private var descriptor: Int32 { folder.number }
 
     /// - Parameter isToRead: whether the caller only reads, which determines the error's advice.
     init(_ path: String, isToRead: Bool = false) throws(ReportStoreError) {
-        // O_NONBLOCK: opening a FIFO in place of the folder must not block until it has a writer.
-        descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK)
         self.path = path
-        guard descriptor >= 0 else {
+        do throws(LinuxError) {
+            // O_NONBLOCK: opening a FIFO in place of the folder must not block until it has a writer.
+            folder = try OwnedDescriptor(opening: path, flags: O_RDONLY | O_DIRECTORY | O_NONBLOCK)
+        } catch {
+            let number = error.errno.rawValue
             throw isToRead
-                ? ReportStoreError(reading: "open", path, errno: errno, code: .unusable)
-                : ReportStoreError("open", path, errno: errno, code: .unusable)
+                ? ReportStoreError(reading: "open", path, errno: number, code: .unusable)
+                : ReportStoreError("open", path, errno: number, code: .unusable)
         }
     }
 
     /// Opens a folder by an absolute or relative path; fails if any component is a link.
     init(withoutLinks path: String) throws(ReportStoreError) {
-        let flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW
-        var folder = open(path.hasPrefix("/") ? "/" : ".", flags)
-        for part in path.split(separator: "/") where part != "." {
-            let next = folder < 0 ? -1 : openat(folder, String(part), flags)
-            let error = errno
-            if folder >= 0 { close(folder) }
-            errno = error
-            folder = next
-        }
-        descriptor = folder
         self.path = path
-        guard descriptor >= 0 else { throw ReportStoreError("open", path, errno: errno, code: .unusable) }
-    }
-
-    deinit {
-        close(descriptor)
+        do throws(LinuxError) {
+            let flags = O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_NOFOLLOW
+            var folder = try OwnedDescriptor(opening: path.hasPrefix("/") ? "/" : ".", flags: flags)
+            for part in path.split(separator: "/") where part != "." {
+                folder = try OwnedDescriptor(opening: String(part), in: folder, flags: flags)
+            }
+            self.folder = folder
+        } catch {
+            throw ReportStoreError("open", path, errno: error.errno.rawValue, code: .unusable)
+        }
     }
 
     func pathOf(_ name: String) -> String { path.hasSuffix("/") ? path + name : "\(path)/\(name)" }
@@ -53,7 +52,7 @@ struct StoreFolder: ~Copyable {
         ReportStoreError(operation, pathOf(name), errno: errno)
     }
 
-    /// Creates a new file and fills it; leaves nothing behind on failure.
+    /// Creates a file under a temporary name and fills it.
     ///
     /// Works only through the file's descriptor: any user with write permission to the folder can replace the name in
     /// the meantime.
@@ -64,47 +63,42 @@ struct StoreFolder: ~Copyable {
     ///   - isLasting: whether to wait for the disk, which may take tens of milliseconds.
     func create(
         _ name: String, _ bytes: [UInt8], like old: stat? = nil, mode: mode_t = 0o640, isLasting: Bool = true
-    ) throws(ReportStoreError) {
-        let file = openat(descriptor, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode)
-        guard file >= 0 else { throw failure("create", name) }
-        let error =
-            Self.fill(file, bytes, mode) ?? old.flatMap { Self.dress(file, like: $0) }
-            ?? (isLasting && fsync(file) != 0 ? errno : nil)
-        close(file)
-        guard let error else { return }
-        remove(name)
-        throw ReportStoreError("write", pathOf(name), errno: error)
-    }
-
-    /// - Returns: the errno of the failed call; nil on success.
-    private static func fill(_ file: Int32, _ bytes: [UInt8], _ mode: mode_t) -> Int32? {
-        // open(2) applies the umask to its mode.
-        fchmod(file, mode) == 0 ? writeAll(bytes, to: file) : errno
+    ) throws(ReportStoreError) -> PreparedFile {
+        let file = try reporting("create", pathOf(name)) { () throws(Errno) in
+            try PreparedFile(name, in: folder, mode: mode)
+        }
+        try reporting("write", pathOf(name)) { () throws(Errno) in
+            // open(2) applies the umask to its mode.
+            guard fchmod(file.descriptor, mode) == 0 else { throw .current }
+            try file.append(bytes)
+            if let old { try Self.dress(file.descriptor, like: old) }
+            if isLasting { try file.synchronize() }
+        }
+        return file
     }
 
     /// Copies a file's mode, owner and times to another file.
-    ///
-    /// - Returns: the errno of the failed call; nil on success.
-    private static func dress(_ file: Int32, like old: stat) -> Int32? {
+    private static func dress(_ file: Int32, like old: stat) throws(Errno) {
         // An unprivileged user cannot change a file's owner; the writing user then stays the owner.
-        if fchown(file, old.st_uid, old.st_gid) != 0, errno != EPERM { return errno }
+        if fchown(file, old.st_uid, old.st_gid) != 0, errno != EPERM { throw .current }
         let times = [old.st_atim, old.st_mtim]
-        return fchmod(file, old.st_mode & 0o777) == 0 && futimens(file, times) == 0 ? nil : errno
+        guard fchmod(file, old.st_mode & 0o777) == 0 && futimens(file, times) == 0 else { throw .current }
     }
 
     /// Gives a file its final name; never replaces another file.
     ///
     /// - Returns: false if the name is taken.
-    func publish(_ temporary: String, as name: String) throws(ReportStoreError) -> Bool {
-        // link(2) fails on an existing name; rename(2) would replace it.
-        if linkat(descriptor, temporary, descriptor, name, 0) == 0 {
-            remove(temporary)
+    func publish(_ file: PreparedFile, as name: String) throws(ReportStoreError) -> Bool {
+        do throws(Errno) {
+            try file.link(as: name)
             return true
-        }
-        switch errno {
-        case EEXIST: return false
-        case EPERM, EOPNOTSUPP, ENOSYS, EMLINK: break  // No hard links here, as on FAT and some network file systems.
-        default: throw failure("create", name)
+        } catch {
+            switch error.rawValue {
+            case EEXIST: return false
+            // No hard links here, as on FAT and some network file systems.
+            case EPERM, EOPNOTSUPP, ENOSYS, EMLINK: break
+            default: throw ReportStoreError("create", pathOf(name), errno: error.rawValue)
+            }
         }
         let claim = openat(descriptor, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o640)
         guard claim >= 0 else {
@@ -112,17 +106,18 @@ struct StoreFolder: ~Copyable {
             throw failure("create", name)
         }
         close(claim)
-        guard renameat(descriptor, temporary, descriptor, name) == 0 else {
-            let error = failure("create", name)
+        do throws(Errno) {
+            try file.rename(to: name)
+        } catch {
             remove(name)
-            throw error
+            throw ReportStoreError("create", pathOf(name), errno: error.rawValue)
         }
         return true
     }
 
     /// Waits until the folder's entries are on disk: fsync(2) of a file does not include its name.
     func synchronise() throws(ReportStoreError) {
-        guard fsync(descriptor) == 0 else { throw failure("save", "") }
+        try reporting("save", pathOf("")) { () throws(Errno) in try folder.synchronizeNames() }
     }
 
     @discardableResult
@@ -141,13 +136,6 @@ struct StoreFolder: ~Copyable {
     func attributes(_ name: String) -> stat? {
         var status = stat()
         return fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 ? status : nil
-    }
-
-    /// Renames a file; an existing file of that name is replaced.
-    ///
-    /// - Returns: false on failure, with `errno` set.
-    func rename(_ temporary: String, to name: String) -> Bool {
-        renameat(descriptor, temporary, descriptor, name) == 0
     }
 
     /// The names of all files, in no particular order.
@@ -202,20 +190,6 @@ struct StoreFolder: ~Copyable {
         guard error == 0 else { throw ReportStoreError("read", path, errno: error) }
         return bytes
     }
-}
-
-/// Writes all bytes.
-///
-/// - Returns: the errno of the failed call; nil on success.
-func writeAll(_ bytes: [UInt8], to file: Int32) -> Int32? {
-    var offset = 0
-    while offset < bytes.count {
-        let count = bytes[offset...].withUnsafeBytes { write(file, $0.baseAddress, $0.count) }
-        if count < 0, errno == EINTR { continue }
-        guard count > 0 else { return count < 0 ? errno : EIO }
-        offset += count
-    }
-    return nil
 }
 
 extension StoreFolder.Status {

@@ -1,30 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Glibc
+import WatchdogLinux
 public import WatchdogReport
 
 /// The kept stacks of a report that is not written yet: a hidden file, which is removed if the report is never written.
 ///
 /// A core contains a program's memory, so only its owner may read it (mode 0600).
 public final class StoredCore {
-    private let folder: StoreFolder
-    private var name: String?
+    private let file: PreparedFile
 
-    fileprivate init(_ bytes: [UInt8], _ name: String, in folder: consuming StoreFolder) throws(ReportStoreError) {
-        try folder.create(name, bytes, mode: 0o600)
-        self.folder = folder
-        self.name = name
-    }
-
-    deinit { if let name { folder.remove(name) } }
+    fileprivate init(_ file: PreparedFile) { self.file = file }
 
     /// Gives the file its final name; replaces a planted file, and follows no link.
     ///
     /// A core that cannot be renamed is removed: its report is complete without it.
-    func publish(as final: String) {
-        guard let name, folder.rename(name, to: final) else { return }
-        self.name = nil
-    }
+    func publish(as name: String) { try? file.rename(to: name) }
 }
 
 extension ReportStore {
@@ -35,7 +25,7 @@ extension ReportStore {
         let token = String(UInt64.random(in: 0 ... .max), radix: 16)
         let name = ReportFileName.temporary(
             app: report.metadata.appName, time: try Self.time(of: report), token: token)
-        return try StoredCore(core, name, in: try StoreFolder(directory))
+        return StoredCore(try StoreFolder(directory).create(name, core, mode: 0o600))
     }
 
     /// The kept stacks of a stored report, which must be a regular file beside it.

@@ -33,8 +33,6 @@ enum ExportTarget {
             throw ExitCode(74)
         }
         guard !place.isMagic else { return try Failure.reporting { try body(ExportPlace(path)) } }
-        return try withExtendedLifetime(place) {
-            try Failure.reporting { try body(ExportPlace(path, folder: place.folder, name: place.name)) }
-        }
+        return try Failure.reporting { try body(ExportPlace(path, folder: place.descriptor, name: place.name)) }
     }
 }

@@ -105,13 +105,5 @@ struct LogFollowers {
         }
     }
 
-    private static func write(_ bytes: [UInt8]) {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return }
-            rest = rest.dropFirst(count)
-        }
-    }
+    private static func write(_ bytes: [UInt8]) { try? writeAll(bytes, to: STDOUT_FILENO) }
 }

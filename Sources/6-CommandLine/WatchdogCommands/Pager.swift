@@ -77,7 +77,8 @@ struct PagerOption: ParsableArguments {
         // A pager that quits early ends the text. ^C is for the pager, as in git.
         signal(SIGPIPE, SIG_IGN)
         signal(SIGINT, SIG_IGN)
-        write(text, to: ends[1])
+        // A pager that has ended reads no more.
+        try? writeAll(Array(text.utf8), to: ends[1])
         close(ends[1])
         var status: Int32 = 0
         while waitpid(pager, &status, 0) < 0, errno == EINTR {}
@@ -94,15 +95,5 @@ struct PagerOption: ParsableArguments {
         defer { for argument in arguments { free(argument) } }
         var child: pid_t = 0
         return posix_spawn(&child, "/bin/sh", &actions, nil, arguments, environ) == 0 ? child : nil
-    }
-
-    private static func write(_ text: String, to descriptor: Int32) {
-        var rest = Array(text.utf8)[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return }
-            rest = rest.dropFirst(count)
-        }
     }
 }

@@ -4,6 +4,7 @@ import ArgumentParser
 import Glibc
 import WatchdogBase
 import WatchdogLaunch
+import WatchdogLinux
 import WatchdogReport
 import WatchdogReportStore
 
@@ -60,15 +61,11 @@ struct ReportCoreCommand: ParsableCommand {
     }
 
     private func print(_ core: [UInt8]) throws {
-        var rest = core[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { write(STDOUT_FILENO, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else {
-                StandardError.say("cannot write to standard output: \(String(cString: strerror(errno)))")
-                throw ExitCode(74)
-            }
-            rest = rest.dropFirst(count)
+        do throws(Errno) {
+            try writeAll(core, to: STDOUT_FILENO)
+        } catch {
+            StandardError.say("cannot write to standard output: \(String(cString: strerror(error.rawValue)))")
+            throw ExitCode(74)
         }
     }
 }

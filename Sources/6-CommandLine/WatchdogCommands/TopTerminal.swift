@@ -92,11 +92,6 @@ final class TopTerminal {
     }
 
     private func write(_ text: String) {
-        var bytes = Array(text.utf8)[...]
-        while !bytes.isEmpty {
-            let count = bytes.withUnsafeBytes { Glibc.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
-            if count < 0, errno != EINTR { return isGone = true }
-            bytes = bytes.dropFirst(max(0, count))
-        }
+        if (try? writeAll(Array(text.utf8), to: STDOUT_FILENO)) == nil { isGone = true }
     }
 }

@@ -14,7 +14,7 @@ public struct Errno: RawRepresentable, Hashable, Sendable, Error, CustomStringCo
     }
 
     /// The calling thread's `errno`; read it before making any other call.
-    static var current: Errno {
+    package static var current: Errno {
         Errno(rawValue: errno)
     }
 

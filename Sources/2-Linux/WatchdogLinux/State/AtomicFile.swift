@@ -15,11 +15,10 @@ public enum AtomicFile {
     ///   could not be synced. Nothing else is left behind.
     public static func write(_ bytes: [UInt8], to path: String, mode: UInt32? = nil) throws(LinuxError) {
         guard isReplaceable(path) else {
-            try writeAll(bytes, to: try openInPlace(path), path)
-            return
+            let file = try openInPlace(path)
+            return try writing(path) { () throws(Errno) in try writeAll(bytes, to: file.number) }
         }
-        let place = try FilePlace(path)
-        try complete(bytes, in: place, mode: mode) { place.rename($0) }
+        try Completed(bytes, in: try FilePlace(path), mode: mode).appear(replacing: true)
     }
 
     /// Creates a file that does not exist yet, complete from the start.
@@ -27,8 +26,7 @@ public enum AtomicFile {
     /// - Parameter mode: whatever the umask says; nil for 0640 less the umask.
     /// - Throws: ``LinuxError`` for the step that failed; EEXIST if there is anything of this name.
     public static func create(_ bytes: [UInt8], at path: String, mode: UInt32? = nil) throws(LinuxError) {
-        let place = try FilePlace(path)
-        try complete(bytes, in: place, mode: mode) { place.link($0) }
+        try Completed(bytes, in: try FilePlace(path), mode: mode).appear(replacing: false)
     }
 
     /// Writes several files of a folder: all of them, or none if there is no room for one.
@@ -42,56 +40,48 @@ public enum AtomicFile {
     ) throws(LinuxError) {
         guard let first = files.first else { return }
         let place = try FilePlace((folder.hasSuffix("/") ? folder : "\(folder)/") + first.name)
-        var prepared: [PreparedFile] = []
+        var completed: [Completed] = []
         var others: [(path: String, bytes: [UInt8])] = []
         for file in files {
             let own = place.beside(file.name)
             if replaces, !isReplaceable(own.path) {
                 others.append((own.path, file.bytes))
             } else {
-                prepared.append(try PreparedFile(file.bytes, in: own, mode: nil))
+                completed.append(try Completed(file.bytes, in: own, mode: nil))
             }
         }
-        for file in prepared {
-            try file.appear { place, temporary in replaces ? place.rename(temporary) : place.link(temporary) }
-        }
+        for file in completed { try file.appear(replacing: replaces) }
         for file in others { try write(file.bytes, to: file.path) }
     }
 
-    private static func complete(
-        _ bytes: [UInt8], in place: FilePlace, mode: UInt32?, _ name: (_ temporary: String) -> Int32
-    ) throws(LinuxError) {
-        try PreparedFile(bytes, in: place, mode: mode).appear { _, temporary in name(temporary) }
-    }
-
-    /// A complete file under another name; removed unless it gets its own.
-    private final class PreparedFile {
+    /// A complete file, which only lacks its name.
+    private struct Completed {
         private let place: FilePlace
-        private var temporary: String?
+        private let file: PreparedFile
 
         init(_ bytes: [UInt8], in place: FilePlace, mode: UInt32?) throws(LinuxError) {
             self.place = place
-            let name = place.temporaryName
-            let file = try place.create(name)
-            temporary = name
-            if let mode, fchmod(file.number, mode) != 0 {
-                throw LinuxError("set the mode of \(place.path)", Errno(rawValue: errno))
+            let file = try place.prepare()
+            self.file = file
+            if let mode, fchmod(file.descriptor, mode) != 0 {
+                throw LinuxError("set the mode of \(place.path)", .current)
             }
-            try writeAll(bytes, to: file, place.path)
-            guard fsync(file.number) == 0 else { throw LinuxError("write \(place.path)", Errno(rawValue: errno)) }
+            try writing(place.path) { () throws(Errno) in
+                try file.append(bytes)
+                try file.synchronize()
+            }
         }
 
-        deinit { if let temporary { place.remove(temporary) } }
-
-        /// Gives it its own name by a call, which removes or renames the temporary one.
-        func appear(by call: (_ place: FilePlace, _ temporary: String) -> Int32) throws(LinuxError) {
-            guard let temporary else { return }
-            guard call(place, temporary) == 0 else {
-                throw LinuxError("write \(place.path)", Errno(rawValue: errno))
+        func appear(replacing replaces: Bool) throws(LinuxError) {
+            try writing(place.path) { () throws(Errno) in
+                if replaces { try file.rename(to: place.name) } else { try file.link(as: place.name) }
+                try place.descriptor.synchronizeNames()
             }
-            self.temporary = nil
-            try place.synchronize()
         }
+    }
+
+    private static func writing(_ path: String, _ calls: () throws(Errno) -> Void) throws(LinuxError) {
+        do throws(Errno) { try calls() } catch { throw LinuxError("write \(path)", error) }
     }
 
     /// Checks in advance whether ``write(_:to:)`` can succeed; whether a FIFO has a reader by then is not known.
@@ -102,10 +92,7 @@ public enum AtomicFile {
             try checkInPlace(path)
             return
         }
-        let place = try FilePlace(path)
-        let temporary = place.temporaryName
-        _ = try place.create(temporary)
-        place.remove(temporary)
+        _ = try FilePlace(path).prepare()
     }
 
     private static func openInPlace(_ path: String) throws(LinuxError) -> OwnedDescriptor {
@@ -140,15 +127,5 @@ public enum AtomicFile {
         var information = stat()
         guard lstat(path, &information) == 0 else { return true }
         return information.st_mode & S_IFMT == S_IFREG && !wd_is_mount_point(path)
-    }
-
-    private static func writeAll(_ bytes: [UInt8], to file: OwnedDescriptor, _ path: String) throws(LinuxError) {
-        var offset = 0
-        while offset < bytes.count {
-            let written = bytes[offset...].withUnsafeBytes { Glibc.write(file.number, $0.baseAddress, $0.count) }
-            if written < 0, errno == EINTR { continue }
-            guard written > 0 else { throw LinuxError("write \(path)", Errno(rawValue: written < 0 ? errno : EIO)) }
-            offset += written
-        }
     }
 }

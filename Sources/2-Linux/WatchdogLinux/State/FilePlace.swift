@@ -13,7 +13,8 @@ public struct FilePlace: Sendable {
     public let name: String
     /// Whether it is a link of procfs, such as `/dev/stdout`, which only the kernel can follow.
     public let isMagic: Bool
-    private let descriptor: OwnedDescriptor
+    /// The folder.
+    package let descriptor: OwnedDescriptor
 
     /// Finds the folder; root follows no link on the way that somebody else can have made.
     ///
@@ -60,39 +61,15 @@ public struct FilePlace: Sendable {
     @discardableResult
     public func remove() -> Int32 { unlinkat(folder, name, 0) }
 
-    // MARK: - Replacing
-
-    // A process id is not unique: the first process of every container has the same one, and an earlier one may have been
-    // killed while it wrote.
-    var temporaryName: String { "\(name).\(String(UInt64.random(in: .min ... .max), radix: 36)).tmp" }
-
-    func create(_ temporary: String) throws(LinuxError) -> OwnedDescriptor {
-        let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
-        return OwnedDescriptor(taking: try check("create \(path)") { openat(folder, temporary, flags, 0o640) })
-    }
-
-    func rename(_ temporary: String) -> Int32 { renameat(folder, temporary, folder, name) }
-
-    /// Unlike rename(2), link(2) replaces nothing.
-    func link(_ temporary: String) -> Int32 {
-        let result = linkat(folder, temporary, folder, name, 0)
-        let code = errno
-        remove(temporary)
-        errno = code
-        return result
-    }
-
-    func remove(_ temporary: String) { unlinkat(folder, temporary, 0) }
-
-    /// Waits until the folder's names are on disk; without the right to read the folder, it cannot be synchronized.
-    func synchronize() throws(LinuxError) {
-        // The place is only a path: open(2), O_PATH.
-        let readable = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard readable >= 0 else { return }
-        defer { close(readable) }
-        // EINVAL: not on this file system, fsync(2).
-        guard fsync(readable) == 0 || errno == EINVAL || errno == EROFS else {
-            throw LinuxError("write \(path)", Errno(rawValue: errno))
+    /// A file that gets the name when it is complete.
+    func prepare() throws(LinuxError) -> PreparedFile {
+        // A process id is not unique: the first process of every container has the same one, and an earlier one may have
+        // been killed while it wrote.
+        let temporary = "\(name).\(String(UInt64.random(in: .min ... .max), radix: 36)).tmp"
+        do throws(Errno) {
+            return try PreparedFile(temporary, in: descriptor, mode: 0o640)
+        } catch {
+            throw LinuxError("create \(path)", error)
         }
     }
 }
