@@ -6,7 +6,7 @@ import Testing
 struct SavedTypeTests {
     /// The types of the files of a launch and of an app, and what the latter holds as a text.
     private static let roots = [
-        "WatchdogLaunch.LaunchState", "WatchdogLaunch.KeptApp", "WatchdogPolicy.SavedApp.Wish",
+        "WatchdogLaunch.LaunchState", "WatchdogLaunch.KeptApp", "WatchdogPolicy.SavedApp.AfterEnd",
     ]
 
     private static let saved = SavedTypes(

@@ -37,7 +37,7 @@ struct AppInheritanceTests {
         _ = third.tell(.terminationRequested(AppWaiter(id: 1, waits: false)))
         var fourth = third.next()
         _ = fourth.tell(.inherited(second, isOver: false))
-        #expect(fourth.tell(.resumed(second, present())) == [.terminate(second)], "a later wish is not lost")
+        #expect(fourth.tell(.resumed(second, present())) == [.terminate(second)], "a later request is not lost")
     }
 
     @Test("A requested stop is carried out unless the process is already exiting or belongs to a later launch")
@@ -197,10 +197,10 @@ struct AppInheritanceTests {
     @Test("An app resumes in the stage it was in: stopped, failed, waiting, preparing, or unkillable")
     func stages() {
         func next(
-            _ stage: SavedApp.Stage, _ standing: AppStanding = .enabled, wish: SavedApp.Wish = .asConfigured
+            _ stage: SavedApp.Stage, _ standing: AppStanding = .enabled, afterEnd: SavedApp.AfterEnd = .asConfigured
         ) -> AppLife {
             var saved = AppLife.live().machine.saved ?? { preconditionFailure("a live app is saved") }()
-            (saved.stage, saved.wish) = (stage, wish)
+            (saved.stage, saved.afterEnd) = (stage, afterEnd)
             return AppLife(standing, resuming: saved)
         }
         let past = Instant.origin - .seconds(5)
@@ -218,7 +218,7 @@ struct AppInheritanceTests {
         #expect(life.machine.phase == .waiting(until: .origin))
         life = next(.preparing)
         #expect(life.tell(.begun).deeds == [.create])
-        life = next(.preparing, wish: .stop)
+        life = next(.preparing, afterEnd: .stop)
         #expect(life.tell(.begun).deeds == [])
         life = next(.unkillable)
         #expect(life.tell(.begun).deeds == [.create])

@@ -307,7 +307,7 @@ struct AppMachineTests {
     func stop() {
         var life = AppLife.live()
         #expect(life.tell(.terminationRequested(patient)) == [.save, .terminate(first)])
-        #expect(life.machine.saved?.wish == .stop)
+        #expect(life.machine.saved?.afterEnd == .stop)
         #expect(life.tell(.terminationRequested(eager)).contains(.terminate(first)), "said again, it is killed")
         #expect(life.crash().deeds == [.release(first), .answer(2, .terminated(isGone: true))])
         #expect(life.machine.phase == .stopped)
@@ -458,7 +458,7 @@ struct AppMachineTests {
         #expect(waiting.machine.phase == .stopped)
         var back = AppLife.live()
         _ = back.tell(.unconfigured)
-        #expect(back.machine.saved?.wish == .relaunch, "who reads this has found the file again")
+        #expect(back.machine.saved?.afterEnd == .relaunch, "who reads this has found the file again")
         _ = back.tell(disable)
         _ = back.crash()
         #expect(back.machine.phase == .stopped)
@@ -506,7 +506,7 @@ struct AppMachineTests {
     func shutdown() {
         var life = AppLife.live()
         #expect(life.tell(.shutDown) == [.save, .terminate(first)])
-        #expect(life.machine.saved?.wish == .relaunch, "killed now, the next watchdogd launches it again")
+        #expect(life.machine.saved?.afterEnd == .relaunch, "killed now, the next watchdogd launches it again")
         #expect(life.crash().deeds == [.release(first)])
         #expect(life.machine.phase == .stopped)
         #expect(life.machine.saved == nil)

@@ -65,7 +65,7 @@ struct Ledger {
     }
 
     /// Decided incidents without a report.
-    var owedReports: Int { decided - reported }
+    var pendingReports: Int { decided - reported }
 
     /// Whether an examination is pending.
     var isLooking: Bool { Asker.allCases.contains { isLooking($0) } }

@@ -27,7 +27,7 @@ struct ProbeLedger {
     private var stoppedSince: Instant?
     private var serverStoppedSince: Instant?
     private var isImpossibleTold = false
-    private var isLookOwed = false
+    private var isLookDue = false
     private var isStopSeen = false
     /// Whether an examination for the probes was answered.
     private var isAnswered = false
@@ -81,7 +81,7 @@ struct ProbeLedger {
 
     mutating func foresee(_ happened: ProcessEvent, _ answering: Ledger.Asker?, at now: Instant) {
         isAnswered = answering == .probes
-        isLookOwed = false
+        isLookDue = false
         isStopSeen = false
         switch happened {
         case .inspected(_, let evidence) where answering != nil:
@@ -161,7 +161,7 @@ struct ProbeLedger {
             }
             wait(isLaunching: false, at: now)
             let end = max(spared ?? now, sparedUntil ?? now)
-            isLookOwed = failures >= spec.livenessProbe?.threshold ?? .max && now >= end && !isOpen
+            isLookDue = failures >= spec.livenessProbe?.threshold ?? .max && now >= end && !isOpen
             return nil
         case .recovered(let count):
             return count == failures && count > 0 && !isOver ? nil : "recovered from \(count), not \(failures)"
@@ -215,8 +215,8 @@ struct ProbeLedger {
 
     /// Claims an examination that the probes requested.
     mutating func claimsLook(_ happened: ProcessEvent, isCaptureOver: Bool, at now: Instant) -> Bool {
-        if isLookOwed {
-            isLookOwed = false
+        if isLookDue {
+            isLookDue = false
             state = .looking(until: now + .milliseconds(250))
             return true
         }
@@ -306,7 +306,7 @@ struct ProbeLedger {
     /// A missing effect that was due.
     func omission() -> String? {
         if case .looking = state, isStopSeen { return "a stop was overlooked" }
-        if isLookOwed { return "no look after \(failures) failures" }
+        if isLookDue { return "no look after \(failures) failures" }
         if case .cancelled = state { return "nothing followed a probe that was cancelled" }
         return nil
     }

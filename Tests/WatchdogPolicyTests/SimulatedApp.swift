@@ -85,7 +85,7 @@ struct SimulatedFile {
     let app: Int
     let order: Int
     var machine: ProcessMachine
-    var owed: Set<Int> = []
+    var pending: Set<Int> = []
     /// Whether the effects of the machine's state were all carried out.
     var isSettled = false
 }

@@ -94,7 +94,7 @@ extension SimulatedDaemon {
             answer(brain, .resumed(launch, .present(launchedAt: machine.launchedAt, isEnding: machine.isEnding)))
         }
         if case .ended(let outcome) = machine.phase {
-            for incident in file.owed.sorted() { write(incident, of: launch) }
+            for incident in file.pending.sorted() { write(incident, of: launch) }
             answerPresent()
             if brain.machine.phase == .live(launch) {
                 after(.zero) { [unowned self] in ended(launch, outcome) }

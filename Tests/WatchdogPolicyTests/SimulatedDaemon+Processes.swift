@@ -35,7 +35,7 @@ extension SimulatedDaemon {
         if files[launch] == nil, !state.brain.isForgotten { apps[app].savedPromise = apps[app].promise }
         var file = files[launch] ?? SimulatedFile(app: app, order: spawns, machine: state.machine)
         (file.machine, file.isSettled) = (state.machine, false)
-        for case .report(let incident) in effects { file.owed.insert(incident.id) }
+        for case .report(let incident) in effects { file.pending.insert(incident.id) }
         files[launch] = file
     }
 
@@ -82,7 +82,7 @@ extension SimulatedDaemon {
         after(.milliseconds(Int64(1 + generator.below(30)))) { [unowned self] in
             guard isAlive() else { return }
             reports[launch, default: []].insert(incident)
-            files[launch]?.owed.remove(incident)
+            files[launch]?.pending.remove(incident)
             launches[launch]?.pendingReports.remove(incident)
             if let state = launches[launch], state.pendingReports.isEmpty { tell(state.brain, .reported(launch)) }
         }

@@ -198,7 +198,7 @@ final class SimulatedDaemon {
     /// Damages the file of a launch; its process, if it exists, is still found.
     private func lose(_ launch: LaunchID, _ brain: SimulatedBrain) -> Bool {
         guard processes[launch] != nil, brain.machine.isInheriting else { return false }
-        files[launch]?.owed = []
+        files[launch]?.pending = []
         (incidents[launch], reports[launch]) = (nil, nil)
         tell(brain, .found(launch))
         return true

@@ -282,8 +282,8 @@ struct Storm {
             if case .ended(let outcome) = drive.machine.phase {
                 guard outcome.isDeathVerified || !isAnswered else { return "the death is not verified" }
                 // The ledger's open incidents are reported on the way.
-                let owed = ledger.owedReports + drive.decisions
-                return drive.reports == owed ? nil : "\(drive.reports) reports of \(owed)"
+                let pending = ledger.pendingReports + drive.decisions
+                return drive.reports == pending ? nil : "\(drive.reports) reports of \(pending)"
             }
             guard let next = drive.machine.nextDeadline else {
                 return isRequested ? "nothing leads out of \(drive.machine.phase)" : nil

@@ -104,7 +104,7 @@ struct KeptAppTests {
     func version2() throws {
         let read = try StateDecoder.decode(KeptApp.self, from: Array(Data(contentsOf: Self.fixture(2, "waiting"))))
         #expect(read.saved.stage == .waiting(until: Self.start + .seconds(9)))
-        #expect(read.saved.wish == .relaunch)
+        #expect(read.saved.afterEnd == .relaunch)
         #expect(read.saved.requestedRestarts == 2)
         #expect(read.saved.accounted == [Self.first])
         #expect(read.saved.counted == Self.second)

@@ -27,7 +27,7 @@ struct LaunchStateTests {
             program: .init(
                 executable: "/bin/app", arguments: arguments, environment: ["A=b", "C=d=e"], workingDirectory: "/",
                 user: 1, group: 2, groups: [3], probe: .listening("*:80"), takesCrashStacks: true),
-            machine: machine.saved, account: AppAccount(status: "fine"), owed: [])
+            machine: machine.saved, account: AppAccount(status: "fine"), pendingReports: [])
     }
 
     private func running() -> ProcessMachine {

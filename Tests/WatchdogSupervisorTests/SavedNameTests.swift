@@ -24,7 +24,7 @@ struct SavedNameTests {
         Sample(name: "reloading", state: SavedSamples.reloading),
         Sample(name: "reload-ending", state: SavedSamples.reloadEnding),
         Sample(name: "commands", state: SavedSamples.commands),
-        Sample(name: "owed-crash", state: SavedSamples.owedCrash),
+        Sample(name: "owed-crash", state: SavedSamples.pendingCrash),
     ]
 
     /// Every type with the names of its fields and cases; ArchitectureTests compares it with the sources.
@@ -55,8 +55,8 @@ struct SavedNameTests {
         #expect(read.machine == original.machine)
         #expect(ProcessMachine(resuming: read.machine) != nil)
         #expect(read.account == original.account)
-        #expect(read.owed == original.owed)
-        #expect(read.owedCrash == original.owedCrash)
+        #expect(read.pendingReports == original.pendingReports)
+        #expect(read.pendingCrash == original.pendingCrash)
         #expect(read.commands == original.commands)
         #expect(read.reload?.machine == original.reload?.machine)
         #expect(read.reload?.machine.nextDeadline == original.reload?.machine.nextDeadline)

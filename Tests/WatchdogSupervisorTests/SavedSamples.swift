@@ -143,7 +143,7 @@ enum SavedSamples {
                 status: "fine", summary: "done", errno: 5, library: "swift 1", mainProcess: 44, pingsSent: 6,
                 signsOfLife: 7, lastSignOfLife: start, lastProbe: start, failedProbes: 8,
                 exitStatus: .signaled(signal: 11, coreDumped: true), malformed: 9, dropped: 10),
-            owed: [])
+            pendingReports: [])
     }
 
     private static var running: SavedProcess {
@@ -193,13 +193,13 @@ enum SavedSamples {
     }
 
     /// A launch that has crashed, and whose report is not written yet, nor are others.
-    static func owedCrash() throws -> LaunchState {
+    static func pendingCrash() throws -> LaunchState {
         var machine = try #require(ProcessMachine(resuming: running))
         _ = machine.handle(.exited(.signaled(signal: 11, coreDumped: true)), at: start + .seconds(1))
         _ = machine.handle(.treeEmptied, at: start + .seconds(1))
         var launch = try launch(machine.saved)
-        launch.owedCrash = try id(2)
-        launch.owed = [.init(incident: incident(.exhausted), report: try id(3))]
+        launch.pendingCrash = try id(2)
+        launch.pendingReports = [.init(incident: incident(.exhausted), report: try id(3))]
         return launch
     }
 
@@ -210,7 +210,7 @@ enum SavedSamples {
             backOff: .seconds(1), history: [.exit: [start]], pending: .launch, readySince: start, jitterState: 7)
         return KeptApp(
             SavedApp(
-                stage: stage, wish: .relaunch, restarts: restarts, requestedRestarts: 2, accounted: [],
+                stage: stage, afterEnd: .relaunch, restarts: restarts, requestedRestarts: 2, accounted: [],
                 counted: LaunchID("356753AC-2172-45DC-977A-11F2328980D0")),
             lastIncident: IncidentSummary(
                 kind: .crash, time: Timestamp(microseconds: 1), summary: "crashed", event: "scene-update",
@@ -221,7 +221,7 @@ enum SavedSamples {
     /// Everything that is saved, and each case of what has several.
     static func all() throws -> [any Encodable] {
         let files: [any Encodable] = try [
-            reloading(), reloadEnding(), commands(), owedCrash(), launch(process),
+            reloading(), reloadEnding(), commands(), pendingCrash(), launch(process),
             app(.waiting(until: start)),
         ]
         let policy: [any Encodable] = [
@@ -229,7 +229,7 @@ enum SavedSamples {
             RestartSettings.Cause.allCases,
             Visibility.allCases, WatchdogEvent.allCases, LockedFile.Kind.allCases,
             [ReadinessSource.channel, .notify, .probe, .exec, .assumed],
-            [SavedApp.Wish.asConfigured, .stop, .relaunch],
+            [SavedApp.AfterEnd.asConfigured, .stop, .relaunch],
             [SavedApp.Stage.stopped, .preparing, .live, .failed, .unkillable],
             [Readiness.automatic, .channel, .notify, .listening, .command, .probe, .none],
             [Pause.traced(by: 7), .stopped, .frozen, .dumpingCore],

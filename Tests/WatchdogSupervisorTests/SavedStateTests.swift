@@ -142,7 +142,7 @@ struct SavedStateTests {
     private static func state(_ life: Life) throws -> LaunchState {
         let machine = machine(life)
         let id = try #require(IncidentID("00000000-0000-4000-8000-000000000001"))
-        let owed = machine.incidents.map { LaunchState.OwedReport(incident: $0, report: id) }
+        let pending = machine.incidents.map { LaunchState.PendingReport(incident: $0, report: id) }
         return LaunchState(
             launchID: id,
             process: .init(
@@ -152,7 +152,7 @@ struct SavedStateTests {
             program: .init(
                 executable: "/bin/app", arguments: ["/bin/app"], environment: ["A=b"], workingDirectory: "/", user: 1,
                 group: 2, groups: [3], probe: .listening("*:80"), takesCrashStacks: true),
-            machine: machine.saved, account: AppAccount(status: "fine"), owed: owed)
+            machine: machine.saved, account: AppAccount(status: "fine"), pendingReports: pending)
     }
 
     @Test("are written as they always were", arguments: lives)
@@ -167,7 +167,7 @@ struct SavedStateTests {
     func resumed(_ life: Life) throws {
         let state = try LaunchState.decode(Array(Data(contentsOf: StateFixture.launch(life.name))))
         let original = Self.machine(life)
-        #expect(state.owed.map(\.incident) == original.incidents)
+        #expect(state.pendingReports.map(\.incident) == original.incidents)
         var machine = try #require(ProcessMachine(resuming: state.machine))
         #expect(machine.phase == original.phase)
         #expect(machine.lifecycleState == original.lifecycleState)

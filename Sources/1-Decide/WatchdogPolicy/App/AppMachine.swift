@@ -25,7 +25,7 @@ public struct AppMachine: Sendable {
     public private(set) var counted: LaunchID?
 
     private var launches: AppLaunches
-    private var wish = SavedApp.Wish.asConfigured
+    private var afterEnd = SavedApp.AfterEnd.asConfigured
     private var isShuttingDown = false
     private var restarts: RestartMachine
     private var waiters = AppWaiters()
@@ -45,7 +45,7 @@ public struct AppMachine: Sendable {
         launches = AppLaunches(resuming: saved)
         restarts = RestartMachine(settings: settings, seed: seed, resuming: saved?.restarts)
         guard let saved else { return }
-        wish = saved.wish
+        afterEnd = saved.afterEnd
         requestedRestarts = saved.requestedRestarts
         counted = saved.counted
     }
@@ -87,7 +87,7 @@ public struct AppMachine: Sendable {
         // The reader of this follows a watchdogd that was shutting down, or has found the file again.
         let isWanted = isShuttingDown ? standing == .enabled : standing == .removed
         return SavedApp(
-            stage: stage, wish: isWanted ? .relaunch : wish, restarts: restarts.saved,
+            stage: stage, afterEnd: isWanted ? .relaunch : afterEnd, restarts: restarts.saved,
             requestedRestarts: requestedRestarts, accounted: launches.accounted, counted: counted)
     }
 
@@ -117,7 +117,7 @@ public struct AppMachine: Sendable {
         case .inherited(let launch, let isOver):
             let isCurrent = launches.inherit(launch, isOver: isOver)
             // The app was saved before this launch, which fulfills the request from then.
-            if isCurrent, counted != launch { wish = .asConfigured }
+            if isCurrent, counted != launch { afterEnd = .asConfigured }
             step.add(.resume(launch))
         case .resumed(let launch, let resumption): resumed(launch, resumption, &step)
         case .found(let launch): found(launch, &step)
@@ -174,7 +174,7 @@ public struct AppMachine: Sendable {
         case .present(let launchedAt, let isEnding):
             if isCurrent { count(launch, at: launchedAt ?? step.now) }
             let isUnwanted =
-                isCurrent ? wish != .asConfigured || standing == .removed : launches.ending.contains(launch)
+                isCurrent ? afterEnd != .asConfigured || standing == .removed : launches.ending.contains(launch)
             if isUnwanted, !isEnding { step.add(.terminate(launch)) }
         case .absent(let launchedAt, hasRun: true) where isCurrent:
             count(launch, at: launchedAt ?? step.now)
@@ -187,9 +187,9 @@ public struct AppMachine: Sendable {
 
     private mutating func found(_ launch: LaunchID, _ step: inout AppStep) {
         launches.adopt(launch, &step)
-        if counted != launch { wish = .asConfigured }
+        if counted != launch { afterEnd = .asConfigured }
         count(launch, at: step.now)
-        if wish != .asConfigured { step.add(.terminate(launch)) }
+        if afterEnd != .asConfigured { step.add(.terminate(launch)) }
     }
 
     private mutating func begin(_ step: inout AppStep) {
@@ -201,7 +201,7 @@ public struct AppMachine: Sendable {
         case nil, .unkillable: if standing == .enabled { create(&step) }
         case .stopped: break
         case .failed: launches.fail()
-        case .preparing: if wish != .stop { create(&step) }
+        case .preparing: if afterEnd != .stop { create(&step) }
         case .waiting(let instant): launches.wait(until: max(instant, step.now))
         case .live: endedUnseen(&step)
         }
@@ -219,7 +219,7 @@ public struct AppMachine: Sendable {
     private var isConfigured: Bool { standing == .enabled || standing == .disabled }
 
     private mutating func create(_ step: inout AppStep) {
-        wish = .asConfigured
+        afterEnd = .asConfigured
         restarts.launched(at: step.now)
         launches.create(&step)
     }
@@ -257,7 +257,7 @@ public struct AppMachine: Sendable {
         }
         if outcome.cause == .spawnFailed {
             step.add(.publish(.launchFailed(reason: end.reason)))
-        } else if outcome.cause == .exited, let status = outcome.status, wish == .asConfigured {
+        } else if outcome.cause == .exited, let status = outcome.status, afterEnd == .asConfigured {
             step.add(.publish(.exited(launch, status)))
         }
         launches.release(launch, isReporting: end.hasPendingReports, &step)
@@ -278,9 +278,9 @@ public struct AppMachine: Sendable {
         waiters.ended(&step)
         launches.stop()
         let decision = restarts.ended(
-            outcome, wasRequested: wish != .asConfigured || !isConfigured, causedByMemory: isCausedByMemory,
+            outcome, wasRequested: afterEnd != .asConfigured || !isConfigured, causedByMemory: isCausedByMemory,
             at: step.now)
-        guard wish != .relaunch || !isConfigured else {
+        guard afterEnd != .relaunch || !isConfigured else {
             restarts.reset()
             // Not immediately: a launch that fails immediately comes back here.
             launches.wait(until: step.now)
@@ -346,16 +346,16 @@ public struct AppMachine: Sendable {
         standing = isEnabled ? .enabled : .disabled
         guard former != .removed else {
             // The file is there again while the process is being ended.
-            wish = isEnabled ? .relaunch : .stop
+            afterEnd = isEnabled ? .relaunch : .stop
             return
         }
         let isNewlyEnabled = isEnabled && former == .disabled
         switch launches.phaseForOperators {
         case .creating, .preparing, .live:
             guard needsNewProcess else { break }
-            if wish == .asConfigured { return end(isEnabled ? .relaunch : .stop, &step) }
+            if afterEnd == .asConfigured { return end(isEnabled ? .relaunch : .stop, &step) }
             // The process is being ended; an app that somebody stopped stays down.
-            if !isEnabled { wish = .stop }
+            if !isEnabled { afterEnd = .stop }
         case .waiting, .failed:
             if isNewlyEnabled || (needsNewProcess && isEnabled) { return create(&step) }
             if needsNewProcess { end(.stop, &step) }
@@ -365,8 +365,8 @@ public struct AppMachine: Sendable {
         }
     }
 
-    private mutating func end(_ wish: SavedApp.Wish, _ step: inout AppStep) {
-        self.wish = wish
+    private mutating func end(_ afterEnd: SavedApp.AfterEnd, _ step: inout AppStep) {
+        self.afterEnd = afterEnd
         // If watchdogd is killed next, the following one must know what follows the end.
         step.add(.save)
         if launches.end(&step) {

@@ -24,7 +24,7 @@ public struct SavedApp: Hashable, Sendable {
     }
 
     /// What follows the end of the current launch.
-    public enum Wish: String, Hashable, Sendable, Codable {
+    public enum AfterEnd: String, Hashable, Sendable, Codable {
         /// Whatever the configuration says.
         case asConfigured = "asConfigured"
         /// Nothing.
@@ -36,7 +36,7 @@ public struct SavedApp: Hashable, Sendable {
     /// The phase of the app.
     public var stage: Stage
     /// What follows the end of the current launch.
-    public var wish: Wish
+    public var afterEnd: AfterEnd
     /// The restarts so far.
     public var restarts: RestartMachine.Saved
     /// The number of requested restarts.
@@ -48,11 +48,11 @@ public struct SavedApp: Hashable, Sendable {
 
     /// Creates the saved state of an app.
     public init(
-        stage: Stage, wish: Wish, restarts: RestartMachine.Saved, requestedRestarts: Int, accounted: [LaunchID],
+        stage: Stage, afterEnd: AfterEnd, restarts: RestartMachine.Saved, requestedRestarts: Int, accounted: [LaunchID],
         counted: LaunchID?
     ) {
         self.stage = stage
-        self.wish = wish
+        self.afterEnd = afterEnd
         self.restarts = restarts
         self.requestedRestarts = requestedRestarts
         self.accounted = accounted

@@ -111,8 +111,8 @@ extension DaemonApp {
             observing?.stop()
         }
         // A crash report that the previous watchdogd began is being written already.
-        let crash = launch.shell.incidents.owedCrash == nil ? launch.supervisor.crash(in: outcome) : nil
-        if crash != nil { launch.shell.incidents.oweCrash() }
+        let crash = launch.shell.incidents.pendingCrash == nil ? launch.supervisor.crash(in: outcome) : nil
+        if crash != nil { launch.shell.incidents.addPendingCrash() }
         // After the restart, which does not need them; both wake threads that would take a CPU from it.
         defer {
             daemon.history?.ended(launch, outcome, isCausedByMemory: isCausedByMemory)

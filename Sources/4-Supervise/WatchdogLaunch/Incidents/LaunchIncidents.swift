@@ -137,7 +137,7 @@ package final class LaunchIncidents {
     }
 
     private func capture(_ incident: IncidentKey, _ opened: OpenIncident, kills: Bool) {
-        // An owed report keeps its id.
+        // A pending report keeps its id.
         open[incident, default: opened].facts = opened.facts
         open[incident]?.watch = opened.watch
         open[incident]?.server = opened.server
@@ -239,10 +239,10 @@ package final class LaunchIncidents {
 
     // MARK: - Reports
 
-    /// Records that the report of an incident is owed, before it is started.
-    func owe(_ incident: Incident) {
+    /// Records that the report of an incident is to be written, before that is started.
+    func addPending(_ incident: Incident) {
         let id = open[.judged(incident.id)]?.facts?.id ?? .random()
-        open[.judged(incident.id), default: OpenIncident(kind: .judged(incident))].owedReport = id
+        open[.judged(incident.id), default: OpenIncident(kind: .judged(incident))].pendingReport = id
     }
 
     /// Starts writing the report of an incident.
@@ -252,7 +252,7 @@ package final class LaunchIncidents {
         open.kind = .judged(incident)
         let isRepeated = open.facts == nil
         var facts = open.facts ?? scene.facts(of: incident)
-        if let id = open.owedReport { facts.id = id }
+        if let id = open.pendingReport { facts.id = id }
         scene.complete(&facts, record, of: incident)
         open.facts = facts
         let reason = isRepeated ? "watchdogd itself was restarted meanwhile" : "they were not captured in time"
@@ -264,9 +264,9 @@ package final class LaunchIncidents {
     ///
     /// The machine is not involved, because nothing is left to decide.
     package func report(_ crash: Crash, _ record: LaunchRecord, isRepeated: Bool = false) {
-        if owedCrash == nil { oweCrash() }
+        if pendingCrash == nil { addPendingCrash() }
         var facts = scene.facts(of: crash, record)
-        facts.id = owedCrash ?? facts.id
+        facts.id = pendingCrash ?? facts.id
         write(
             .crash,
             OpenIncident(kind: .crash(crash), facts: facts, capture: .failed("it had ended")),
@@ -274,8 +274,8 @@ package final class LaunchIncidents {
     }
 
     /// Saves that the report of a crash is still to be written; call it before the end is accounted for.
-    package func oweCrash() {
-        owedCrash = .random()
+    package func addPendingCrash() {
+        pendingCrash = .random()
         emit(.stateChanged(isUrgent: false))
     }
 
@@ -289,7 +289,7 @@ package final class LaunchIncidents {
             facts.notes.append("What the main thread waits for was not examined: \(gap).")
         }
         // The writer now has the facts and the stacks.
-        open[key] = OpenIncident(kind: incident.kind, owedReport: incident.owedReport, isBeingWritten: true)
+        open[key] = OpenIncident(kind: incident.kind, pendingReport: incident.pendingReport, isBeingWritten: true)
         host.reportWriter.write(
             app: self.key, incident: key, facts: facts, host: host.facts, capture: capture,
             others: incident.others, trail: incident.blocking?.trailCapture, log: output.source,
@@ -299,8 +299,8 @@ package final class LaunchIncidents {
     /// Handles the result of writing a report.
     package func reported(_ key: IncidentKey, _ outcome: ReportOutcome) {
         guard let incident = open.removeValue(forKey: key) else { return }
-        if case .crash = key { owedCrash = nil }
-        if incident.owedReport != nil || key == .crash { emit(.stateChanged(isUrgent: false)) }
+        if case .crash = key { pendingCrash = nil }
+        if incident.pendingReport != nil || key == .crash { emit(.stateChanged(isUrgent: false)) }
         switch incident.kind {
         case .judged(let judged): onReport(judged, outcome)
         case .hang(let hang): onHangReport(hang, outcome)
@@ -312,28 +312,29 @@ package final class LaunchIncidents {
     // MARK: - Saved state
 
     /// Incidents whose reports are not written yet, with the ids of those reports.
-    var owed: [LaunchState.OwedReport] {
+    var pendingReports: [LaunchState.PendingReport] {
         open.values.compactMap { open in
-            guard case .judged(let incident) = open.kind, let id = open.owedReport else { return nil }
-            return LaunchState.OwedReport(incident: incident, report: id)
+            guard case .judged(let incident) = open.kind, let id = open.pendingReport else { return nil }
+            return LaunchState.PendingReport(incident: incident, report: id)
         }.sorted { $0.incident.id < $1.incident.id }
     }
 
     /// The id of a crash report that is not written yet.
-    package private(set) var owedCrash: IncidentID?
+    package private(set) var pendingCrash: IncidentID?
 
-    /// Takes over the reports that the previous watchdogd owes.
-    package func resume(owed: [LaunchState.OwedReport], crash: IncidentID?) {
-        for owed in owed {
-            open[.judged(owed.incident.id)] = OpenIncident(kind: .judged(owed.incident), owedReport: owed.report)
+    /// Takes over the reports that the previous watchdogd has not written.
+    package func resume(_ reports: [LaunchState.PendingReport], crash: IncidentID?) {
+        for pending in reports {
+            open[.judged(pending.incident.id)] = OpenIncident(
+                kind: .judged(pending.incident), pendingReport: pending.report)
         }
-        owedCrash = crash
+        pendingCrash = crash
     }
 
-    /// Writes the owed reports without stacks, unless they exist.
+    /// Writes the pending reports without stacks, unless they exist.
     func repeatReports(_ record: LaunchRecord) {
-        for owed in owed where open[.judged(owed.incident.id)]?.isBeingWritten == false {
-            report(owed.incident, record)
+        for pending in pendingReports where open[.judged(pending.incident.id)]?.isBeingWritten == false {
+            report(pending.incident, record)
         }
     }
 }

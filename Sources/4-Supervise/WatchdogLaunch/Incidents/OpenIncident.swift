@@ -48,7 +48,7 @@ package struct OpenIncident {
     /// The samples taken before the incident.
     var watch: HangWatch?
     /// The saved id of the report; nil if the next watchdogd does not have to write it.
-    var owedReport: IncidentID?
+    var pendingReport: IncidentID?
     /// Whether the report is being written.
     var isBeingWritten = false
 }

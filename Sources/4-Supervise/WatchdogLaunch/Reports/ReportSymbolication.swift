@@ -140,26 +140,26 @@ public struct ReportSymbolication {
             if client != nil {
                 progress("asking for \(image.name.singleLine(limit: 64))", Double(done) / Double(images.count))
             }
-            guard let wish = wanted[image.index] else {
+            guard let target = wanted[image.index] else {
                 missing.append("\(image.name.singleLine(limit: 64)): the report has no build ID for it")
                 continue
             }
-            if let file = found[wish.buildID] {
+            if let file = found[target.buildID] {
                 files[image.index] = file
                 continue
             }
-            var reasons = [search.impostor(of: wish) ?? "no file has its build ID"]
+            var reasons = [search.impostor(of: target) ?? "no file has its build ID"]
             // The kernel's page (the vDSO) is in no file.
             if let client, image.path.hasPrefix("/") {
                 do throws(Debuginfod.Failure) {
-                    files[image.index] = try client.file(for: wish)
+                    files[image.index] = try client.file(for: target)
                     continue
                 } catch {
                     reasons.append("debuginfod: \(error)")
                 }
             }
             let why = reasons.joined(separator: "; ")
-            missing.append("\(image.name.singleLine(limit: 64)) (\(wish.buildID)): \(why.singleLine(limit: 1_024))")
+            missing.append("\(image.name.singleLine(limit: 64)) (\(target.buildID)): \(why.singleLine(limit: 1_024))")
         }
         missing += [search.truncation, search.omission].compactMap(\.self)
     }

@@ -6,31 +6,35 @@ import WatchdogReport
 
 /// What a file keeps of an app for the next watchdogd, apart from its launches.
 ///
-/// The field names are the format. Version 2 stored `forget` for an app whose file was gone.
+/// The coding keys are the format. Version 2 stored `forget` for an app whose file was gone.
 package struct KeptApp: Codable {
     /// Files of a newer version are reported, not read.
     package static let format: UInt32 = 3
 
     private var stage: SavedApp.Stage
-    private var wish: String
+    private var afterEnd: String
     private var restarts: RestartMachine.Saved
     private var requestedRestarts: Int
     /// The launches in ``SavedApp/accounted``.
-    private var settled: [String]
+    private var accounted: [String]
     private var counted: String?
     package let lastIncident: IncidentSummary?
     package let lastExit: String?
 
     private enum CodingKeys: String, CodingKey {
-        case stage, wish, restarts, requestedRestarts, settled, counted, lastIncident, lastExit
+        case stage
+        case afterEnd = "wish"
+        case restarts, requestedRestarts
+        case accounted = "settled"
+        case counted, lastIncident, lastExit
     }
 
     package init(_ saved: SavedApp, lastIncident: IncidentSummary?, lastExit: String?) {
         stage = saved.stage
-        wish = saved.wish.rawValue
+        afterEnd = saved.afterEnd.rawValue
         restarts = saved.restarts
         requestedRestarts = saved.requestedRestarts
-        settled = saved.accounted.map(\.description)
+        accounted = saved.accounted.map(\.description)
         counted = saved.counted?.description
         self.lastIncident = lastIncident
         self.lastExit = lastExit
@@ -39,8 +43,8 @@ package struct KeptApp: Codable {
     /// What the app's machine resumes from.
     package var saved: SavedApp {
         SavedApp(
-            stage: stage, wish: SavedApp.Wish(rawValue: wish) ?? .relaunch, restarts: restarts,
-            requestedRestarts: requestedRestarts, accounted: settled.map { LaunchID($0) },
+            stage: stage, afterEnd: SavedApp.AfterEnd(rawValue: afterEnd) ?? .relaunch, restarts: restarts,
+            requestedRestarts: requestedRestarts, accounted: accounted.map { LaunchID($0) },
             counted: counted.map { LaunchID($0) })
     }
 }

@@ -28,7 +28,7 @@ package struct LaunchResumption {
         shell.keeper = LaunchKeeper(
             shell.configuration.launchID, inherited.file, holding: state.machine, at: shell.now)
         shell.tree.resume(state.process)
-        shell.incidents.resume(owed: state.owed, crash: state.owedCrash)
+        shell.incidents.resume(state.pendingReports, crash: state.pendingCrash)
         if case .ended = supervisor.machine.phase {
             repeatReports()
             return true
@@ -112,7 +112,7 @@ package struct LaunchResumption {
     /// Writes the reports that the previous watchdogd was writing, unless they exist.
     private func repeatReports() {
         shell.incidents.repeatReports(supervisor.record)
-        guard shell.incidents.owedCrash != nil, case .ended(let outcome) = supervisor.machine.phase,
+        guard shell.incidents.pendingCrash != nil, case .ended(let outcome) = supervisor.machine.phase,
             let crash = supervisor.crash(in: outcome)
         else { return }
         shell.incidents.report(crash, supervisor.record, isRepeated: true)

@@ -9,7 +9,7 @@ extension LaunchShell {
         for effects: [ProcessEffect], _ machine: ProcessMachine, _ account: AppAccount, suspendedTime: Duration
     ) {
         guard let keeper else { return }
-        for case .report(let incident) in effects { incidents.owe(incident) }
+        for case .report(let incident) in effects { incidents.addPending(incident) }
         keeper.prepare(state(machine, account, suspendedTime), at: now, spawns: effects.contains(where: \.isSpawn))
     }
 
@@ -72,8 +72,8 @@ extension LaunchShell {
             program: LaunchState.Program(configuration),
             machine: machine.saved,
             account: account,
-            owed: incidents.owed,
-            owedCrash: incidents.owedCrash,
+            pendingReports: incidents.pendingReports,
+            pendingCrash: incidents.pendingCrash,
             reload: reload,
             commands: running.isEmpty ? nil : running
         )

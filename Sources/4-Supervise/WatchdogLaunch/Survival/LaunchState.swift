@@ -87,20 +87,22 @@ package struct LaunchState: Codable {
     package var machine: SavedProcess
     package var account: AppAccount
     /// Incidents whose reports are not written yet, with the ids of those reports.
-    var owed: [OwedReport]
+    var pendingReports: [PendingReport]
     /// The id of a crash report that is not written yet.
-    package var owedCrash: IncidentID?
+    package var pendingCrash: IncidentID?
     /// The reload in progress.
     package var reload: KeptReload?
     /// Commands whose end nobody waits for.
     package var commands: [KeptCommand]?
 
     private enum CodingKeys: String, CodingKey {
-        case launchID, process, cgroup, notifyAddress, descriptors, suspendedTime, program, machine, account, owed,
-            owedCrash, reload, commands
+        case launchID, process, cgroup, notifyAddress, descriptors, suspendedTime, program, machine, account
+        case pendingReports = "owed"
+        case pendingCrash = "owedCrash"
+        case reload, commands
     }
 
-    package struct OwedReport: Codable, Hashable {
+    package struct PendingReport: Codable, Hashable {
         package var incident: Incident
         package var report: IncidentID
 
