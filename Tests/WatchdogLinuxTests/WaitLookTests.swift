@@ -333,7 +333,7 @@ struct WaitLookTests {
 
     @Test("an awaited child is reported with its state")
     func children() throws {
-        for (how, relation) in [("wait", Wait.Holder.Relation.child), ("waitany", .anyChild)] {
+        for (how, relation) in [("wait", WaitRelation.child), ("waitany", .anyChild)] {
             let subject = try WaitSubject(how)
             // Its name is set before it sleeps.
             let chain = try #require(

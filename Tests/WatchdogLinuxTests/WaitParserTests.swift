@@ -4,6 +4,7 @@ import CLinux
 import Glibc
 import TestSupport
 import Testing
+import WatchdogBase
 
 @testable import WatchdogLinux
 

@@ -112,7 +112,7 @@ struct HeadlineTests {
     @Test("The holder is named")
     func holders() {
         func holder(
-            _ relation: WaitDetails.Holder.Relation, of process: Int = 4244, thread: Int? = nil
+            _ relation: WaitRelation, of process: Int = 4244, thread: Int? = nil
         ) -> WaitDetails.Holder {
             .init(relation: relation, process: process, thread: thread, name: "worker", state: "S")
         }

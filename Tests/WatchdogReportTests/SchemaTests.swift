@@ -90,7 +90,7 @@ struct SchemaTests {
         #expect(schema["properties"]?["kind"]?["enum"]?.strings == ReportKind.allCases.map(\.rawValue))
         #expect(
             schema["$defs"]?["holder"]?["properties"]?["relation"]?["enum"]?.strings
-                == WaitDetails.Holder.Relation.allCases.map(\.rawValue))
+                == WaitRelation.allCases.map(\.rawValue))
     }
 }
 

@@ -164,7 +164,7 @@ struct EventLoopTests {
 
     private static func wait(
         _ thread: Int, _ call: String, _ subject: String?, for other: Int? = nil,
-        _ relation: WaitDetails.Holder.Relation = .ends
+        _ relation: WaitRelation = .ends
     ) -> WaitDetails {
         WaitDetails(
             process: 1, thread: thread, name: "t\(thread)", syscall: calls[call] ?? call, subject: subject,
@@ -175,9 +175,9 @@ struct EventLoopTests {
     @Test(
         "The thread to which the wait leads is named if it computes",
         arguments: [
-            (WaitDetails.Holder.Relation.ends, "waits for a thread's end"), (.holds, "waits for a lock"),
+            (WaitRelation.ends, "waits for a thread's end"), (.holds, "waits for a lock"),
         ])
-    func leads(relation: WaitDetails.Holder.Relation, words: String) throws {
+    func leads(relation: WaitRelation, words: String) throws {
         let main = Self.thread(1, "futex", ["futex_wait@libc", "main"])
         let worker = Self.thread(2, "running", ["crunch", "work"], state: "R")
         let other = Self.thread(3, "running", ["spin"], state: "R")

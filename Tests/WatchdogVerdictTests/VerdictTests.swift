@@ -2,6 +2,7 @@
 
 import ReportFixtures
 import Testing
+import WatchdogBase
 
 @testable import WatchdogReport
 @testable import WatchdogVerdict

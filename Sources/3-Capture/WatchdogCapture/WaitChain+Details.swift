@@ -59,21 +59,8 @@ private func priority(of process: Int32, _ thread: Int32) -> Int? {
 
 extension WaitDetails.Holder {
     fileprivate init(_ holder: Wait.Holder) {
-        let relation: Relation =
-            switch holder.relation {
-            case .holds: .holds
-            case .locks: .locks
-            case .child: .child
-            case .anyChild: .anyChild
-            case .ends: .ends
-            case .lastUsed: .lastUsed
-            }
         self.init(
-            relation: relation,
-            process: Int(holder.process),
-            thread: holder.thread.map { Int($0) },
-            name: holder.name,
-            state: holder.state?.letter
-        )
+            relation: holder.relation, process: Int(holder.process), thread: holder.thread.map { Int($0) },
+            name: holder.name, state: holder.state?.letter)
     }
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
+
 /// A wait that is not a cause by itself: for a child, a signal, or events from other processes.
 ///
 /// Wrappers, master processes of servers and the first processes of containers wait in this way, whichever process

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
+
 /// The observations of a process during the window in which its main thread did not answer.
 ///
 /// Any part may be missing; the verdict is then less specific. All times belong to the main thread.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import WatchdogBase
+public import WatchdogBase
 
 /// The wait of one blocked thread, and the holder of what it waits for.
 ///
@@ -9,23 +9,7 @@ public struct WaitDetails: Codable, Hashable, Sendable {
     /// A process or thread that holds an awaited lock, or whose end is awaited.
     public struct Holder: Codable, Hashable, Sendable {
         /// The holder's role in the wait.
-        public enum Relation: String, Codable, Sendable, CaseIterable {
-            /// It holds the lock in memory.
-            case holds
-            /// It holds the file lock.
-            case locks
-            /// It is the awaited child.
-            case child
-            /// It is one of several children, any of which would end the wait.
-            case anyChild = "any-child"
-            /// It is the joined thread.
-            case ends
-            /// It has used the System V semaphore or message queue last, and may have what is awaited.
-            case lastUsed = "last-used"
-        }
-
-        /// The holder's role in the wait.
-        public var relation: Relation
+        public var relation: WaitRelation
         /// The process ID.
         public var process: Int
         /// The thread ID; nil if the process as a whole is the holder.
@@ -39,7 +23,7 @@ public struct WaitDetails: Codable, Hashable, Sendable {
 
         /// Creates a holder.
         public init(
-            relation: Relation, process: Int, thread: Int? = nil, name: String, state: String? = nil,
+            relation: WaitRelation, process: Int, thread: Int? = nil, name: String, state: String? = nil,
             priority: Int? = nil
         ) {
             self.relation = relation

@@ -177,8 +177,9 @@ extension Wait {
 
 extension Wait.Holder {
     fileprivate init?(reading fields: inout ExaminerFields) {
-        guard let relation = fields.text().flatMap({ Relation(rawValue: $0) }), let process: Int32 = fields.number(),
-            let thread: Int32 = fields.number(), let name = fields.text(), let state: Int = fields.number()
+        guard let relation = fields.text().flatMap({ WaitRelation(rawValue: $0) }),
+            let process: Int32 = fields.number(), let thread: Int32 = fields.number(), let name = fields.text(),
+            let state: Int = fields.number()
         else { return nil }
         self.init(
             relation: relation, process: process, thread: thread < 0 ? nil : thread, name: name,

@@ -1,27 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import WatchdogBase
+
 /// What one blocked thread waits for.
 public struct Wait: Hashable, Sendable {
     /// The process or thread that can end the wait.
     public struct Holder: Hashable, Sendable {
         /// The holder's role in the wait.
-        public enum Relation: String, Sendable {
-            /// It holds the lock in memory.
-            case holds
-            /// It holds the file lock.
-            case locks
-            /// It is the child being waited for.
-            case child
-            /// It is one of several children, any of which would end the wait.
-            case anyChild = "any-child"
-            /// It is the thread being joined.
-            case ends
-            /// It has used the System V semaphore or message queue last, and may have what is waited for.
-            case lastUsed = "last-used"
-        }
-
-        /// The holder's role in the wait.
-        public let relation: Relation
+        public let relation: WaitRelation
         /// The process ID.
         public let process: Int32
         /// The thread ID; nil if the process as a whole holds it.

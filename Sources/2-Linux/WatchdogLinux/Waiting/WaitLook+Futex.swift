@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CLinux
+import WatchdogBase
 
 extension WaitLook {
     /// A wait for a word, whichever call it was made with.

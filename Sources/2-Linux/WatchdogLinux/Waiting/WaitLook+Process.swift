@@ -196,7 +196,7 @@ extension WaitLook {
         return children
     }
 
-    private static func holder(_ relation: Wait.Holder.Relation, _ stat: ProcessStat) -> Wait.Holder {
+    private static func holder(_ relation: WaitRelation, _ stat: ProcessStat) -> Wait.Holder {
         Wait.Holder(
             relation: relation, process: stat.id, thread: nil, name: quotable(stat.name), state: state(stat))
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CLinux
+import WatchdogBase
 
 extension WaitLook {
     /// The most operations of one semop(2): SEMOPM of linux/sem.h.

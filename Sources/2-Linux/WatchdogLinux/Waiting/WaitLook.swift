@@ -2,6 +2,7 @@
 
 import CLinux
 import Glibc
+import WatchdogBase
 
 /// Examines what a blocked thread waits for, what its holder waits for, and so on.
 ///
