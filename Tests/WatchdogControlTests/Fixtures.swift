@@ -310,23 +310,5 @@ func connect(_ path: String) throws -> Int32 {
     return descriptor
 }
 
-/// Runs the body on its own thread, because the cooperative pool may have none to spare.
-func startThread(_ body: @escaping @Sendable () -> Void) {
-    final class Box: Sendable {
-        let body: @Sendable () -> Void
-        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-    }
-    var thread = pthread_t()
-    pthread_create(
-        &thread, nil,
-        { argument in
-            if let argument { Unmanaged<Box>.fromOpaque(argument).takeRetainedValue().body() }
-            return nil
-        },
-        Unmanaged.passRetained(Box(body)).toOpaque()
-    )
-    pthread_detach(thread)
-}
-
 let own = ControlInterface.name
 let service = "org.varlink.service"

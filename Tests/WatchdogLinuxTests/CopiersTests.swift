@@ -8,34 +8,12 @@ import WatchdogBase
 
 @testable import WatchdogLinux
 
-/// A substitute for the process that forks copiers: it gives the test each copier's socket.
-private final class ScriptedCopiers: Sendable {
-    let end: OwnedDescriptor
-    private let own: OwnedDescriptor
-
-    init() throws {
-        var ends: [Int32] = [-1, -1]
-        try #require(wd_socket_pair(&ends) == 0)
-        end = OwnedDescriptor(taking: ends[0])
-        own = OwnedDescriptor(taking: ends[1])
-    }
-
-    /// The sockets of the copiers requested since the last call.
-    func sockets() -> [OwnedDescriptor] {
-        var sockets: [OwnedDescriptor] = []
-        var numbers = [Int32](repeating: -1, count: WD_SOCKET_MOST_DESCRIPTORS)
-        var message = wd_socket_message()
-        var byte: UInt8 = 0
-        while wd_socket_receive(own.number, &byte, 1, &message, &numbers) == 0, !message.end {
-            #expect(byte == ForkedReader.copier.rawValue)
-            sockets += numbers.prefix(message.descriptor_count).map { OwnedDescriptor(taking: $0) }
-        }
-        return sockets
-    }
+extension ScriptedSource {
+    fileprivate func sockets() -> [OwnedDescriptor] { sockets(of: .copier) }
 
     /// Serves the requested copiers on threads of this process; returns their number.
     @discardableResult
-    func serve() throws -> Int {
+    fileprivate func serve() throws -> Int {
         let sockets = sockets()
         for socket in sockets {
             try WorkerThread.start {
@@ -56,9 +34,9 @@ struct CopiersTests {
     private static let tenant = Tenant(app: "app", user: 1)
     private static let otherUser = Tenant(app: "app", user: 2)
 
-    private let source: ScriptedCopiers
+    private let source: ScriptedSource
 
-    init() throws { source = try ScriptedCopiers() }
+    init() throws { source = try ScriptedSource() }
 
     private func copiers(patience limit: Duration = patience) -> Copiers { Copiers(source.end, patience: limit) }
 
@@ -242,7 +220,7 @@ struct CopiersTests {
 
     @Test("require a living source; the thread itself reads only if there never was one")
     func withoutSource() throws {
-        var scripted: ScriptedCopiers? = try ScriptedCopiers()
+        var scripted: ScriptedSource? = try ScriptedSource()
         let copiers = Copiers(try #require(scripted).end)
         scripted = nil
         let copying = copiers.copying(for: Self.tenant)

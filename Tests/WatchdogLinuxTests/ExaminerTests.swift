@@ -8,29 +8,8 @@ import WatchdogBase
 
 @testable import WatchdogLinux
 
-/// A substitute for the process that forks examiners: it gives the test each examiner's socket.
-private final class ScriptedSource {
-    let end: OwnedDescriptor
-    private let own: OwnedDescriptor
-
-    init() throws {
-        var ends: [Int32] = [-1, -1]
-        try #require(wd_socket_pair(&ends) == 0)
-        end = OwnedDescriptor(taking: ends[0])
-        own = OwnedDescriptor(taking: ends[1])
-    }
-
-    /// The sockets of the examiners requested since the last call.
-    func examiners() -> [ScriptedExaminer] {
-        var examiners: [ScriptedExaminer] = []
-        var numbers = [Int32](repeating: -1, count: WD_SOCKET_MOST_DESCRIPTORS)
-        var message = wd_socket_message()
-        var byte: UInt8 = 0
-        while wd_socket_receive(own.number, &byte, 1, &message, &numbers) == 0, !message.end {
-            examiners += numbers.prefix(message.descriptor_count).map { ScriptedExaminer(OwnedDescriptor(taking: $0)) }
-        }
-        return examiners
-    }
+extension ScriptedSource {
+    fileprivate func examiners() -> [ScriptedExaminer] { sockets(of: .examiner).map { ScriptedExaminer($0) } }
 }
 
 private final class ScriptedExaminer {

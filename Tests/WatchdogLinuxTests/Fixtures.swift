@@ -122,24 +122,6 @@ func writeProgram(_ text: String, to path: String) throws {
 /// Permanently, because the disposition applies to the whole process, and tests with leases run in parallel.
 func ignoreLeaseBreaks() { signal(SIGIO, SIG_IGN) }
 
-/// Runs the body on its own thread, because the cooperative pool may have none to spare.
-func startThread(_ body: @escaping @Sendable () -> Void) {
-    final class Box: Sendable {
-        let body: @Sendable () -> Void
-        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-    }
-    var thread = pthread_t()
-    pthread_create(
-        &thread, nil,
-        { argument in
-            if let argument { Unmanaged<Box>.fromOpaque(argument).takeRetainedValue().body() }
-            return nil
-        },
-        Unmanaged.passRetained(Box(body)).toOpaque()
-    )
-    pthread_detach(thread)
-}
-
 /// The number of this process's descriptors that refer to the same file as this one.
 func descriptorCopies(of number: Int32) -> Int {
     guard let target = SymbolicLink.target("/proc/self/fd/\(number)"), let directory = opendir("/proc/self/fd") else {
