@@ -7,7 +7,6 @@ import WatchdogLaunch
 
 /// Names of apps as typed: some may be patterns, which stand for the apps that they match, glob(7).
 struct AppNames {
-    /// As typed.
     let typed: [String]
 
     init(_ typed: [String]) { self.typed = typed }

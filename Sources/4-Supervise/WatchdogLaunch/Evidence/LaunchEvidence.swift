@@ -13,7 +13,6 @@ package final class LaunchEvidence {
     private let tenant: Tenant
     private let cgroup: Cgroup?
     private let precision: Duration
-    /// The main thread.
     package let main: ThreadEvidence
     /// The process that should answer the probe that has not been answered, or its thread, if that is not the main thread.
     package private(set) var server: ServerEvidence?
@@ -140,7 +139,6 @@ package final class ServerEvidence {
     package let process: Pidfd
     package let name: String
     package let parent: Int32
-    /// The thread.
     package let thread: ThreadEvidence
     /// Whether it has accepted the probe's connection; if not, it listens.
     var hasAccepted: Bool

@@ -6,7 +6,6 @@ import WatchdogVerdict
 
 /// Reads `/proc` of the recorded program.
 enum ProcessFiles {
-    /// A process and its descendants.
     static func tree(of process: Int32) -> [Int32] { Procfs.withDescendants([process], limit: 512) }
 
     /// The name of the system call in which a thread is blocked; nil if it runs or is blocked elsewhere.

@@ -172,7 +172,6 @@ extension LoadedObject {
 extension LaunchConstructor {
     /// Its name, or without one its place in the file: `0x1139`.
     var title: String { function ?? "0x" + String(offset, radix: 16) }
-    /// The name of its file.
     var file: String { LaunchFigures.fileName(object) }
     /// How long it ran without waiting for a CPU, which other programs caused.
     var ownTime: Duration { max(.zero, wall - (time?.waiting ?? .zero)) }
