@@ -248,4 +248,69 @@ extension EndToEnd.SystemdTests {
         #expect(try container.run(["test", "-e", "/etc/systemd/system/wrapped.service.d"]).code == 1)
         #expect(try container.run(["watchdogd", "unwrap", "wrapped", "--yes"]).code == 66)
     }
+
+    /// Rereads its configuration on SIGHUP, as sd_notify(3) demands it, and takes until /run/finish exists.
+    private static let reloading = """
+        import os, signal, socket, time
+        def say(text):
+            name = os.environ["NOTIFY_SOCKET"]
+            address = "\\0" + name[1:] if name[0] == "@" else name
+            socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(text.encode(), address)
+        def reload(*_):
+            say(f"RELOADING=1\\nMONOTONIC_USEC={time.monotonic_ns() // 1000}")
+            while not os.path.exists("/run/finish"):
+                time.sleep(0.01)
+            say("READY=1\\nSTATUS=" + open("/run/reloading.conf").read())
+        signal.signal(signal.SIGHUP, reload)
+        say(f"READY=1\\nSTATUS={os.getpid()}")
+        while True:
+            signal.pause()
+        """
+
+    @Test("A wrapped service is reloaded as before: it is reloading until its program says otherwise, in one process")
+    func wrapReload() throws {
+        let container = try systemdContainer()
+        try container.write(Self.reloading, to: "/run/reloading.py")
+        try container.write("new", to: "/run/reloading.conf")
+        try container.write(
+            """
+            [Service]
+            Type=notify
+            ExecStart=/usr/bin/python3 /run/reloading.py
+            ExecReload=/bin/kill -HUP $MAINPID
+            Restart=always
+            """, to: "/etc/systemd/system/reloading.service")
+        try container.shell(
+            """
+            rm -f /run/finish
+            systemctl daemon-reload
+            watchdogd wrap reloading --yes
+            systemctl daemon-reload
+            systemctl start reloading
+            """)
+        defer { _ = try? container.shell("systemctl stop reloading; watchdogd unwrap reloading --yes") }
+        var process = ""
+        // The status is a message of its own, after READY=1.
+        let hasStatus = try eventually {
+            process = try container.property("StatusText", of: "reloading")
+            return !process.isEmpty
+        }
+        #expect(hasStatus)
+        let main = try container.property("MainPID", of: "reloading")
+        #expect(process != main, "the main process is watchdogd")
+        // Without --no-block, systemctl waits until the reload is complete.
+        try container.shell("systemctl reload --no-block reloading")
+        // Not only while the command of ExecReload= runs.
+        let isReloading = try eventually {
+            let state = try container.shell("systemctl show --property=ActiveState,ControlPID reloading")
+            return state.contains("ActiveState=reloading\n") && state.contains("ControlPID=0\n")
+        }
+        #expect(isReloading)
+        try container.write("", to: "/run/finish")
+        #expect(try eventually { try container.property("StatusText", of: "reloading") == "new" })
+        #expect(try eventually { try container.property("ActiveState", of: "reloading") == "active" })
+        #expect(try container.property("MainPID", of: "reloading") == main)
+        #expect(try container.shell("cat /proc/\(process)/comm").trimmed == "python3")
+        #expect(try container.shell("ls /var/log/watchdogd-reloading").trimmed == "")
+    }
 }
