@@ -1,45 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import WatchdogBase
+import WatchdogBase
 
 /// Writes series in the Prometheus text format, version 0.0.4.
 ///
 /// https://prometheus.io/docs/instrumenting/exposition_formats/
-public struct ExpositionText: Sendable {
+public struct ExpositionText: ~Copyable {
     /// The content type of the format.
     public static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
-    /// The text so far, as UTF-8.
-    public private(set) var bytes: [UInt8] = []
+    private var pen: BytePen
     private var name = ""
 
     /// Creates an empty text.
     ///
     /// - Parameter capacity: the expected number of bytes.
-    public init(capacity: Int = 0) {
-        bytes.reserveCapacity(capacity)
+    init(capacity: Int) {
+        pen = BytePen(capacity: capacity)
     }
+
+    /// The text, as UTF-8.
+    consuming func finish() -> [UInt8] { pen.finish() }
 
     // MARK: - Families
 
     /// Begins a family; all its series must follow before the next one begins.
-    public mutating func begin(_ family: MetricFamily) {
+    mutating func begin(_ family: MetricFamily) {
         name = family.name
-        bytes += "# HELP \(family.name) \(Self.escaped(family.help))\n# TYPE \(family.name) \(family.kind)\n".utf8
+        write("# HELP \(family.name) \(Self.escaped(family.help))\n# TYPE \(family.name) \(family.kind)\n")
     }
 
     /// Writes a series of the current family.
-    public mutating func add(_ labels: MetricLabels = .none, count value: Int) {
+    mutating func add(_ labels: MetricLabels = .none, count value: Int) {
         add(SeriesPattern(name, isLabeled: false, labels), .none, count: value)
     }
 
     /// Writes a series of the current family whose unit is seconds.
-    public mutating func add(_ labels: MetricLabels = .none, time value: Duration) {
+    mutating func add(_ labels: MetricLabels = .none, time value: Duration) {
         add(SeriesPattern(name, isLabeled: false, labels), .none, time: value)
     }
 
     /// Writes the buckets, the sum and the count of a histogram.
-    public mutating func add(histogram: FixedHistogram) {
+    mutating func add(histogram: FixedHistogram) {
         add(HistogramPattern(name, isLabeled: false, histogram.bounds), .none, histogram)
     }
 
@@ -50,77 +52,92 @@ public struct ExpositionText: Sendable {
     /// - Parameter labels: the labels of the app, used if the pattern is labeled.
     mutating func add(_ series: SeriesPattern, _ labels: MetricLabels, count value: Int) {
         head(series, labels)
-        append(value)
-        bytes.append(UInt8(ascii: "\n"))
+        pen.write(value)
+        pen.write(UInt8(ascii: "\n"))
     }
 
     /// Writes a series whose unit is seconds.
     mutating func add(_ series: SeriesPattern, _ labels: MetricLabels, time value: Duration) {
         head(series, labels)
-        append(value)
-        bytes.append(UInt8(ascii: "\n"))
+        pen.write(value)
+        pen.write(UInt8(ascii: "\n"))
     }
 
     /// Writes a series for each pattern.
     ///
-    /// The hot path: it writes one block per app and family, because a thousand apps have a hundred thousand lines.
-    mutating func add(_ series: SeriesPatterns, _ labels: MetricLabels, counts: [Int]) {
-        precondition(series.count == counts.count, "each series has its value")
-        let room = series.text.count + counts.count * (labels.bytes.count + BytePen.mostDigits + 1)
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: room) { page in
-            var pen = BytePen(page)
-            series.text.withUnsafeBufferPointer { text in
-                labels.bytes.withUnsafeBufferPointer { labels in
-                    var start = 0
-                    for index in counts.indices {
-                        let (front, back) = (series.ends[2 * index], series.ends[2 * index + 1])
-                        pen.write(UnsafeBufferPointer(rebasing: text[start..<front]))
-                        pen.write(labels)
-                        pen.write(UnsafeBufferPointer(rebasing: text[front..<back]))
-                        pen.write(counts[index])
-                        pen.write(UInt8(ascii: "\n"))
-                        start = back
+    /// The hot path: a thousand apps have more than a hundred thousand lines, nearly all of them with a single digit.
+    ///
+    /// - Parameter value: of the series with this number.
+    mutating func add(_ series: SeriesPatterns, _ labels: MetricLabels, count value: (Int) -> Int) {
+        let lines = series.lines
+        guard let first = lines.first else { return }
+        pen.reserve(series.text.count + lines.count * (labels.bytes.count + BytePen.mostDigits))
+        series.text.withUnsafeBufferPointer { text in
+            labels.bytes.withUnsafeBufferPointer { labels in
+                pen.write(text, from: 0, to: first.labels)
+                for index in lines.indices {
+                    let line = lines[index]
+                    // Up to the labels of the next line.
+                    let end = index + 1 < lines.count ? lines[index + 1].labels : text.count
+                    let count = value(index)
+                    pen.write(labels, from: 0, to: labels.count)
+                    if (0..<10).contains(count) {
+                        pen.write(text, from: line.labels, to: end)
+                        pen.replace(at: end - line.value, by: UInt8(ascii: "0") + UInt8(count))
+                    } else {
+                        pen.write(text, from: line.labels, to: line.value)
+                        pen.write(count)
+                        pen.write(text, from: line.value + 1, to: end)
                     }
                 }
             }
-            bytes.append(contentsOf: UnsafeBufferPointer(rebasing: page[..<pen.count]))
         }
     }
 
     /// Writes the series of a histogram.
     mutating func add(_ pattern: HistogramPattern, _ labels: MetricLabels, _ histogram: FixedHistogram) {
+        guard histogram.count > 0 else { return add(pattern.empty, labels) { _ in 0 } }
+        let buckets = histogram.buckets
         var total = 0
-        let totals = histogram.buckets.map { count in
-            total += count
+        add(pattern.buckets, labels) { index in
+            total += buckets[index]
             return total
         }
-        add(pattern.buckets, labels, counts: totals)
         add(pattern.sum, labels, time: histogram.sum)
         add(pattern.count, labels, count: total)
     }
 
+    /// Writes what precedes the value, and makes room for that.
     private mutating func head(_ series: SeriesPattern, _ labels: MetricLabels) {
-        bytes += series.front
-        bytes += labels.bytes
-        bytes += series.back
+        pen.reserve(series.front.count + labels.bytes.count + series.back.count + BytePen.longestTime + 1)
+        pen.write(series.front)
+        pen.write(labels.bytes)
+        pen.write(series.back)
     }
 
-    // MARK: - Values
-
-    private mutating func append(_ value: Int) {
-        if (0..<10).contains(value) {
-            bytes.append(UInt8(ascii: "0") + UInt8(value))
-        } else {
-            bytes += String(value).utf8
-        }
+    private mutating func write(_ text: String) {
+        let bytes = Array(text.utf8)
+        pen.reserve(bytes.count)
+        pen.write(bytes)
     }
+
+    /// Help texts have only two escapes: backslash and newline.
+    private static func escaped(_ help: String) -> String {
+        help.replacing("\\", with: "\\\\").replacing("\n", with: "\\n")
+    }
+}
+
+extension BytePen {
+    /// The maximum number of characters of seconds with their fraction, or of an `Int`.
+    static let longestTime = mostDigits + 10
 
     /// Writes seconds with up to nine digits of the fraction, without trailing zeros.
-    mutating func append(_ value: Duration) {
+    mutating func write(_ value: Duration) {
+        guard value != .zero else { return write(UInt8(ascii: "0")) }
         let nanoseconds = value.nanoseconds
-        if nanoseconds < 0 { bytes.append(UInt8(ascii: "-")) }
+        if nanoseconds < 0 { write(UInt8(ascii: "-")) }
         let (seconds, rest) = nanoseconds.magnitude.quotientAndRemainder(dividingBy: 1_000_000_000)
-        append(Int(seconds))
+        write(magnitude: UInt(seconds), width: 1)
         guard rest > 0 else { return }
         var fraction = rest
         var width = 9
@@ -128,14 +145,7 @@ public struct ExpositionText: Sendable {
             fraction /= 10
             width -= 1
         }
-        let digits = String(fraction).utf8
-        bytes.append(UInt8(ascii: "."))
-        bytes += repeatElement(UInt8(ascii: "0"), count: width - digits.count)
-        bytes += digits
-    }
-
-    /// Help texts have only two escapes: backslash and newline.
-    private static func escaped(_ help: String) -> String {
-        help.replacing("\\", with: "\\\\").replacing("\n", with: "\\n")
+        write(UInt8(ascii: "."))
+        write(magnitude: UInt(fraction), width: width)
     }
 }

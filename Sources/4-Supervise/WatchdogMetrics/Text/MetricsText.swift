@@ -22,7 +22,7 @@ public enum MetricsText {
         let table = isSummed ? Table(summing: apps) : Table(apps)
         if !isSummed { writeSingle(table, to: &text) }
         writeSummable(table, to: &text)
-        return text.bytes
+        return text.finish()
     }
 
     private static func write(_ daemon: DaemonReading, to text: inout ExpositionText) {
@@ -56,9 +56,17 @@ public enum MetricsText {
         let states: [Int]
         let (answering, stopped): (Int, Int)
 
-        /// - Parameter apps: the apps that the row sums up.
-        init(_ labels: MetricLabels, _ app: AppReading, of apps: [AppReading]) {
-            (self.labels, self.app) = (labels, app)
+        /// The row of one app.
+        init(_ app: AppReading) {
+            labels = MetricLabels(["app": app.name])
+            self.app = app
+            states = AppReading.State.allCases.map { $0 == app.state ? 1 : 0 }
+            (answering, stopped) = (app.isAnswering ? 1 : 0, app.isStoppedBySignal ? 1 : 0)
+        }
+
+        /// The row of all apps, which has no label.
+        init(_ sum: AppReading, of apps: [AppReading]) {
+            (labels, app) = (.none, sum)
             states = AppReading.State.allCases.map { state in apps.count { $0.state == state } }
             answering = apps.count { $0.isAnswering }
             stopped = apps.count { $0.isStoppedBySignal }
@@ -72,7 +80,7 @@ public enum MetricsText {
         let isLabeled: Bool
 
         init(_ apps: [AppReading]) {
-            rows = apps.map { Row(MetricLabels(["app": $0.name]), $0, of: [$0]) }
+            rows = apps.map { Row($0) }
             isLabeled = true
         }
 
@@ -84,7 +92,7 @@ public enum MetricsText {
                 sum.hasReload = sum.hasReload || app.hasReload
                 if let memory = app.memory { sum.memory = (sum.memory ?? 0) + memory }
             }
-            rows = [Row(.none, sum, of: apps)]
+            rows = [Row(sum, of: apps)]
             isLabeled = false
         }
 
@@ -103,10 +111,10 @@ public enum MetricsText {
             text.add(table.pattern(.appInfo, MetricLabels(more)), row.labels, count: 1)
         }
         // Events that never happened get the time 0 (1970): no series is missing, and alerts on the age see a huge one.
-        write(.appStart, table, &text) { $0.started ?? .zero }
-        write(.appReady, table, &text) { $0.ready ?? .zero }
-        write(.appAnswer, table, &text) { $0.lastAnswer ?? .zero }
-        write(.appIncident, table, &text) { $0.lastIncident ?? .zero }
+        write(.appStart, table, &text) { $0.app.started ?? .zero }
+        write(.appReady, table, &text) { $0.app.ready ?? .zero }
+        write(.appAnswer, table, &text) { $0.app.lastAnswer ?? .zero }
+        write(.appIncident, table, &text) { $0.app.lastIncident ?? .zero }
         text.begin(.appAllowance)
         let purposes = ["launch", "update", "terminate"].map {
             table.pattern(.appAllowance, MetricLabels(["allowance": $0]))
@@ -121,21 +129,21 @@ public enum MetricsText {
 
     private static func writeSummable(_ table: Table, to text: inout ExpositionText) {
         write(.appState, labels("state", AppReading.State.self), table, &text, \.states)
-        write(.appAnswering, [.none], table, &text) { [$0.answering] }
-        write(.appStopped, [.none], table, &text) { [$0.stopped] }
-        write(.appLaunches, [.none], table, &text) { [$0.app.meter.launches] }
-        write(.appLaunchFailures, [.none], table, &text) { [$0.app.meter.launchFailures] }
+        write(.appAnswering, table, &text, \.answering)
+        write(.appStopped, table, &text, \.stopped)
+        write(.appLaunches, table, &text) { $0.app.meter.launches }
+        write(.appLaunchFailures, table, &text) { $0.app.meter.launchFailures }
         write(.appTerminations, labels("cause", AppMeter.Termination.self), table, &text) {
             $0.app.meter.terminationCounts
         }
         write(.appIncidents, incidents, table, &text) { $0.app.meter.incidentCounts }
         write(.appVerdicts, labels("verdict", Verdict.Kind.self), table, &text) { $0.app.meter.verdictCounts }
         write(.appFaults, labels("fault", AppMeter.Fault.self), table, &text) { $0.app.meter.faultCounts }
-        write(.appLaunchDuration, AppMeter.launchBounds, table, &text) { $0.meter.launchDurations }
+        write(.appLaunchDuration, AppMeter.launchBounds, table, &text) { $0.app.meter.launchDurations }
         writePhases(table, to: &text)
-        write(.appPingDuration, AppMeter.pingBounds, table, &text) { $0.meter.pings }
-        write(.appHangDuration, AppMeter.hangBounds, table, &text) { $0.meter.hangs }
-        write(.appProbeDuration, AppMeter.probeBounds, table, &text) { $0.hasProbe ? $0.meter.probes : nil }
+        write(.appPingDuration, AppMeter.pingBounds, table, &text) { $0.app.meter.pings }
+        write(.appHangDuration, AppMeter.hangBounds, table, &text) { $0.app.meter.hangs }
+        write(.appProbeDuration, AppMeter.probeBounds, table, &text) { $0.app.hasProbe ? $0.app.meter.probes : nil }
         if table.rows.contains(where: \.app.hasProbe) {
             let failures = table.pattern(.appProbeFailures)
             text.begin(.appProbeFailures)
@@ -143,8 +151,8 @@ public enum MetricsText {
                 text.add(failures, row.labels, count: row.app.meter.failedProbes)
             }
         }
-        write(.appReloadDuration, AppMeter.reloadBounds, table, &text) { $0.hasReload ? $0.meter.reloads : nil }
-        write(.appRunning, table, &text) { $0.meter.runningTime }
+        write(.appReloadDuration, AppMeter.reloadBounds, table, &text) { $0.app.hasReload ? $0.app.meter.reloads : nil }
+        write(.appRunning, table, &text) { $0.app.meter.runningTime }
         writeUse(table, to: &text)
     }
 
@@ -203,26 +211,38 @@ public enum MetricsText {
     ) {
         text.begin(family)
         let series = SeriesPatterns(labels.map { table.pattern(family, $0) })
-        for row in table.rows { text.add(series, row.labels, counts: counts(row)) }
+        for row in table.rows {
+            let counts = counts(row)
+            precondition(counts.count == series.lines.count, "each series has its value")
+            text.add(series, row.labels) { counts[$0] }
+        }
     }
 
     private static func write(
-        _ family: MetricFamily, _ table: Table, _ text: inout ExpositionText, _ time: (AppReading) -> Duration
+        _ family: MetricFamily, _ table: Table, _ text: inout ExpositionText, _ count: (Row) -> Int
     ) {
         text.begin(family)
         let series = table.pattern(family)
-        for row in table.rows { text.add(series, row.labels, time: time(row.app)) }
+        for row in table.rows { text.add(series, row.labels, count: count(row)) }
+    }
+
+    private static func write(
+        _ family: MetricFamily, _ table: Table, _ text: inout ExpositionText, _ time: (Row) -> Duration
+    ) {
+        text.begin(family)
+        let series = table.pattern(family)
+        for row in table.rows { text.add(series, row.labels, time: time(row)) }
     }
 
     /// Writes the histogram of each app that has one; without any, omits the family.
     private static func write(
         _ family: MetricFamily, _ bounds: [Duration], _ table: Table, _ text: inout ExpositionText,
-        _ histogram: (AppReading) -> FixedHistogram?
+        _ histogram: (Row) -> FixedHistogram?
     ) {
         let pattern = HistogramPattern(family.name, isLabeled: table.isLabeled, bounds)
         var hasBegun = false
         for row in table.rows {
-            guard let histogram = histogram(row.app) else { continue }
+            guard let histogram = histogram(row) else { continue }
             if !hasBegun { text.begin(family) }
             hasBegun = true
             text.add(pattern, row.labels, histogram)

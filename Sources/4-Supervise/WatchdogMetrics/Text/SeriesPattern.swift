@@ -25,30 +25,42 @@ struct SeriesPattern {
 
 /// The lines of several series of an app, one after another.
 struct SeriesPatterns {
-    /// The front and the back of each line, alternating.
-    let text: [UInt8]
-    /// The end offset of each front and each back.
-    let ends: [Int]
+    /// A line in ``text``.
+    struct Line {
+        /// Where the labels of the app are inserted.
+        let labels: Int
+        /// Where the value is.
+        let value: Int
+    }
 
-    var count: Int { ends.count / 2 }
+    /// The lines without the labels of an app, and with 0 as each value, which most series of most apps are.
+    let text: [UInt8]
+    let lines: [Line]
 
     init(_ patterns: [SeriesPattern]) {
-        let parts = patterns.flatMap { [$0.front, $0.back] }
-        text = Array(parts.joined())
-        var end = 0
-        ends = parts.map { part in
-            end += part.count
-            return end
+        var text: [UInt8] = []
+        lines = patterns.map { pattern in
+            text += pattern.front
+            let labels = text.count
+            text += pattern.back
+            let value = text.count
+            text += "0\n".utf8
+            return Line(labels: labels, value: value)
         }
+        self.text = text
     }
 }
 
 /// The constant parts of a histogram's lines.
-struct HistogramPattern {
+///
+/// A class, because a struct would be copied for each app.
+final class HistogramPattern {
     /// One for each bound, and one for `+Inf`.
     let buckets: SeriesPatterns
     let sum: SeriesPattern
     let count: SeriesPattern
+    /// All of these, for a histogram that has recorded nothing.
+    let empty: SeriesPatterns
 
     /// Renders the lines.
     ///
@@ -59,15 +71,16 @@ struct HistogramPattern {
     ///   - labels: the constant labels of all its series.
     init(_ name: String, isLabeled: Bool, _ bounds: [Duration], _ labels: MetricLabels = .none) {
         let values = bounds.map { bound in
-            var text = ExpositionText()
-            text.append(bound)
-            return String(decoding: text.bytes, as: UTF8.self)
+            var pen = BytePen()
+            pen.write(bound)
+            return String(decoding: pen.finish(), as: UTF8.self)
         }
-        buckets = SeriesPatterns(
-            (values + ["+Inf"]).map {
-                SeriesPattern("\(name)_bucket", isLabeled: isLabeled, labels.with(MetricLabels(["le": $0])))
-            })
+        let lines = (values + ["+Inf"]).map {
+            SeriesPattern("\(name)_bucket", isLabeled: isLabeled, labels.with(MetricLabels(["le": $0])))
+        }
+        buckets = SeriesPatterns(lines)
         sum = SeriesPattern("\(name)_sum", isLabeled: isLabeled, labels)
         count = SeriesPattern("\(name)_count", isLabeled: isLabeled, labels)
+        empty = SeriesPatterns(lines + [sum, count])
     }
 }
