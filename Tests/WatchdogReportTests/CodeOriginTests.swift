@@ -30,6 +30,9 @@ struct CodeOriginTests {
         for path in ["/srv/nodes", "/srv/python-like-app", "/usr/bin/redis-server", "/srv/lib/libapp.so"] {
             #expect(origin(path) == .application, "\(path)")
         }
+        var linked = ImageInfo.absent
+        (linked.source, linked.path, linked.name) = ("P", "/usr/bin/python3.11", "worker")
+        #expect(CodeOrigin(of: linked, executable: linked.path) == .library, "whatever a link to it is called")
         #expect(origin("/usr/lib/libc.so.6", executable: "/srv/app") == .runtime)
         #expect(origin("/usr/lib/libsqlite3.so.0", executable: "/srv/app") == .library)
     }

@@ -75,6 +75,38 @@ struct ReportBuildingTests {
         #expect(body.isSimulated == nil)
     }
 
+    @Test("A program that was started by a link has the link's name, in every process, and its file's path")
+    func link() throws {
+        var facts = Samples.facts()
+        facts.link = ProgramLink("star-server", to: "/usr/bin/hang-main")
+        facts.others = Samples.others
+        facts.others[0].capture?.threads[0].frames = Samples.capture.threads[0].frames
+        let body = Samples.report(facts).body
+        #expect(body.usedImages.map(\.name) == ["star-server", "libc.so.6", nil])
+        #expect(body.usedImages[0].path == "/usr/bin/hang-main")
+        let worker = try #require(body.linux?.processes?.first)
+        #expect(worker.usedImages.map(\.name) == ["star-server", "libc.so.6"])
+        #expect(Samples.report(facts).faultingStack?.calls.map(\.name).contains("star-server + 0x2000") == true)
+        #expect(Samples.report().body.usedImages[0].name == "hang-main")
+        let finding = Finding(kind: .pythonLock, text: "a", source: "frame 3 in hang-main")
+        #expect(facts.link?.renaming(finding).source == "frame 3 in star-server")
+    }
+
+    @Test("The name by which somebody else has started a program is used only if it is certain")
+    func foreignLinks() {
+        func name(_ process: String, _ arguments: [String], _ file: String) -> String? {
+            ProgramLink(of: process, arguments, file: file)?.name
+        }
+        #expect(name("redis-server", ["redis-server 127.0.0.1:6379"], "/usr/bin/redis-check-rdb") == "redis-server")
+        #expect(name("a-name-of-20-by", ["/bin/a-name-of-20-bytes"], "/bin/b") == "a-name-of-20-bytes")
+        // Its own name, a script, a name that the process gave itself, nothing.
+        #expect(name("redis-server", ["/usr/bin/redis-server"], "/opt/redis-server") == nil)
+        #expect(name("backup.py", ["/usr/bin/python3", "/srv/backup.py"], "/usr/bin/python3.11") == nil)
+        #expect(name("nginx", ["nginx: master process"], "/opt/nginx-debug") == nil)
+        #expect(name("", [], "/bin/b") == nil)
+        #expect(name("b", [""], "/bin/b") == nil)
+    }
+
     @Test("A report without a kill states that")
     func reportOnly() {
         var facts = Samples.facts()

@@ -17,6 +17,8 @@ final class LaunchCreation {
     private var lookup: BlockingWork.Ticket?
     /// The program that the last launch found and executed; nil to search for it again.
     private var program: String?
+    /// The link that ``program`` is.
+    private var link: ProgramLink?
 
     init(of name: String, by daemon: Daemon) {
         self.name = name
@@ -35,7 +37,8 @@ final class LaunchCreation {
             try daemon.host.checkNothingRuns(of: name)
             try OpenFileLimit.checkRoom()
             if configuration.program.names(nothingBut: program), daemon.host.launchTurn.take() {
-                let found = try LaunchLookup(known: configuration, scope: daemon.places.scope, store: daemon.store)
+                var found = try LaunchLookup(known: configuration, scope: daemon.places.scope, store: daemon.store)
+                found.configuration.link = link
                 return end(Result { try create(found, for: event) })
             }
         } catch {
@@ -49,7 +52,7 @@ final class LaunchCreation {
             end(
                 Result {
                     let found = try result.get()
-                    self.program = configuration.program.command.program
+                    (self.program, self.link) = (configuration.program.command.program, found.configuration.link)
                     // Checked again: other launches, which passed the first check in the same turn, have opened
                     // descriptors since.
                     try OpenFileLimit.checkRoom()

@@ -10,7 +10,7 @@ import WatchdogReportStore
 /// What a launch needs from user databases and file systems, any of which may never answer.
 struct LaunchLookup: Sendable {
     /// What to launch, with its standard streams.
-    let configuration: LaunchConfiguration
+    var configuration: LaunchConfiguration
     /// What was ignored in environment files.
     let warnings: [String]
 

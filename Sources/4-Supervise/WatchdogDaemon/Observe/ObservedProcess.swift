@@ -6,6 +6,7 @@ package import WatchdogConfiguration
 package import WatchdogLaunch
 package import WatchdogLinux
 package import WatchdogPolicy
+import WatchdogReport
 package import WatchdogReportStore
 
 /// A running process that another supervisor started, and its details for reports.
@@ -127,6 +128,7 @@ package struct ObservedProcess: Sendable {
         configuration.observed = ObservedDetails(
             user: user, parent: parent.pid, parentName: parent.name, owner: owner)
         configuration.version = imageVersion
+        configuration.link = ProgramLink(of: name, arguments.map(\.description), file: executable)
         return configuration
     }
 

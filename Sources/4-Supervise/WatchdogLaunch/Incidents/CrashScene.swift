@@ -16,7 +16,7 @@ extension IncidentScene {
             HangEvidence(processorCount: host.facts.processorCount), isAboutEnd: true)
         facts.kind = .crash
         facts.elapsed = facts.captureInstant - facts.launchInstant
-        facts.executablePath = launch.executable
+        facts.executablePath = launch.link?.file ?? launch.executable
         facts.enforcement = launch.spec.enforcement == .kill ? .kill : .report
         facts.mainThread = nil
         facts.notes = []

@@ -72,6 +72,7 @@ struct IncidentScene {
             evidence: details
         )
         facts.appVersion = launch.version
+        facts.link = launch.link
         facts.visibility = .foreground
         facts.watchdogVisibility = .foreground
         facts.enforcement = .report

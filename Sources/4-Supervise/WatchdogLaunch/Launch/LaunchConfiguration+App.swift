@@ -5,6 +5,7 @@ import WatchdogBase
 package import WatchdogConfiguration
 package import WatchdogLinux
 import WatchdogPolicy
+package import WatchdogReport
 package import WatchdogReportStore
 
 /// Why an app cannot be launched as configured.
@@ -56,6 +57,7 @@ extension LaunchConfiguration {
         credentials = program.command.isPrivileged ? nil : user.flatMap { geteuid() == 0 ? $0.credentials : nil }
         self.probe = probe
         livenessTarget = app.watchdog.probe?.target
+        if !isFound { link = Self.link(executable, in: directory) }
     }
 
     /// A request for a further command of the app, which runs like the app itself.
@@ -174,6 +176,14 @@ extension LaunchConfiguration {
         } catch {
             throw LaunchRefusal(error.description)
         }
+    }
+
+    /// The link by which a program is executed, which leads to a file of another name; nil for no such link.
+    package static func link(_ executable: String, in directory: String?) -> ProgramLink? {
+        let path = executable.hasPrefix("/") ? executable : "\(directory ?? ".")/\(executable)"
+        guard let file = realpath(path, nil) else { return nil }
+        defer { free(file) }
+        return ProgramLink(executable.split(separator: "/").last.map(String.init) ?? "", to: String(cString: file))
     }
 
     private static func probe(of settings: WatchdogSettings) -> Probe? {

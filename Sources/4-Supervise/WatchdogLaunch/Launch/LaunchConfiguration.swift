@@ -37,6 +37,8 @@ package struct LaunchConfiguration {
     package var launchID = IncidentID.random()
     /// What is known of a process that someone else started and owns; nil for a launch by watchdogd.
     @Boxed package var observed: ObservedDetails?
+    /// The link by which the program is executed; nil for its own name, or if an earlier watchdogd has launched it.
+    @Boxed package var link: ProgramLink?
 
     /// A configuration with everything that is known before a launch.
     package init(

@@ -57,6 +57,7 @@ public struct ProcessCapture {
         facts.kind = .capture
         facts.enforcement = .report
         facts.arguments = ProcessFacts.arguments(process).map(\.description)
+        facts.link = ProgramLink(of: target.name, facts.arguments, file: target.path)
         facts.environment = ProcessFacts.environment(process)?.dictionary ?? [:]
         let look = WaitLook(budget: .milliseconds(200)) { [process] in WaitLook.processes(from: process) }
         let trail = look.trail(process: process, thread: process)

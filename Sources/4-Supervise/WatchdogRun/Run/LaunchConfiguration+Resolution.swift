@@ -52,6 +52,7 @@ extension LaunchConfiguration {
             environment: environment, workingDirectory: run.workingDirectory, credentials: user?.credentials,
             probe: probe, livenessTarget: run.livenessTarget, store: store, version: run.appVersion,
             streams: try run.readsKeys ? Self.streamsWithoutInput() : nil, takesCrashStacks: run.takesCrashStacks)
+        link = Self.link(executable, in: workingDirectory)
     }
 
     private static func user(named name: String?) throws -> UserAccount? {

@@ -103,6 +103,8 @@ public struct IncidentFacts: Equatable, Sendable {
     public var mainThread: Int?
     /// The path of the executable.
     public var executablePath: String
+    /// The link by which the program was executed; nil for its own name.
+    public var link: ProgramLink?
     /// The owner of the executable.
     public var executableUserID: Int?
     /// The arguments, not redacted; the report redacts them.

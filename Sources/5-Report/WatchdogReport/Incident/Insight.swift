@@ -23,7 +23,7 @@ struct Insight {
                 awaits: facts.kind == .capture ? .nothing : facts.missed?.kind == .readiness ? .readiness : .answer)
             : []
         findings = all.map { finding in
-            var finding = finding
+            var finding = facts.link?.renaming(finding) ?? finding
             finding.text = finding.text.singleLine(limit: ReportLimits.lineLength)
             finding.source = finding.source.singleLine(limit: 255)
             return finding
@@ -34,7 +34,7 @@ struct Insight {
             ? facts.samples.flatMap {
                 StackStages(samples: $0, frames: frames, main: main, first: facts.samplesBegan, last: facts.elapsed)
             } : nil
-        samples = facts.samples.flatMap { SampleDetails($0, main: main, began: facts.samplesBegan) }
+        samples = facts.renamedSamples.flatMap { SampleDetails($0, main: main, began: facts.samplesBegan) }
         let named =
             facts.evidence.waits.compactMap { $0.holder?.process == facts.pid ? $0.holder?.thread : nil }
             + findings.compactMap(\.thread)

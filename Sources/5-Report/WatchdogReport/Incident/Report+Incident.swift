@@ -18,10 +18,12 @@ extension Report {
         var facts = facts
         let appName = facts.appName.singleLine(limit: 255)
         let stacks = StackInfo(
-            capture, main: facts.crash?.thread ?? facts.mainThread ?? facts.pid, name: appName,
+            facts.renaming(capture), main: facts.crash?.thread ?? facts.mainThread ?? facts.pid, name: appName,
             state: facts.evidence.state)
         facts.trail = facts.judgedTrail(appName, capture)
+        // Its rules know the names of files.
         let insight = Insight(facts, capture)
+        for index in facts.others.indices { facts.others[index].capture = facts.renaming(facts.others[index].capture) }
         var verdict = Verdict(of: facts, stacks)
         if let server = facts.server {
             let isThread = server.mainProcess == facts.pid

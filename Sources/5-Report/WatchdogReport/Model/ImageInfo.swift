@@ -14,7 +14,7 @@ public struct ImageInfo: Codable, Equatable, Sendable {
     public var uuid: String
     /// The path of the file.
     public var path: String?
-    /// The last component of the path.
+    /// The last component of the path, or the name of the link by which the program was executed.
     public var name: String?
 
     /// Creates the values.

@@ -45,10 +45,9 @@ public enum CodeOrigin: String, Codable, Sendable {
             self = .unknown
             return
         }
-        let name = image.name ?? path
-        if Self.isRuntime(name) {
+        if Self.isRuntime(path) {
             self = .runtime
-        } else if Self.isInterpreter(name) || Self.isInstalledForInterpreter(path) {
+        } else if Self.isInterpreter(path) || Self.isInstalledForInterpreter(path) {
             self = .library
         } else if path == executable || !Self.isSystem(path) {
             self = .application
