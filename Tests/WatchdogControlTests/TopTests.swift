@@ -55,6 +55,19 @@ struct TopTests {
         #expect(wide[2].contains("     .=#"))
     }
 
+    @Test("Without a terminal, nothing is cut")
+    func noTerminal() {
+        let name = String(repeating: "replica-", count: 8)
+        var long = app(name, report: "/r/1.ips")
+        let verdict = "Main thread waits for " + String(repeating: "data and ", count: 40) + "more"
+        long.summary.lastIncident?.verdict = verdict
+        var screen = TopScreen()
+        screen.update([long, app("web")])
+        let lines = screen.lines(columns: .max, rows: nil, style: style, isUnicode: true)
+        #expect(lines[1].hasPrefix(name + " running "))
+        #expect(lines[1].hasSuffix(" 4 s ago: \(verdict.dropFirst("Main thread ".count)) (did not answer)"))
+    }
+
     @Test("Without incidents, 80 columns fit every figure; names and states take the width that they need")
     func room() {
         var screen = TopScreen()

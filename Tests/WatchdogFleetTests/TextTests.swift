@@ -42,6 +42,15 @@ struct TextTests {
         #expect(plain.split(separator: "\n").allSatisfy { $0.count <= columns })
     }
 
+    @Test("Without a terminal, lines have any length")
+    func noTerminal() {
+        var long = incident(hour: 1)
+        long.frames = (0..<30).map { "function_number_\($0)()" }
+        let lines = OrganizerText(columns: .max).text(table([long])).split(separator: "\n")
+        #expect(lines.contains { $0.contains("function_number_0()") && !$0.contains("…") })
+        #expect(lines.contains { $0.count > 199 })
+    }
+
     @Test("The JSON has sorted keys and does not change")
     func json() throws { try check(OrganizerReply(Self.example()).json, golden: "organizer.json") }
 

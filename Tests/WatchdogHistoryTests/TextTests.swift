@@ -78,6 +78,21 @@ struct TextTests {
         #expect(plain.split(separator: "\n").allSatisfy { $0.count <= columns })
     }
 
+    @Test("Without a terminal, nothing is cut, dates are shown, and bars are as long as on a usual terminal")
+    func noTerminal() throws {
+        let lines = LaunchesText(columns: nil).text(try Self.table(.version).table).split(separator: "\n")
+        #expect(lines.contains { $0.hasPrefix("3f2a91c0 (redis-server 5:7.0.15-1)  ") && $0.hasSuffix("  2026-11-10") })
+        #expect(lines.filter { $0.contains("│") }.allSatisfy { $0.count <= 79 })
+        #expect(lines.contains { $0.hasPrefix("15.0 ms to 20.0 ms │") && $0.count > 70 })
+        let name = String(repeating: "node", count: 45)
+        let group = LaunchGroup(
+            label: name, count: 1, durations: DurationBuckets(), first: WallTime(seconds: 0),
+            last: WallTime(seconds: 0))
+        let table = LaunchSummaryTable(app: "web", key: .host, groups: [group])
+        #expect(LaunchesText(columns: nil).text(table).contains("\n\(name)  "))
+        #expect(!LaunchesText(columns: 199).text(table).contains(name))
+    }
+
     @Test("Days use the reader's zone, which the first line names")
     func zone() {
         var durations = DurationBuckets()

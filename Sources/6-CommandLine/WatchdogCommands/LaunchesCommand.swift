@@ -121,7 +121,7 @@ struct LaunchesCommand: ParsableCommand {
             try reader.launches(of: app, since: start.time, by: key)
         }
         guard !output.json else { return ControlText.json(LaunchesReply(table)) }
-        let text = LaunchesText(columns: output.style.columns ?? 200, isUnicode: Locale.isUnicode) {
+        let text = LaunchesText(columns: output.style.columns, isUnicode: Locale.isUnicode) {
             .current(at: $0.seconds)
         }
         return text.text(table)

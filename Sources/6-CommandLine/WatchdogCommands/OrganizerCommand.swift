@@ -94,7 +94,7 @@ struct OrganizerCommand: ParsableCommand {
         if output.json { StandardOutput.emit(OrganizerReply(table).json) }
         guard let html else {
             guard !output.json else { return }
-            let text = OrganizerText(columns: output.style.columns ?? 200, isUnicode: Locale.isUnicode)
+            let text = OrganizerText(columns: output.style.columns ?? .max, isUnicode: Locale.isUnicode)
             return pager.show(text.text(table))
         }
         let page = OrganizerPage.render(table)

@@ -81,7 +81,7 @@ struct TopCommand: ParsableCommand {
             // Only now: it has the clock.
             let style = OutputOptions.standard
             let lines = screen.lines(
-                columns: style.columns ?? 200, rows: nil, style: style, isUnicode: Locale.isUnicode)
+                columns: style.columns ?? .max, rows: nil, style: style, isUnicode: Locale.isUnicode)
             Swift.print(lines.joined(separator: "\n"))
             fflush(nil)
         }

@@ -150,6 +150,7 @@ public struct TopScreen: Sendable {
     /// The lines of a terminal, each at most `columns` wide.
     ///
     /// - Parameters:
+    ///   - columns: the width of the terminal; `Int.max` without one, where nothing is cut.
     ///   - rows: the height of the terminal; nil for all lines and no help, as for a pipe.
     ///   - isUnicode: whether the terminal shows non-ASCII characters.
     public mutating func lines(columns: Int, rows: Int?, style: ControlText.Style, isUnicode: Bool) -> [String] {

@@ -36,7 +36,6 @@ struct TopTable {
     }
 
     private static let shortestName = 12
-    private static let longestName = 32
     /// The minimum width of an incident: with less, its reason is unreadable.
     private static let shortestIncident = 26
     /// The preferred width of an incident: with less, states are shortened.
@@ -57,7 +56,7 @@ struct TopTable {
         self.columns = columns
         self.style = style
         self.isUnicode = isUnicode
-        let name = min(apps.map { $0.summary.name.singleLine().count }.max() ?? 0, Self.longestName)
+        let name = apps.map { $0.summary.name.singleLine().count }.max() ?? 0
         let incident = apps.map { Self.incident($0.summary, style).count }.max() ?? 0
         func state(isLong: Bool) -> Int {
             apps.map { Self.state($0.summary, isLong: isLong, style).count }.reduce(Column.state.width, max)

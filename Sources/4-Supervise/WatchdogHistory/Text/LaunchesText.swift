@@ -4,21 +4,23 @@ public import WatchdogBase
 
 /// The text of `watchdogd launches`: a table, the phases of an app, and a histogram of all launches.
 public struct LaunchesText: Sendable {
-    /// The terminal's width.
-    public var columns: Int
+    /// The terminal's width; nil without one: then nothing is cut, and bars are as long as on a usual terminal.
+    public var columns: Int?
     /// Whether non-ASCII characters may be used.
     public var isUnicode: Bool
     /// Returns the reader's time zone at a time.
     public var zone: @Sendable (WallTime) -> LocalZone
 
+    private static let usualColumns = 79
     private static let fewestColumns = 60
     private static let barColumns = 120
 
     /// Creates a style; the zone is that of the reader.
     public init(
-        columns: Int = 79, isUnicode: Bool = true, zone: @escaping @Sendable (WallTime) -> LocalZone = { _ in .utc }
+        columns: Int? = 79, isUnicode: Bool = true,
+        zone: @escaping @Sendable (WallTime) -> LocalZone = { _ in .utc }
     ) {
-        self.columns = max(Self.fewestColumns, columns)
+        self.columns = columns.map { max(Self.fewestColumns, $0) }
         self.isUnicode = isUnicode
         self.zone = zone
     }
@@ -50,8 +52,9 @@ public struct LaunchesText: Sendable {
         let failures = total.failures > 0 ? ", \(total.failures) never ready" : ""
         let assumed = total.assumed > 0 ? ", \(total.assumed) assumed ready (not timed)" : ""
         let noun = total.count == 1 ? "launch" : "launches"
-        let days = "\(date(total.first)) to \(date(total.last)) (\(zone(total.last).name))"
-        return "\(name)\(total.count) \(noun)\(failures)\(assumed), \(days)"
+        let (first, last) = (date(total.first), date(total.last))
+        let days = first == last ? last : "\(first) to \(last)"
+        return "\(name)\(total.count) \(noun)\(failures)\(assumed), \(days) (\(zone(total.last).name))"
     }
 
     /// `2026-11-22`; the heading names the zone.
@@ -63,10 +66,11 @@ public struct LaunchesText: Sendable {
         // The columns for the numbers and the dates.
         let hasAssumed = table.groups.contains { $0.assumed > 0 }
         let numbers = (hasAssumed ? 6 : 5) * 10
-        let room = columns - numbers - 2 * 12
+        let all = columns ?? .max
+        let room = all - numbers - 2 * 12
         let widest = table.groups.map { $0.label.singleLine(limit: 200).count }.max() ?? 0
         let showsDates = room >= min(widest, 20)
-        let width = max(8, min(widest, showsDates ? room : columns - numbers))
+        let width = max(8, min(widest, showsDates ? room : all - numbers))
         let title = table.key == .kind ? "kind" : table.key.rawValue
         var lines = [
             line(
@@ -132,7 +136,7 @@ public struct LaunchesText: Sendable {
         let countWidth = "\(largest)".count + 1
         let limits = rows.map { "\($0.from.figure()) to \($0.to.figure())" }
         let limitWidth = limits.map(\.count).max() ?? 0
-        let width = min(Self.barColumns, columns - limitWidth - countWidth - 3)
+        let width = min(Self.barColumns, (columns ?? Self.usualColumns) - limitWidth - countWidth - 3)
         return zip(rows, limits).map { row, limit in
             limit.alignedRight(limitWidth) + (isUnicode ? " │" : " |") + bar(row.count, of: largest, width: width)
                 + (row.count > 0 ? " \(row.count)" : "")

@@ -4,7 +4,7 @@ import WatchdogBase
 
 /// The text of `watchdogd organizer`.
 public struct OrganizerText: Sendable {
-    /// The terminal's width.
+    /// The terminal's width; `Int.max` without one, where nothing is cut.
     public var columns: Int
     /// Whether non-ASCII characters may be used.
     public var isUnicode: Bool
