@@ -74,7 +74,7 @@ extension EndToEnd {
             let run = try Supervision(
                 unhurried(["--name", "shop", "--control", scratch["control"], "--readiness", "none"]),
                 ["/bin/sleep", "600"], scratch: scratch)
-            try expectPing(at: scratch["control"], 0, "shop is ready and answers\n")
+            try expectPing(at: scratch["control"], 0, "shop is ready; nothing watches whether it answers\n")
             for command in [["terminate"], ["restart"], ["launch"], ["capture"], ["suspend"]] {
                 let program = try Program(
                     [product("watchdogd")] + command + ["--control", scratch["control"], "shop"])
@@ -108,7 +108,7 @@ extension EndToEnd {
                 """,
             ])
             let socket = service.scratch["control"]
-            try expectPing("good", at: socket, 0, "good is ready and answers\n")
+            try expectPing("good", at: socket, 0, "good is ready; nothing watches whether it answers\n")
             try expectPing("bad", at: socket, 1, "bad is not ready: stopped\n")
             let any = try ping(at: socket)
             #expect(any.code == 64 && any.text.contains("name one"), "\(any)")

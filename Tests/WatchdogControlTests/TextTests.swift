@@ -77,6 +77,18 @@ struct TextTests {
         #expect(ControlText.reload(reply) == "changed: api web\nrestarting: web\nunchanged: 3\n")
     }
 
+    @Test("the status has a lifecycle only if the state does not say it")
+    func lifecycle() {
+        func status(_ state: AppState, _ lifecycle: String) -> String {
+            let details = AppDetails(allowances: AllowanceSummary(Allowances()), lifecycle: lifecycle)
+            let app = AppSummary(name: "web", state: state, since: Samples.now)
+            return ControlText.status(DescribeReply(app: app, details: details), style: plain)
+        }
+        #expect(status(.running, "suspended").contains("Lifecycle: suspended\n"))
+        #expect(!status(.running, "foreground").contains("Lifecycle"))
+        #expect(!status(.launching, "launching").contains("Lifecycle"))
+    }
+
     @Test("the daemon's own status is printed")
     func daemon() {
         let reply = DaemonReply(
@@ -123,6 +135,9 @@ struct TextTests {
         }
         #expect(text(.running, true) == "web is ready and answers")
         #expect(text(.running, false) == "web is ready, but does not answer")
+        let unwatched = AppSummary(
+            name: "web", state: .running, isAnswering: true, isWatched: false, since: Samples.now)
+        #expect(ControlText.ping(unwatched) == "web is ready; nothing watches whether it answers")
         let silent = AppSummary(
             name: "web", state: .running, isAnswering: false,
             silence: SilenceSummary(.held(.stopped), since: Samples.ago(.seconds(5))), since: Samples.now)

@@ -58,6 +58,7 @@ extension ControlText {
     public static func ping(_ app: AppSummary, style: Style = Style()) -> String {
         let name = app.name.singleLine()
         return switch (app.state, app.isAnswering) {
+        case (_, true?) where app.isWatched == false: "\(name) is ready; nothing watches whether it answers"
         case (_, true?): "\(name) is ready and answers"
         case (_, false?): "\(name) is ready, but " + (app.silence?.text(at: style.time.now) ?? "does not answer")
         case (.running, nil): "\(name) is ready; this watchdogd does not say whether it answers"

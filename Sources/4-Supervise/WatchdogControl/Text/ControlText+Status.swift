@@ -46,7 +46,9 @@ extension ControlText {
 
     private static func details(_ details: AppDetails, of app: AppSummary, _ style: Style) -> String {
         var text = ""
-        if let lifecycle = details.lifecycle, lifecycle != LifecycleState.foreground.rawValue {
+        if let lifecycle = details.lifecycle,
+            ![LifecycleState.foreground.rawValue, app.state.rawValue].contains(lifecycle)
+        {
             text += wrapped("Lifecycle", lifecycle.singleLine(), style)
         }
         if let file = details.file { text += wrapped("File", file.singleLine(), style) }
