@@ -54,7 +54,7 @@ extension EndToEnd {
             let answer = try run(
                 "echo $WATCHDOGD_EVENT $WATCHDOGD_CODE > told; exit 3", "/bin/sh", "-c", "kill -SEGV $$")
             #expect(lines("told") == ["crash SIGSEGV"])
-            #expect(answer.errors.contains("watchdogd: sh: the command for incidents failed: exited with code 3\n"))
+            #expect(answer.errors.contains("watchdogd: sh: OnIncident= (run: --on-incident) failed: exit code 3\n"))
         }
 
         @Test(
@@ -76,7 +76,7 @@ extension EndToEnd {
             #expect(names(in: disk) == ["own"], "nothing half-written")
             let errors = answer.errors.split(separator: "\n")
             #expect(errors.count { $0.contains("No space left on device") } == 1, "\(errors)")
-            #expect(errors.count { $0.contains("the command for incidents failed: exited with code 1") } == 1)
+            #expect(errors.count { $0.contains("OnIncident= (run: --on-incident) failed: exit code 1") } == 1)
         }
 
         @Test("A program that exits successfully runs no command")

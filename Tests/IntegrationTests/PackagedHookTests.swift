@@ -92,7 +92,7 @@ extension EndToEnd {
         @Test("mail gives sendmail the address, a subject, the verdict and the explained crash log")
         func mail() throws {
             let errors = try run(Self.hanging, hook: "mail admin@localhost")
-            #expect(!errors.contains("the command for incidents failed"), "\(errors)")
+            #expect(!errors.contains("--on-incident) failed"), "\(errors)")
             #expect(scratch.read("arguments") == "-oi\n--\nadmin@localhost\n")
             let mail = try #require(scratch.read("mail"))
             let (head, body) = try parts(of: mail)
@@ -114,7 +114,7 @@ extension EndToEnd {
         @Test("mail reports a crash that has no file")
         func mailWithoutReport() throws {
             let errors = try run(Self.crashing, hook: "mail admin@localhost", reports: "none")
-            #expect(!errors.contains("the command for incidents failed"), "\(errors)")
+            #expect(!errors.contains("--on-incident) failed"), "\(errors)")
             let (head, body) = try parts(of: try #require(scratch.read("mail")))
             #expect(head.contains("Subject: watchdogd: Feed: crash (SIGSEGV)"))
             #expect(body == "Crashed: SIGSEGV\nFault: app\nReport: none\n")
@@ -133,7 +133,7 @@ extension EndToEnd {
         func webhook() throws {
             let (receiver, port) = try startReceiver(answering: 204)
             let errors = try run(Self.hanging, hook: "webhook http://127.0.0.1:\(port)/in?team=feed")
-            #expect(!errors.contains("the command for incidents failed"), "\(errors)")
+            #expect(!errors.contains("--on-incident) failed"), "\(errors)")
             let request = try decode(Request.self, try receiver.line())
             #expect(request.path == "/in?team=feed")
             #expect(request.type == "application/json")
@@ -159,7 +159,7 @@ extension EndToEnd {
         func alertmanager(_ end: String) throws {
             let (receiver, port) = try startReceiver(answering: 200)
             let errors = try run(Self.crashing, hook: "alertmanager http://127.0.0.1:\(port)/am\(end)")
-            #expect(!errors.contains("the command for incidents failed"), "\(errors)")
+            #expect(!errors.contains("--on-incident) failed"), "\(errors)")
             let request = try decode(Request.self, try receiver.line())
             #expect(request.path == "/am/api/v2/alerts")
             #expect(request.type == "application/json")
@@ -189,7 +189,7 @@ extension EndToEnd {
             let errors = try run(Self.crashing, hook: "\(hook) http://127.0.0.1:\(port)")
             try receiver.line("\"body\"")
             // curl(1): 22 for a status of 400 and above, with --fail.
-            #expect(errors.contains("the command for incidents failed: exited with code 22\n"), "\(errors)")
+            #expect(errors.contains("OnIncident= (run: --on-incident) failed: exit code 22\n"), "\(errors)")
         }
 
         @Test(
@@ -197,7 +197,7 @@ extension EndToEnd {
             arguments: ["mail", "webhook", "alertmanager"])
         func noArgument(_ hook: String) throws {
             let errors = try run(Self.crashing, hook: hook)
-            #expect(errors.contains("the command for incidents failed: exited with code 64\n"), "\(errors)")
+            #expect(errors.contains("OnIncident= (run: --on-incident) failed: exit code 64\n"), "\(errors)")
             #expect(!scratch.exists("mail"))
         }
     }

@@ -103,12 +103,12 @@ struct EventEntryTests {
         arguments: [
             (
                 .exited(code: 1), .failed, "Exited unexpectedly with code 1", "exited unexpectedly with code 1",
-                "it was not asked to exit"
+                "was not asked to exit"
             ),
             (
                 .exited(code: 139), .failed, "Exited unexpectedly with code 139, as if SIGSEGV had ended it",
                 "exited unexpectedly with code 139, as if SIGSEGV had ended it",
-                "it was not asked to exit, as if SIGSEGV had ended it"
+                "was not asked to exit, as if SIGSEGV had ended it"
             ),
             (
                 .signaled(signal: 11, coreDumped: true), .crashed, "Crashed: SIGSEGV at 0x4 in parse",

@@ -140,6 +140,7 @@ package final class IncidentHooks {
         case .success where hook.process.hasTimedOut:
             fail(facts, "killed after \(TimeSpan.text(started.request.limit))")
         case .success(.exited(code: 0)): break
+        case .success(.exited(let code)): fail(facts, "exit code \(code)")
         case .success(let status): fail(facts, status.words)
         case .failure(let error): fail(facts, "\(error)")
         }
@@ -173,7 +174,7 @@ package final class IncidentHooks {
     private func fail(_ facts: HookFacts, _ reason: String) { say(facts, "failed: \(reason)") }
 
     private func say(_ facts: HookFacts, _ words: String) {
-        host.log.tell(nil, line: "\(facts.app.singleLine(limit: 64)): the command for incidents \(words)")
+        host.log.tell(nil, line: "\(facts.app.singleLine(limit: 64)): OnIncident= (run: --on-incident) \(words)")
     }
 }
 

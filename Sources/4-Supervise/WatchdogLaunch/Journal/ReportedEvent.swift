@@ -83,7 +83,7 @@ extension Crash: ReportedEvent {
     package func announcement(of report: ReportOutcome) -> String {
         let known = "Exited unexpectedly with code "
         guard case .exited(let code) = status, report.line.hasPrefix("\(known)\(code)") else { return report.line }
-        return "it was not asked to exit" + report.line.dropFirst("\(known)\(code)".count)
+        return "was not asked to exit" + report.line.dropFirst("\(known)\(code)".count)
     }
 
     func addFields(to entry: inout JournalEntry) { entry.add(status) }
