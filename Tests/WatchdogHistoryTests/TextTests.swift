@@ -102,7 +102,7 @@ struct TextTests {
             last: WallTime(seconds: 2 * 86_400 - 3_601))
         let table = LaunchSummaryTable(app: "web", key: .host, groups: [group])
         let text = LaunchesText(columns: 120) { _ in LocalZone(utcOffset: 3_600, abbreviation: "CET") }.text(table)
-        #expect(text.hasPrefix("web: 1 launch, 1970-01-02 to 1970-01-02 (CET)\n"))
+        #expect(text.hasPrefix("web: 1 launch, 1970-01-02 (CET)\n"))
         #expect(text.contains("  1970-01-02  1970-01-02\n"))
         #expect(LaunchesText().text(table).hasPrefix("web: 1 launch, 1970-01-01 to 1970-01-02 (UTC)\n"))
     }

@@ -225,7 +225,7 @@ struct CrashTests {
         crash.stacks = "none: its limit on core files is 0; CrashStacks=yes raises it"
         let none = Explanation(of: Crashes.report(crash, capture: nil))
         #expect(none.advice.hasSuffix("CrashStacks=yes (run: --crash-stacks)."))
-        #expect(none.confidence.first == "Stacks: none: its limit on core files is 0; CrashStacks=yes raises it.")
+        #expect(none.confidence.first == "No stacks: its limit on core files is 0; CrashStacks=yes raises it.")
     }
 
     @Test("One cause has one signature, with or without a core; another signal has another")

@@ -411,7 +411,9 @@ struct ReportStoreTests {
             #expect(try store.read(store.find("HangMain-2026-11-21-002022.ips")) == first)
             #expect(try store.read(store.find(path)) == second)
             #expect(failure { _ = try store.find("abcd") }?.code == .ambiguous)
-            #expect(failure { _ = try store.find("abc") }?.code == .notFound)
+            let short = failure { _ = try store.find("abc") }
+            #expect(short?.code == .notFound)
+            #expect(short?.description.contains("holds no report of an app of this name") == true)
             #expect(failure { _ = try store.find("ffff") }?.code == .notFound)
             #expect(failure { _ = try store.find("none-2026-11-21-002022.ips") }?.code == .notFound)
             #expect(failure { _ = try store.find("\(folder)/none.ips") }?.code == .notFound)

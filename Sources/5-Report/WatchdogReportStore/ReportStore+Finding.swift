@@ -186,7 +186,8 @@ extension ReportStore {
         guard reference.count >= prefixLength else {
             throw ReportStoreError(
                 .notFound, "find", "report \"\(reference)\"",
-                reason: "an incident ID needs at least \(prefixLength) digits")
+                reason: "\(place) holds no report of an app of this name, and an incident ID has at least "
+                    + "\(prefixLength) digits")
         }
         let matches = reports.filter { $0.metadata?.incidentID.uppercased().hasPrefix(reference.uppercased()) == true }
         guard let match = matches.first else {

@@ -97,7 +97,8 @@ struct CaptureCommand: ParsableCommand {
         guard let process = Int32(name) else {
             guard !stop, reports == nil else {
                 throw ValidationError(
-                    "--stop and --reports are for processes and container:NAME; for \(name) the daemon decides")
+                    "--stop and --reports apply only to process IDs and container:NAME; the daemon writes the report of \(name)"
+                )
             }
             return
         }

@@ -41,12 +41,13 @@ extension ReportComparison {
         var lines = [Line(text: first.singleLine(limit: 79))]
         if !isSameSignature {
             for ((mark, side), signature) in zip([("- ", StackPart.Side.from), ("+ ", .to)], signatures) {
-                let words = "\(signature.app) · \(signature.event) · \(signature.cause) · \(signature.path)"
+                let event = EventWords.omission(signature.event)
+                let words = "\(signature.app) · \(event) · \(signature.cause) · \(signature.path)"
                 lines += Paragraph.lines(words, label: mark, limit: 2).map { Line(text: $0, side: side) }
             }
         }
         section("Verdict", verdict, &lines)
-        section("Facts", facts, &lines)
+        section("Facts", facts.map(\.inWords), &lines)
         lines += Self.title("Faulting thread")
         for part in stack {
             switch part.side {
@@ -117,5 +118,13 @@ extension ReportComparison {
             onlyBefore = comparison.onlyBefore
             onlyAfter = comparison.onlyAfter
         }
+    }
+}
+
+extension ReportComparison.Change {
+    /// The change as people read it: the JSON keeps Apple's names of events.
+    fileprivate var inWords: Self {
+        guard what == "event" else { return self }
+        return Self(what: what, from: from.map(EventWords.omission), to: to.map(EventWords.omission))
     }
 }

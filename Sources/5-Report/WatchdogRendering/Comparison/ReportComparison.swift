@@ -84,7 +84,7 @@ public struct ReportComparison: Equatable, Sendable {
             ("verdict", linux?.verdict.brief ?? report.body.exception.type),
             ("running", linux?.verdict.runningTenths.map(percentText(tenths:))),
             ("waiting for CPU", linux?.verdict.waitingTenths.map(percentText(tenths:))),
-            ("allowance", linux?.kind == .capture ? nil : linux.map { $0.allowance.sentence($0.missed) }),
+            ("allowance", Explanation.allowance(linux)),
             ("stacks by", linux.map { $0.capture?.method.rawValue ?? "none" }),
             ("kill", linux?.kill.outcome),
         ]

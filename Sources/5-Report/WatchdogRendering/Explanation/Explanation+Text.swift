@@ -9,7 +9,7 @@ extension Explanation {
     /// Wider text is tiring to read.
     private static let widest = 119
 
-    /// At most 25 lines of at most 79 columns, two more if there is a headline, three if the wait leads to other processes, one
+    /// At most 28 lines of at most 79 columns, two more if there is a headline, three if the wait leads to other processes, one
     /// if calls have no names.
     public var text: String { text(in: TextStyle()) }
 
@@ -26,7 +26,7 @@ extension Explanation {
         let title = "\(name)[\(pid)] · \(what) · \(time(in: zone))"
         var result = [style(title.singleLine(limit: width), .emphasis)]
         if let headline { result += lines(headline, limit: 2).map { style($0, .failure) } }
-        result += lines(verdict, limit: 2).map { style($0, headline == nil ? .failure : nil) }
+        result += lines(verdict, limit: 3).map { style($0, headline == nil ? .failure : nil) }
         result.append("")
         if let cause { result += lines("\(cause).", label: "Cause      ", limit: 3) }
         if let missed { result += lines(missed.words, label: missed.label.alignedLeft(11), limit: 2) }
@@ -41,7 +41,7 @@ extension Explanation {
         }
         result += lines(advice, label: "What to do ", limit: launch == nil ? 7 : 5).map { style($0, .success) }
         for (index, line) in confidence.prefix(3).enumerated() {
-            result += lines(line, label: index == 0 ? "How sure   " : "           ", limit: index == 0 ? 2 : 1)
+            result += lines(line, label: index == 0 ? "How sure   " : "           ", limit: 2)
         }
         let identity = "Signature  \(signature.id) · incident \(incident.singleLine(limit: 36))"
         result.append(style(identity, .faint))

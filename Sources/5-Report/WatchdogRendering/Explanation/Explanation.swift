@@ -147,7 +147,7 @@ public struct Explanation: Equatable, Sendable {
         cause = body.linux?.trail?.line
         missed = body.linux?.missed
         let isCapture = body.linux?.kind == .capture
-        allowance = body.linux.flatMap { $0.crash == nil && !isCapture ? $0.allowance.sentence($0.missed) : nil }
+        allowance = Self.allowance(body.linux)
         launch = body.linux?.launch.flatMap { launch in
             let words = launch.isReady ? [] : [launch.slowStart, launch.spent].compactMap(\.self)
             return words.isEmpty ? nil : words.joined(separator: "; ")
@@ -182,6 +182,12 @@ public struct Explanation: Equatable, Sendable {
     static func line(_ metadata: ReportMetadata) -> String? {
         guard let linux = metadata.linux else { return nil }
         return linux.culprit.map { "\($0) · \(linux.verdict)" } ?? linux.verdict
+    }
+
+    /// How much time the app had, and how much it took; nil if no time ran.
+    static func allowance(_ linux: LinuxDetails?) -> String? {
+        guard let linux, linux.crash == nil, linux.kind != .capture else { return nil }
+        return linux.allowance.sentence(linux.missed)
     }
 
     private static func ending(_ body: ReportBody) -> String {
@@ -226,7 +232,10 @@ public struct Explanation: Equatable, Sendable {
             lines.append("There are no stacks, only what the kernel reports for each thread\(why).")
         case .core: lines.append("The kernel recorded all stacks when the signal came: they are consistent.")
         case .journal: lines.append("The stacks come from systemd-coredump, which read them from the core.")
-        case nil: lines.append(linux.crash.map { "Stacks: \($0.stacks)." } ?? "No stacks could be captured.")
+        case nil:
+            let crash = linux.crash?.stacks
+            let lack = crash.flatMap { $0.hasPrefix("none: ") ? "No stacks: \($0.dropFirst(6))." : "Stacks: \($0)." }
+            lines.append(lack ?? "No stacks could be captured.")
         }
         if linux.crash == nil, linux.verdict.runningTenths == nil {
             lines.append("The CPU time over the window is not known: the verdict rests on one sample.")
