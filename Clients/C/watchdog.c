@@ -201,6 +201,8 @@ struct watchdog {
     void (*on_background_time)(struct watchdog *, int64_t, void *);
     void (*on_expire)(struct watchdog *, void *);
     int (*on_event)(struct watchdog *, const char *, const char *, uint64_t, void *);
+    /* Of the event whose callback runs. */
+    const char *event_sender;
     void (*on_disconnected)(struct watchdog *, void *);
     void (*on_wake)(void *);
     void *terminate_context, *state_context, *background_time_context, *expire_context, *event_context,
@@ -294,11 +296,12 @@ struct message {
     uint64_t ping, state_id, event_id, background_microseconds, hang_microseconds;
     int state;
     char kind[WATCHDOG_NAME_BYTES_MAX + 1];
+    char sender[WATCHDOG_NAME_BYTES_MAX + 1];
     char payload[WATCHDOG_PAYLOAD_BYTES_MAX + 1];
 };
 
 enum key { key_ping, key_state, key_state_id, key_background, key_expire, key_terminate, key_event, key_event_id,
-    key_payload, key_hang, key_count };
+    key_payload, key_sender, key_hang, key_count };
 
 static bool is_text(const char *text, size_t count, const char *expected)
 {
@@ -308,7 +311,7 @@ static bool is_text(const char *text, size_t count, const char *expected)
 static enum key find_key(const char *text, size_t count)
 {
     static const char *const names[key_count] = {"PING", "STATE", "STATE_ID", "BACKGROUND_USEC", "EXPIRE", "TERMINATE",
-        "EVENT", "EVENT_ID", "PAYLOAD", "HANG_USEC"};
+        "EVENT", "EVENT_ID", "PAYLOAD", "EVENT_FROM", "HANG_USEC"};
     int key = 0;
     while (key < key_count && !is_text(text, count, names[key])) key++;
     return (enum key)key;
@@ -335,6 +338,7 @@ static void take_field(struct message *message, enum key key, const char *value,
         break;
     case key_event_id: parse_number(value, count, UINT64_MAX, &message->event_id); break;
     case key_payload: copy_text(message->payload, WATCHDOG_PAYLOAD_BYTES_MAX, value, count); break;
+    case key_sender: copy_text(message->sender, WATCHDOG_NAME_BYTES_MAX, value, count); break;
     case key_hang: parse_number(value, count, INT64_MAX, &message->hang_microseconds); break;
     case key_count: break;
     }
@@ -350,7 +354,7 @@ static void decode(struct message *message, const char *bytes, size_t count)
     bool is_taken[key_count] = {false};
     const char *end;
     memset(message, 0, offsetof(struct message, kind));
-    message->kind[0] = message->payload[0] = 0;
+    message->kind[0] = message->sender[0] = message->payload[0] = 0;
     if (count > 0 && bytes[count - 1] == 0) count--;
     if (count > datagram_bytes_max || memchr(bytes, 0, count)) return;
     end = bytes + count;
@@ -1071,8 +1075,13 @@ static void heed_event(struct watchdog *self, const struct message *message)
     is_new = id > self->events.last;
     if (is_new) obligations_add(&self->events, id);
     unlock(self);
-    if (is_new && self->on_event)
+    if (is_new && self->on_event) {
+        /* A callback may call watchdog_service(), and so be interrupted by another one. */
+        const char *outer = self->event_sender;
+        self->event_sender = message->sender[0] ? message->sender : NULL;
         answer = self->on_event(self, message->kind, message->payload, id, self->event_context);
+        self->event_sender = outer;
+    }
     lock(self);
     if (is_new && answer != WATCHDOG_LATER) obligations_done(&self->events, id);
     if (is_new && !self->on_event) self->outbox.event_lost = id;
@@ -1262,6 +1271,8 @@ int watchdog_state(struct watchdog *watchdog)
     unlock(watchdog);
     return state;
 }
+
+const char *watchdog_event_sender(struct watchdog *watchdog) { return watchdog ? watchdog->event_sender : NULL; }
 
 const char *watchdog_launch_event(struct watchdog *watchdog)
 {

@@ -200,6 +200,12 @@ void watchdog_on_event(
     int (*callback)(struct watchdog *watchdog, const char *kind, const char *payload, uint64_t id, void *context),
     void *context);
 
+/*
+ * The app that asked for the event whose callback runs, at most WATCHDOG_NAME_BYTES_MAX bytes; NULL if no app did, and
+ * outside of watchdog_on_event()'s callback. Valid until the callback returns.
+ */
+const char *watchdog_event_sender(struct watchdog *watchdog);
+
 /* The supervisor is gone. The last callback, called once; stop waiting on the descriptor. */
 void watchdog_on_disconnected(
     struct watchdog *watchdog, void (*callback)(struct watchdog *watchdog, void *context), void *context);

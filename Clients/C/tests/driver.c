@@ -41,9 +41,11 @@ static int change_state(struct watchdog *self, int state, uint64_t id, void *con
 
 static int handle_event(struct watchdog *self, const char *kind, const char *payload, uint64_t id, void *context)
 {
-    (void)self;
+    const char *sender = watchdog_event_sender(self);
     (void)context;
-    printf("event %s %" PRIu64 " %zu %s\n", kind, id, strlen(payload), payload);
+    printf("event %s %" PRIu64 " %zu %s", kind, id, strlen(payload), payload);
+    if (sender) printf(" from %zu %s", strlen(sender), sender);
+    puts(watchdog_event_sender(NULL) ? "?" : "");
     return answer;
 }
 

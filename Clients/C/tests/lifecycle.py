@@ -33,8 +33,14 @@ def lifecycle(driver):
         app.say("EVENT=url\nEVENT_ID=1")
         app.expect("EVENT_DONE=2")
         app.say("EVENT=url\nEVENT_ID=3\nEVENT_FROM=mail")
-        assert app.line().startswith("event url 3")
+        assert app.line() == "event url 3 0  from 4 mail"
         app.expect("EVENT_DONE=3")
+        app.say("EVENT=url\nEVENT_ID=4\nEVENT_FROM=" + "m" * 100)
+        assert app.line() == "event url 4 0  from 64 " + "m" * 64
+        app.expect("EVENT_DONE=4")
+        app.say("EVENT=url\nEVENT_ID=5\nEVENT_FROM=")
+        assert app.line() == "event url 5 0 ", "the sender of the last event is forgotten"
+        app.expect("EVENT_DONE=5")
         app.say("TERMINATE=1")
         assert app.line() == "terminate now"
         app.say("TERMINATE=1")

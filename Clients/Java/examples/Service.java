@@ -50,10 +50,11 @@ public final class Service implements Watchdog.Listener {
     }
 
     @Override
-    public void onEvent(String kind, String payload) {
-        if (!kind.equals("conformance-block")) return;
+    public void onEvent(Watchdog.Event event) {
+        if (event.sender() != null) watchdog.status("asked by " + event.sender());
+        if (!event.kind().equals("conformance-block")) return;
         try {
-            Thread.sleep(Long.parseLong(payload));
+            Thread.sleep(Long.parseLong(event.payload()));
         } catch (InterruptedException | NumberFormatException error) {
             System.err.println(error);
         }

@@ -51,9 +51,18 @@ public final class Watchdog {
         /** The time for background tasks is nearly over: end them now. */
         default void onExpire() {}
 
-        /** An event to handle; done when this returns. */
-        default void onEvent(String kind, String payload) {}
+        /** An event to handle; done when this returns. Of a listener without this method, the event is lost. */
+        default void onEvent(Event event) {}
     }
+
+    /**
+     * An event for the program, which defines what it means.
+     *
+     * @param kind the kind
+     * @param payload details in one line, or ""
+     * @param sender the app that asked for the event; null if none did
+     */
+    public record Event(String kind, String payload, String sender) {}
 
     /** Work that should continue in the background. */
     public final class Task implements AutoCloseable {
@@ -78,6 +87,8 @@ public final class Watchdog {
     private static final int PAYLOAD_BYTES = 2048;
     /** Beginnings and ends of tasks that may wait; the class drops the rest, because it slows no program down. */
     private static final int WAITING_TASKS = 1024;
+    /** More than a supervisor sends before it is answered. */
+    private static final int WAITING_EVENTS = 32;
 
     private static final AtomicBoolean IS_ATTACHED = new AtomicBoolean();
 
@@ -85,6 +96,7 @@ public final class Watchdog {
     private final Listener listener;
     private final boolean allowsFaults;
     private final boolean startsInBackground;
+    private final boolean hearsEvents;
     private final AtomicBoolean isTerminating = new AtomicBoolean();
 
     // Under `lock`.
@@ -95,6 +107,8 @@ public final class Watchdog {
     private String useful, stateDone;
     private final Deque<String> begins = new ArrayDeque<>();
     private final Deque<String> ends = new ArrayDeque<>();
+    /** Written with `eventDone`, or the events would pass for handled ones. */
+    private final Deque<String> eventsLost = new ArrayDeque<>();
     private long lastTask;
     private double tokens = 20;
     private long filledAt = System.nanoTime();
@@ -127,6 +141,7 @@ public final class Watchdog {
         allowsFaults = channel != null && "1".equals(environment.get("WATCHDOG_FAULTS"));
         startsInBackground = channel != null && "background".equals(environment.get("WATCHDOG_STATE"));
         isInBackground = startsInBackground;
+        hearsEvents = listener != null && hearsEvents(listener);
         if (listener != null) handleSignal();
         if (channel == null) return;
         isSupervised = true;
@@ -253,6 +268,8 @@ public final class Watchdog {
     /** No end overtakes its beginning, and a state is done after all tasks that were begun before. */
     private byte[] encode() {
         StringBuilder text = new StringBuilder();
+        eventsLost.forEach(line -> text.append(line).append('\n'));
+        eventsLost.clear();
         for (String line : new String[] {hello, ready, pong, thread, status, extension, progress, summary, stopping,
             eventDone, firstFrame, useful}) {
             if (line != null) text.append(line).append('\n');
@@ -318,7 +335,8 @@ public final class Watchdog {
             if (eventId != null && eventId != 0 && said.containsKey("EVENT")) {
                 String kind = line(said.get("EVENT"), NAME_BYTES);
                 String payload = line(said.getOrDefault("PAYLOAD", ""), PAYLOAD_BYTES);
-                loop.execute(() -> handle(kind, payload, eventId));
+                String sender = line(said.getOrDefault("EVENT_FROM", ""), NAME_BYTES);
+                loop.execute(() -> handle(new Event(kind, payload, sender.isEmpty() ? null : sender), eventId));
             }
         }
         Long hang = number(said.get("HANG_USEC"));
@@ -355,12 +373,27 @@ public final class Watchdog {
         say(() -> stateDone = "STATE_DONE=" + Long.toUnsignedString(lastState));
     }
 
-    private void handle(String kind, String payload, long id) {
-        if (Long.compareUnsigned(id, lastEvent) > 0) {
+    private void handle(Event event, long id) {
+        boolean isNew = Long.compareUnsigned(id, lastEvent) > 0;
+        if (isNew) {
             lastEvent = id;
-            listener.onEvent(kind, payload);
+            listener.onEvent(event);
         }
-        say(() -> eventDone = "EVENT_DONE=" + Long.toUnsignedString(lastEvent));
+        say(() -> {
+            if (isNew && !hearsEvents && eventsLost.size() < WAITING_EVENTS) {
+                eventsLost.add("EVENT_LOST=" + Long.toUnsignedString(id));
+            }
+            eventDone = "EVENT_DONE=" + Long.toUnsignedString(lastEvent);
+        });
+    }
+
+    /** Whether the listener has a method for events of its own. */
+    private static boolean hearsEvents(Listener listener) {
+        try {
+            return listener.getClass().getMethod("onEvent", Event.class).getDeclaringClass() != Listener.class;
+        } catch (NoSuchMethodException error) {
+            throw new AssertionError(error);
+        }
     }
 
     private void terminate() {
