@@ -68,6 +68,25 @@ struct ProgramImageTests {
         #endif
     }
 
+    @Test("Only the code at the entry is read for where a program starts")
+    func start() {
+        let vector = Self.vector((7, Self.base), (9, Self.entry))
+        var addresses: [UInt64] = []
+        let whole = Self.memory(Self.linker)
+        let memory = MemoryReader { address, count in
+            addresses.append(address)
+            return whole.window(address, count).map { window in
+                (0..<count).compactMap { window.integer(at: $0, as: UInt8.self) }
+            }
+        }
+        let image = ProgramImage(startIn: vector, memory: memory)
+        let known = ProgramImage(auxiliary: vector, memory: whole)
+        #expect(image.kind == known.kind)
+        #expect(image.boundaries == known.boundaries.filter { $0.key == .entry || $0.key == .main })
+        #expect(addresses.allSatisfy { $0 == Self.entry })
+        #expect(ProgramImage(startIn: [], memory: whole).boundaries == [:])
+    }
+
     #if arch(x86_64)
         @Test("main is found in a program at a fixed address, and after musl's call")
         func startCode() {

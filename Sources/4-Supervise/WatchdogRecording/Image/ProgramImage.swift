@@ -46,17 +46,10 @@ public struct ProgramImage: Equatable, Sendable {
     ///   - auxiliary: `/proc/PID/auxv`.
     ///   - memory: the process's memory.
     public init(auxiliary: [UInt8], memory: MemoryReader) {
-        let vector = ByteWindow(auxiliary)
-        var values: [UInt64: UInt64] = [:]
-        for index in 0..<min(vector.count / 16, 64) {
-            guard let key: UInt64 = vector.integer(at: index * 16), key != 0 else { break }
-            values[key] = values[key] ?? vector.integer(at: index * 16 + 8)
-        }
-        guard let entry = values[Auxiliary.entry], entry != 0 else { return }
+        let values = Self.values(in: auxiliary)
         let base = values[Auxiliary.base] ?? 0
-        kind = base == 0 ? .static : .dynamic
-        boundaries[.entry] = entry
-        boundaries[.main] = StartCode.main(entry: entry, memory: memory)
+        readStart(values, memory)
+        guard kind != .unknown else { return }
         if values[Auxiliary.programHeaderSize] == 56 {
             readHeaders(
                 at: values[Auxiliary.programHeaders] ?? 0,
@@ -66,6 +59,27 @@ public struct ProgramImage: Equatable, Sendable {
         guard base != 0, let linker = LoadedELF(at: base, memory: memory) else { return }
         boundaries[.linker] = linker.entry
         boundaries[.debugState] = linker.symbol("_dl_debug_state")
+    }
+
+    /// Reads only where a program starts, which is where its entry and `main` are: each of the other reads would take
+    /// time from a launch.
+    init(startIn auxiliary: [UInt8], memory: MemoryReader) { readStart(Self.values(in: auxiliary), memory) }
+
+    private static func values(in auxiliary: [UInt8]) -> [UInt64: UInt64] {
+        let vector = ByteWindow(auxiliary)
+        var values: [UInt64: UInt64] = [:]
+        for index in 0..<min(vector.count / 16, 64) {
+            guard let key: UInt64 = vector.integer(at: index * 16), key != 0 else { break }
+            values[key] = values[key] ?? vector.integer(at: index * 16 + 8)
+        }
+        return values
+    }
+
+    private mutating func readStart(_ values: [UInt64: UInt64], _ memory: MemoryReader) {
+        guard let entry = values[Auxiliary.entry], entry != 0 else { return }
+        kind = values[Auxiliary.base] ?? 0 == 0 ? .static : .dynamic
+        boundaries[.entry] = entry
+        boundaries[.main] = StartCode.main(entry: entry, memory: memory)
     }
 
     private mutating func readHeaders(at address: UInt64, count: Int, _ memory: MemoryReader) {

@@ -7,16 +7,31 @@ extension ProgramImage {
     /// Reads the executed program of a process; nil if its memory may not be read.
     ///
     /// Blocks while the process is inside execve(2), and on the file system of its code.
+    init?(process: Int32) {
+        guard let memory = MemoryReader(process: process), let auxiliary = Self.auxiliary(of: process) else {
+            return nil
+        }
+        self.init(auxiliary: auxiliary, memory: memory)
+    }
+
+    /// Reads where the executed program of a process starts; nil if its memory may not be read.
+    ///
+    /// Blocks like ``init(process:)``.
     ///
     /// - Parameter copying: reads the memory with a time limit; nil if the calling thread may block forever.
-    init?(process: Int32, by copying: Copying? = nil) {
+    init?(startOf process: Int32, by copying: Copying?) {
         let reader = copying.map { copying in MemoryReader { copying.memory(process, at: $0, count: $1) } }
-        guard let memory = reader ?? MemoryReader(process: process),
-            let file = try? OwnedDescriptor(opening: "/proc/\(process)/auxv", flags: O_RDONLY)
-        else { return nil }
+        guard let memory = reader ?? MemoryReader(process: process), let auxiliary = Self.auxiliary(of: process) else {
+            return nil
+        }
+        self.init(startIn: auxiliary, memory: memory)
+    }
+
+    private static func auxiliary(of process: Int32) -> [UInt8]? {
+        guard let file = try? OwnedDescriptor(opening: "/proc/\(process)/auxv", flags: O_RDONLY) else { return nil }
         var auxiliary = [UInt8](repeating: 0, count: 1024)
         let length = read(file.number, &auxiliary, auxiliary.count)
-        self.init(auxiliary: Array(auxiliary.prefix(max(length, 0))), memory: memory)
+        return Array(auxiliary.prefix(max(length, 0)))
     }
 }
 

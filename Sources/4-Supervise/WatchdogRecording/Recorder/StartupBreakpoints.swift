@@ -74,7 +74,9 @@ final class StartupBreakpoints: Sendable {
         var pause: UInt32 = 20
         while true {
             let examined = Instant.now()
-            guard examined < end, let image = ProgramImage(process: process.pid, by: copying) else { return nil }
+            guard examined < end, let image = ProgramImage(startOf: process.pid, by: copying) else {
+                return nil
+            }
             if image.boundaries[.entry] != nil { return (image, examined) }
             usleep(pause)
             pause = min(pause * 2, 1_000)
