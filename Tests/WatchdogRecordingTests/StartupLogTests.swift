@@ -67,10 +67,10 @@ struct StartupLogTests {
                 ThreadTime(
                     running: .microseconds(600), waiting: .microseconds(50), blocked: .microseconds(200)),
             ])
-        #expect(log.open == nil)
+        #expect(log.open(at: instant(3_000)) == nil)
         #expect(log.hasReachedMain)
         // The thread's exit stops the account.
-        #expect(log.account(at: instant(9_000)).running == .microseconds(1_650))
+        #expect(log.account(at: instant(9_000))?.running == .microseconds(1_650))
     }
 
     @Test("accepts records in any pieces")
@@ -93,7 +93,7 @@ struct StartupLogTests {
             (110, .mapping), (310, .relocation), (700, .libraryConstructors), (900, .ownConstructors),
         ] as [(Int64, LaunchPhaseName)])
     func open(end: Int64, phase: LaunchPhaseName) {
-        #expect(log(until: end, watch: watch(150, set: 200)).open == phase)
+        #expect(log(until: end, watch: watch(150, set: 200)).open(at: instant(end)) == phase)
     }
 
     @Test(
@@ -102,7 +102,7 @@ struct StartupLogTests {
     func late(set: Int64) {
         let isLate = set > 450
         let before = log(until: 700, watch: watch(150, set: set))
-        #expect(before.open == (isLate ? nil : .libraryConstructors))
+        #expect(before.open(at: instant(700)) == (isLate ? nil : .libraryConstructors))
         let after = log(until: 800, watch: watch(150, set: set))
         #expect(after.ended.map(\.phase).contains(.libraryConstructors))
     }
@@ -111,7 +111,7 @@ struct StartupLogTests {
     func unwatched() {
         let log = log(until: 3_000, watch: nil)
         #expect(log.ended.map(\.phase) == [.mapping, .relocation])
-        #expect(log.open == nil)
+        #expect(log.open(at: instant(3_000)) == nil)
     }
 
     @Test("excludes a library that is loaded later")
@@ -152,6 +152,67 @@ struct StartupLogTests {
         var log = StartupLog(process: 100)
         log.take(raw.bytes + [9, 9, 9])
         #expect(log.lost == 7)
+        #expect(!log.isComplete)
         #expect(log.executed == instant(100))
+    }
+
+    @Test(
+        "claims no phase that lost records may have changed, until the next execution",
+        arguments: [(700, []), (800, [.mapping, .relocation, .libraryConstructors])]
+            as [(Int64, [LaunchPhaseName])])
+    func lostBefore(end: Int64, known: [LaunchPhaseName]) {
+        var log = log(until: end, watch: watch(150, set: 200))
+        var raw = RawRecords()
+        raw.lose(810_000, 1)
+        // A library that is loaded later would pass for the last one before the entry.
+        raw.map(820_000, "/lib/plugin.so", at: 0x9000, length: 0x1000, protection: 5)
+        raw.hit(830_000, event: Self.entryEvent)
+        raw.hit(840_000, event: Self.mainEvent)
+        log.take(raw.bytes, boundaries: Self.boundaries)
+        log.note(watch(150, set: 200))
+        #expect(log.ended.map(\.phase) == known)
+        #expect(log.open(at: instant(900)) == nil)
+        var next = RawRecords()
+        next.execute(900_000, "other")
+        log.take(next.bytes)
+        log.note(watch(901, set: 902))
+        #expect(log.isComplete)
+        #expect(log.open(at: instant(950)) == .mapping)
+    }
+
+    @Test("has no open phase once the recording was cut")
+    func cut() {
+        var log = log(until: 700, watch: watch(150, set: 200))
+        #expect(log.open(at: instant(900)) != nil)
+        log.cut()
+        #expect(!log.isComplete)
+        #expect(log.open(at: instant(900)) == nil)
+    }
+
+    @Test(
+        "knows that the kernel has withdrawn the events in an execve, but not that a program has exited",
+        arguments: [false, true])
+    func withdrawn(isMapped: Bool) {
+        var raw = RawRecords()
+        raw.execute(1_100_000, "privileged")
+        if isMapped { raw.map(1_110_000, "/bin/app", at: 0x1000, length: 0x1000, protection: 5) }
+        raw.exit(1_120_000, thread: 100)
+        var log = StartupLog(process: 100)
+        // The program before has mapped files.
+        log.take(records(until: 900) + raw.bytes, boundaries: Self.boundaries)
+        #expect(log.isWithdrawn == !isMapped)
+    }
+
+    @Test(
+        "says nothing of a process that goes on without its first thread, whose end it tells from that of a program",
+        arguments: [(1_000_000, true), (1_000_001, false)] as [(Int64, Bool)])
+    func firstThreadLeft(later: Int64, isKnown: Bool) {
+        var raw = RawRecords()
+        raw.exit(700_000, thread: 100)
+        var log = log(until: 600, watch: watch(150, set: 200))
+        log.take(raw.bytes)
+        let end = instant(700 + later)
+        #expect((log.account(at: end) != nil) == isKnown)
+        #expect((log.open(at: end) == .libraryConstructors) == isKnown)
     }
 }

@@ -12,13 +12,13 @@ package struct LaunchPhases {
     private var begin: Instant
     /// How the first thread had spent its time until ``begin``; nil where nothing is recorded.
     private var account: ThreadTime?
-    /// False where records were lost: times would be wrong.
+    /// False where records are missing: times would be wrong.
     private let isExact: Bool
 
     package init(_ trace: LaunchTrace, launchedAt: Instant, until over: Instant, isReady: Bool) {
         self.launchedAt = launchedAt
         let log = trace.startup.log
-        isExact = log?.lost == 0
+        isExact = log?.isComplete == true
         begin = launchedAt
         if let requested = trace.requested, requested <= launchedAt {
             begin = requested
@@ -39,7 +39,7 @@ package struct LaunchPhases {
             add(name, until: moment, account)
             hasSpoken = true
         }
-        let open = isReady || hasSpoken ? nil : log?.open
+        let open = isReady || hasSpoken ? nil : log?.open(at: over)
         add(open ?? .ready, until: over, log?.account(at: over), isOpen: !isReady)
     }
 

@@ -29,6 +29,9 @@ final class LaunchStartup {
     /// The launcher passes what the process waits for as a descriptor, which is lost where the table has no room for it.
     private static let notHeld = "it began before it could be recorded, as when too many files are open"
 
+    private static let withdrawn =
+        "the kernel stops recording a program that raises its privileges, or whose file its user may not read"
+
     /// Whether the kernel lets starts be recorded; stays so.
     var isPossible: Bool { host.perfEvents.map { $0.refusal == nil } ?? false }
 
@@ -74,6 +77,7 @@ final class LaunchStartup {
     /// What has been recorded until now.
     func read() -> StartupReading {
         if let recorder { last = recorder.read() }
+        guard last?.isWithdrawn != true else { return StartupReading(refusal: Self.withdrawn) }
         return last?.executed == nil ? StartupReading(refusal: refusal) : StartupReading($last, refusal: refusal)
     }
 

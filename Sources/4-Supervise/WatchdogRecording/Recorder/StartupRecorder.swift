@@ -74,7 +74,10 @@ public final class StartupRecorder {
         log.take(records, boundaries: boundaries)
         if log.hasReachedMain { breakpoints.remove() }
         bytes += records.count
-        if bytes >= Self.byteLimit { wd_record_event_disable(descriptor.number) }
+        if bytes >= Self.byteLimit {
+            wd_record_event_disable(descriptor.number)
+            log.cut()
+        }
         return log
     }
 }

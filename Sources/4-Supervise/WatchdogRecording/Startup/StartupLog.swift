@@ -22,7 +22,10 @@ public struct StartupLog: Hashable, Sendable {
         }
     }
 
-    private enum State: Hashable { case running, preempted, blocked, gone }
+    private enum State: Hashable {
+        case running, preempted, blocked
+        case gone(since: Instant)
+    }
 
     /// The state of one executed program.
     private struct Program: Hashable {
@@ -30,6 +33,8 @@ public struct StartupLog: Hashable, Sendable {
         var relocated: Moment?
         var entered: Moment?
         var main: Moment?
+        /// Whether anything was mapped since the execution.
+        var hasMapping = false
         /// Whether libraries were mapped after the relocation: later mappings are from dlopen(3).
         var isLoaded = false
         /// The stable hashes of the files that have a writable mapping.
@@ -55,6 +60,8 @@ public struct StartupLog: Hashable, Sendable {
 
     /// The maximum number of files: a process maps few before its entry, unless it is hostile.
     private static let fileLimit = 4_096
+    /// The end of a process is noticed within this time after that of its last thread.
+    private static let leaving = Duration.seconds(1)
 
     private let process: Int32
     /// The execution of the current program; nil before the first.
@@ -64,8 +71,14 @@ public struct StartupLog: Hashable, Sendable {
     private var since = Instant(nanoseconds: 0)
     private var account = ThreadTime()
     private var watch: Watch?
-    /// The number of records that the kernel dropped: times may then be wrong.
+    /// The number of records since the execution that the kernel dropped: times may then be wrong.
     public private(set) var lost = 0
+    /// Whether the recording stopped before the program's end, because there were too many records.
+    public private(set) var isCut = false
+    /// Whether the kernel took the events away in the execve(2).
+    ///
+    /// It does so where the program's file changes its privileges, or may not be read: `begin_new_exec()` in fs/exec.c.
+    public private(set) var isWithdrawn = false
 
     /// Creates the log of a process before its execve(2).
     public init(process: Int32) { self.process = process }
@@ -79,7 +92,17 @@ public struct StartupLog: Hashable, Sendable {
         self.watch = watch
     }
 
-    private func isWatched(_ boundary: LaunchBoundary) -> Bool { watch?.boundaries.contains(boundary) == true }
+    /// Whether all that the thread did since the execution was recorded.
+    public var isComplete: Bool { lost == 0 && !isCut && !isWithdrawn }
+
+    /// Records that the recording has stopped, because there are too many records.
+    public mutating func cut() { isCut = true }
+
+    /// Whether a breakpoint would show that the current program passes the boundary; lost records may have been of
+    /// another execution.
+    private func isWatched(_ boundary: LaunchBoundary) -> Bool {
+        lost == 0 && watch?.boundaries.contains(boundary) == true
+    }
 
     // MARK: - Records
 
@@ -91,7 +114,7 @@ public struct StartupLog: Hashable, Sendable {
     public mutating func take(_ records: [UInt8], boundaries: [UInt64: LaunchBoundary] = [:]) {
         let streams = boundaries.mapValues { RecordStream.boundary($0, program: 0) }
         for record in PerfRecordReader(records, streams: streams, layouts: TracepointLayouts()) {
-            if case .lost(let count) = record.body { lost += min(count, 1 << 32) }
+            if case .lost(let count) = record.body { lose(count) }
             if record.process == process { take(record) }
         }
     }
@@ -103,22 +126,36 @@ public struct StartupLog: Hashable, Sendable {
         advance(to: time)
         switch record.body {
         case .mapping(let mapping): note(mapping, at: time)
-        case .contextSwitch(let isOut, let isPreempted) where record.thread == process && state != .gone:
+        case .contextSwitch(let isOut, let isPreempted) where record.thread == process && !isGone:
             state = !isOut ? .running : isPreempted ? .preempted : .blocked
         case .boundary(.entry, _) where program.entered == nil && isWatched(.entry):
             program.entered = Moment(time: time, account: account)
             program.writable = []
         case .boundary(.main, _) where program.main == nil && isWatched(.main):
             program.main = Moment(time: time, account: account)
-        case .exit(process): state = .gone
+        case .exit(process):
+            state = .gone(since: time)
+            // A program that runs has been mapped.
+            isWithdrawn = !program.hasMapping
         default: break
         }
     }
 
+    private var isGone: Bool { if case .gone = state { true } else { false } }
+
     private mutating func restart(at time: Instant) {
         (executed, since, state) = (time, time, .running)
         (program, account) = (Program(), ThreadTime())
+        (lost, isWithdrawn) = (0, false)
         if let watch, watch.examined < time { self.watch = nil }
+    }
+
+    /// Forgets what lost records may have changed: which mapping was the last one before the entry.
+    private mutating func lose(_ count: Int) {
+        lost += min(count, 1 << 32)
+        guard program.entered == nil else { return }
+        (program.mapped, program.relocated, program.writable) = (nil, nil, [])
+        (program.hasMapping, program.isLoaded) = (true, true)
     }
 
     private mutating func advance(to time: Instant) {
@@ -133,6 +170,7 @@ public struct StartupLog: Hashable, Sendable {
     }
 
     private mutating func note(_ mapping: PerfRecord.ObjectMapping, at time: Instant) {
+        program.hasMapping = true
         guard mapping.path.hasPrefix("/"), !mapping.path.hasPrefix("//"), program.entered == nil, !program.isLoaded
         else { return }
         let file = FNV1a.hash(of: mapping.path)
@@ -153,8 +191,15 @@ public struct StartupLog: Hashable, Sendable {
 
     // MARK: - What it means
 
-    /// The thread's use of the time since the execution, up to a time that is not before the last record.
-    public func account(at time: Instant) -> ThreadTime {
+    /// Whether the process goes on without its first thread, whose execve(2) or exit ended the recording.
+    private func isLeft(at time: Instant) -> Bool {
+        if case .gone(let since) = state { time - since > Self.leaving } else { false }
+    }
+
+    /// The thread's use of the time since the execution, up to a time that is not before the last record; nil if it
+    /// ended long before.
+    public func account(at time: Instant) -> ThreadTime? {
+        guard !isLeft(at: time) else { return nil }
         var copy = self
         copy.advance(to: time)
         return copy.account
@@ -171,10 +216,10 @@ public struct StartupLog: Hashable, Sendable {
         return ends.compactMap { phase, end in end.map { (phase, $0) } }
     }
 
-    /// The current phase; nil if the program has passed all of them, or if unknown.
-    public var open: LaunchPhaseName? {
-        if program.main != nil { return nil }
-        guard let watch, isWatched(.entry) else { return nil }
+    /// The current phase at a time that is not before the last record; nil if the program has passed all of them, or if
+    /// unknown.
+    public func open(at time: Instant) -> LaunchPhaseName? {
+        guard program.main == nil, isComplete, !isLeft(at: time), let watch, isWatched(.entry) else { return nil }
         if program.entered != nil { return isWatched(.main) ? .ownConstructors : nil }
         // Breakpoints that were set after the relocation may have come too late for the entry.
         guard let relocated = program.relocated else { return program.mapped == nil ? .mapping : .relocation }
