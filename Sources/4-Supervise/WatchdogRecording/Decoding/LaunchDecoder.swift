@@ -75,7 +75,7 @@ public enum LaunchDecoder {
         var program = program
         program.executables = log.executions.map(\.path)
         program.processID = log.process
-        guard let image = log.executions.last?.image else { return program }
+        guard !log.isReplaced, let image = log.executions.last?.image else { return program }
         program.kind = image.kind
         program.interpreter = image.interpreter
         program.runtime = image.runtime

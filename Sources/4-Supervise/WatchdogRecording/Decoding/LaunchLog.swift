@@ -126,6 +126,9 @@ public struct LaunchLog: Sendable {
     public var rung: Rung
     /// The executions, in order.
     public var executions: [Execution] = []
+    /// Whether a thread other than the first has executed a program, which the tracer of the first does not see: where
+    /// that program starts is unknown.
+    public var isReplaced = false
     /// The kernel's records, in any order.
     public var records: [UInt8] = []
     /// The events of the records, by their IDs.

@@ -41,11 +41,12 @@ struct PhaseDecoder {
         for record in timeline.records where record.process == log.process {
             switch record.body {
             case .name(_, isExec: true): lastExec = record.time
-            case .boundary(let boundary, program): reached[boundary, default: []].append(record.time)
+            case .boundary(let boundary, program) where !log.isReplaced:
+                reached[boundary, default: []].append(record.time)
             default: break
             }
         }
-        for stop in log.stops where stop.program == program {
+        for stop in log.stops where stop.program == program && !log.isReplaced {
             reached[stop.boundary, default: []].append(stop.time.nanoseconds)
             if let account = stop.accounting { accounts.append((stop.time.nanoseconds, account)) }
         }
@@ -103,7 +104,7 @@ struct PhaseDecoder {
     /// reached, and whether a missing time means that it was not.
     private var steps: [(LaunchPhase.Kind, Int64?, Bool)] {
         let exec: [(LaunchPhase.Kind, Int64?, Bool)] = [(.request, execution, true)]
-        guard let image, log.rung < .d, image.boundaries[.entry] != nil else { return exec }
+        guard let image, log.rung < .d, !log.isReplaced, image.boundaries[.entry] != nil else { return exec }
         let own = (LaunchPhase.Kind.ownConstructors, mainBegan, image.boundaries[.main] != nil)
         guard image.kind == .dynamic, image.boundaries[.linker] != nil else {
             return exec + [(.exec, entered, true), own]

@@ -187,7 +187,16 @@ public final class LaunchRecorder {
 
     // MARK: The end
 
-    private func collectFacts() { log.threads = facts }
+    private func collectFacts() {
+        log.threads = facts
+        // The execve(2) of another thread, which is not traced, puts that thread in place of the traced one: ptrace(2).
+        guard tracer.isTracing, let status = ProcessStatus.read(held.pid), status.tracer == nil else { return }
+        tracer.forget()
+        log.isReplaced = true
+        notes.append(
+            "A thread other than the program's first executed a program: the phases after that are unknown, and part of"
+                + " main.")
+    }
 
     private var facts: [LaunchLog.ThreadFacts] {
         ProcessFiles.tree(of: held.pid).flatMap { process in

@@ -11,6 +11,14 @@ enum Privileges {
         geteuid() != 0 && areMarked(path)
     }
 
+    /// Whether executing the file gives the process another user or group: execve(2) then takes its perf events away.
+    static func areChanged(by path: String) -> Bool {
+        var information = stat()
+        guard stat(path, &information) == 0 else { return false }
+        return information.st_mode & S_ISUID != 0 && information.st_uid != geteuid()
+            || information.st_mode & S_ISGID != 0 && information.st_gid != getegid()
+    }
+
     /// Whether the file is set-user-ID or set-group-ID, or has capabilities.
     static func areMarked(_ path: String) -> Bool {
         var information = stat()

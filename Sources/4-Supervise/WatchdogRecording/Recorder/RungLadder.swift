@@ -18,8 +18,12 @@ struct RungLadder {
                 "run as root")
         } else if request.rung == .d {
             refuse([.a, .b, .c], "rung D was requested", nil)
+        } else if Privileges.areChanged(by: request.executable) {
+            refuse([.a, .b], "the kernel stops recording where the program's file changes its user or group", nil)
+            trace(tracer)
         } else {
-            climb(process, tracer)
+            climb(process)
+            trace(tracer)
         }
         attempts.append(RungAttempt(rung: .d, used: rung == .d, reason: rung == .d ? nil : "not needed"))
         if let wanted = request.rung, wanted != rung {
@@ -30,7 +34,7 @@ struct RungLadder {
         }
     }
 
-    private mutating func climb(_ process: Int32, _ tracer: Tracer) {
+    private mutating func climb(_ process: Int32) {
         for (rung, isWide) in [(Rung.a, true), (.b, false)] {
             guard request.rung == nil || request.rung == rung else {
                 refuse([rung], "rung \(request.rung?.rawValue ?? "") was requested", nil)
@@ -49,6 +53,9 @@ struct RungLadder {
                 refuse([rung], refusal.reason, refusal.remedy)
             }
         }
+    }
+
+    private mutating func trace(_ tracer: Tracer) {
         do throws(LinuxError) {
             try tracer.seize()
             if events == nil, request.rung == nil || request.rung == .c { rung = .c }

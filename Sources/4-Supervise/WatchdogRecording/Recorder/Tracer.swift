@@ -71,6 +71,9 @@ final class Tracer {
         isTracing = false
     }
 
+    /// Notes that the kernel has detached the tracer.
+    func forget() { isTracing = false }
+
     /// Stops the process and detaches from it, within a second; returns its end if it ended instead.
     func releaseRunning() -> wd_record_event_of_process? {
         guard isTracing else { return nil }
