@@ -84,6 +84,19 @@ extension EndToEnd {
             }
         }
 
+        @Test("A report says in what an earlier phase was blocked, and for how long")
+        func earlier() throws {
+            let launch = try launch(["--launch", "4s"], slow: 2_000)
+            guard isRecorded(launch) else { return }
+            let phase = try #require(launch.phases.first { $0.name == "own-constructors" })
+            #expect(try #require(phase.blockedNanoseconds) > 1_900_000_000)
+            let wait = try #require(phase.wait)
+            #expect(wait.call.hasSuffix("nanosleep"))
+            #expect(wait.caller?.hasPrefix("slow") == true)
+            #expect(wait.samples > 0 && wait.samples <= wait.ofSamples)
+            #expect(launch.lines.contains { $0.hasPrefix("Earlier phase: own constructors: blocked ") })
+        }
+
         @Test("A wrapper's program counts from its own execve")
         func wrapped() throws {
             let launch = try launch(wrapper: ["/bin/sh", "-c", "sleep 0.1; exec \"$0\""])

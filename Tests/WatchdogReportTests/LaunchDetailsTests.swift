@@ -3,6 +3,7 @@
 import ReportFixtures
 import Testing
 import WatchdogBase
+import WatchdogVerdict
 
 @testable import WatchdogReport
 
@@ -116,6 +117,91 @@ struct LaunchDetailsTests {
                 "Last phase: own constructors: blocked 0.99 s in read (fd 4: pipe), called by load_config (own.c:5)"))
         details.phases[1].isOpen = false
         #expect(!details.lines.contains { $0.hasPrefix("Last phase") })
+    }
+
+    /// Samples of the first thread, one every 100 ms from 50 ms on: one on a CPU, five in a call, and others.
+    private static var samples: ProcessSamples {
+        let image = BinaryImage(
+            base: 0x1000, size: 0x1000, buildID: nil, path: "/opt/app", name: "app", architecture: "x86_64")
+        let library = BinaryImage(
+            base: 0x9000, size: 0x1000, buildID: nil, path: "/usr/lib/libc.so.6", name: "libc.so.6",
+            architecture: "x86_64")
+        let frames = [
+            Frame(address: 0x9100, imageIndex: 1, imageOffset: 0x100, symbol: "read", trust: .registers),
+            Frame(address: 0x1200, imageIndex: 0, imageOffset: 0x200, symbol: "stale", trust: .scan),
+            Frame(
+                address: 0x1100, imageIndex: 0, imageOffset: 0x100, symbol: "load", sourceFile: "/src/own.c",
+                sourceLine: 5, trust: .cfi),
+        ]
+        var samples = ProcessSamples(
+            process: 7, name: "app", path: "/opt/app", time: WallTime(seconds: 0), interval: .milliseconds(100),
+            duration: .milliseconds(900), sampleCount: 10,
+            stacks: [
+                .init(state: "R", syscall: "running", frames: []),
+                .init(state: "S", syscall: "0 0x4 0x0 0x0 0x0 0x0 0x0 0x7000 0x9100", frames: frames),
+                .init(state: "S", syscall: "1 0x4 0x0 0x0 0x0 0x0 0x0 0x7000 0x9100", frames: []),
+            ],
+            images: [image, library])
+        samples.threads = [
+            .init(
+                id: 7, name: "app",
+                runs: [
+                    .init(first: 0, count: 1, stack: 0), .init(first: 1, count: 5, stack: 1),
+                    .init(first: 6, count: 4, stack: 2),
+                ])
+        ]
+        return samples
+    }
+
+    #if arch(x86_64)
+        @Test("says in what an earlier phase was blocked, and nothing of those that were not")
+        func waits() {
+            var details = started([
+                ("exec", 2, false), ("library-constructors", 598, false), ("own-constructors", 20, false),
+                ("ready", 380, true),
+            ])
+            details.complete(with: Self.samples, of: 7, executable: "/opt/app", began: .milliseconds(50))
+            #expect(
+                details.phases.map(\.wait) == [
+                    nil, .init(call: "read", caller: "load (own.c:5)", samples: 5, ofSamples: 6), nil, nil,
+                ])
+            let place = "in 5 of 6 samples in read, called by load (own.c:5)"
+            #expect(
+                details.lines.contains("Earlier phase: library constructors: blocked 448 ms, \(place)"),
+                "\(details.lines)")
+            // Without the recorder's times.
+            details.phases[1].blockedNanoseconds = nil
+            #expect(details.lines.contains("Earlier phase: library constructors: blocked \(place)"))
+        }
+
+        @Test(
+            "leaves out a phase that was blocked for less than a twentieth of the launch",
+            arguments: [(50_000_000, false), (50_000_001, true)] as [(Int64, Bool)])
+        func shortWait(blocked: Int64, isSaid: Bool) {
+            var details = started([("exec", 2, false), ("own-constructors", 598, false), ("ready", 400, true)])
+            details.phases[1].blockedNanoseconds = blocked
+            details.complete(with: Self.samples, of: 7, executable: "/opt/app", began: .milliseconds(50))
+            #expect((details.phases[1].wait != nil) == isSaid)
+        }
+
+        @Test(
+            "leaves out samples within a quarter of their interval from the end of a phase",
+            arguments: [(574, 4), (576, 5)] as [(Int64, Int)])
+        func edge(length: Int64, count: Int) {
+            var details = started([("exec", 0, false), ("own-constructors", length, false), ("ready", 400, true)])
+            details.complete(with: Self.samples, of: 7, executable: "/opt/app", began: .milliseconds(50))
+            #expect(details.phases[1].wait?.samples == count)
+            #expect(details.phases[1].wait?.ofSamples == count + 1)
+        }
+    #endif
+
+    @Test("says nothing of a phase before the samples began, or of another thread")
+    func unseenWait() {
+        var details = started([("exec", 2, false), ("own-constructors", 598, false), ("ready", 400, true)])
+        details.complete(with: Self.samples, of: 7, executable: "/opt/app", began: .milliseconds(600))
+        #expect(details.phases[1].wait == nil)
+        details.complete(with: Self.samples, of: 8, executable: "/opt/app", began: .milliseconds(50))
+        #expect(details.phases[1].wait == nil)
     }
 
     @Test("tolerates numbers that no launch has", arguments: [Int64.min, -1, 0, .max])

@@ -158,6 +158,7 @@ struct IncidentScene {
                 record.trace, launchedAt: $0, ready: record.launchDuration,
                 until: incident?.decidedAt ?? facts.captureInstant)
         }
+        facts.allowanceBegan = record.launchedAt.flatMap { launchedAt in incident.map { $0.startedAt - launchedAt } }
         if launch.observed == nil {
             facts.pings = record.account.pingSummary(
                 until: facts.captureInstant, last: record.lastPingSent, slowest: record.slowestPing)

@@ -147,6 +147,8 @@ public struct IncidentFacts: Equatable, Sendable {
     public var samples: ProcessSamples?
     /// The time from the start of the allowance to the first sample.
     public var samplesBegan: Duration = .zero
+    /// The time from the launch to the start of the allowance; nil if unknown.
+    public var allowanceBegan: Duration?
     /// The app's own line about its state (`STATUS=`).
     public var status: String?
     /// The app's own line for reports (`SUMMARY=`).

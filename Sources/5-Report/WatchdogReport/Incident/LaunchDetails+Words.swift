@@ -82,6 +82,7 @@ extension LaunchDetails {
         var lines = ["Launch: \(end) after \(Self.span(duration))" + (phases.isEmpty ? "" : ": \(phaseWords)")]
         if let event { lines.append("Launched for: \(event.singleLine(limit: 256))") }
         if let longestPhase { lines.append("Longest phase: \(longestPhase)") }
+        lines += phases.compactMap { phase in phase.waitWords.map { "Earlier phase: \(phase.fullTitle): \($0)" } }
         if let last = phases.last, last.isOpen, let ending = last.ending {
             lines.append("Last phase: \(last.fullTitle): \(ending)")
         }
@@ -173,6 +174,16 @@ extension LaunchDetails.Phase {
 
     /// The name for people.
     package var title: String { phase?.title ?? name }
+
+    /// What blocked the first thread: `blocked 800 ms, in 7 of 8 samples in nanosleep, called by slow (own.c:5)`; nil
+    /// if unknown.
+    fileprivate var waitWords: String? {
+        guard let wait, !isOpen else { return nil }
+        let time = blockedNanoseconds.map { " \(LaunchDetails.span(max(0, $0)))," } ?? ""
+        let caller = wait.caller.map { ", called by \($0.singleLine(limit: 80))" } ?? ""
+        let call = wait.call.singleLine(limit: 64)
+        return "blocked\(time) in \(wait.samples) of \(wait.ofSamples) samples in \(call)\(caller)"
+    }
 
     /// The name for people outside a list of phases.
     fileprivate var fullTitle: String { phase?.fullTitle ?? "until \(name)" }

@@ -42,6 +42,12 @@ extension Report {
                     index, stacks.threads[index], stacks.details.indices.contains(index) ? stacks.details[index] : nil,
                     images: ImageOrigins(stacks.images, executable: facts.executablePath), isFaulting: true), verdict)
         }
+        if facts.kind == .watchdog, facts.server == nil, let samples = facts.samples,
+            let began = facts.allowanceBegan
+        {
+            facts.launch?.complete(
+                with: samples, of: facts.pid, executable: facts.executablePath, began: began + facts.samplesBegan)
+        }
         let notes = (facts.notes + (capture?.notes ?? []) + stacks.notes).prefix(64)
         let information = InformationLines.lines(
             facts, host, verdict, capture, stacks, insight, notes: Array(notes))

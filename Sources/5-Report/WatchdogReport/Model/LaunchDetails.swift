@@ -6,6 +6,26 @@
 /// records may begin shortly before. The app chose the names and times of its marks; watchdogd measured everything
 /// else.
 public struct LaunchDetails: Codable, Equatable, Sendable {
+    /// What blocked the process's first thread in most samples of a phase.
+    public struct Wait: Codable, Equatable, Sendable {
+        /// The system call.
+        public var call: String
+        /// The app's own function that led to the call, with its file and line; nil if unknown.
+        public var caller: String?
+        /// The number of samples that showed the call.
+        public var samples: Int
+        /// The number of samples of the phase.
+        public var ofSamples: Int
+
+        /// Creates a wait.
+        public init(call: String, caller: String?, samples: Int, ofSamples: Int) {
+            self.call = call
+            self.caller = caller
+            self.samples = samples
+            self.ofSamples = ofSamples
+        }
+    }
+
     /// A part of the launch between two known moments.
     public struct Phase: Codable, Equatable, Sendable {
         /// The moment at the end of the phase: `exec` (the program was executed), `hello` (the app's library sent its
@@ -29,11 +49,14 @@ public struct LaunchDetails: Codable, Equatable, Sendable {
         /// What the first thread did when the launch ended in this phase: the verdict's words, and the app's own
         /// function; nil for a phase that has ended, or if unknown.
         public var ending: String?
+        /// What blocked the first thread in a phase that has ended; nil if nothing did for long, or if unknown.
+        public var wait: Wait?
 
         /// Creates a phase.
         public init(
             name: String, startNanoseconds: Int64, nanoseconds: Int64, isOpen: Bool, runningNanoseconds: Int64? = nil,
-            preemptedNanoseconds: Int64? = nil, blockedNanoseconds: Int64? = nil, ending: String? = nil
+            preemptedNanoseconds: Int64? = nil, blockedNanoseconds: Int64? = nil, ending: String? = nil,
+            wait: Wait? = nil
         ) {
             self.name = name
             self.startNanoseconds = startNanoseconds
@@ -43,6 +66,7 @@ public struct LaunchDetails: Codable, Equatable, Sendable {
             self.preemptedNanoseconds = preemptedNanoseconds
             self.blockedNanoseconds = blockedNanoseconds
             self.ending = ending
+            self.wait = wait
         }
     }
 
