@@ -194,6 +194,47 @@ extension EndToEnd {
             #expect(try next.end() == 0)
         }
 
+        @Test(
+            "A history that cannot be read is one sentence and stays as it is; a run goes on without it",
+            arguments: [
+                ("PRAGMA user_version = 99", 65, "format 99"),
+                ("CREATE TABLE bookmark (name TEXT)", 65, "another program"),
+                (nil, 65, "damaged"),
+            ] as [(String?, Int32, String)])
+        func unusable(change: String?, code: Int32, words: String) throws {
+            let scratch = try Scratch()
+            let history = scratch["history.db"]
+            if let change {
+                let database = try Program(["/usr/bin/python3", "-c", Self.changing, history, change])
+                try #require(try database.end().code == 0, "\(database.text(.errors))")
+            } else {
+                // As if the disk had been full, or the machine had lost its power: less than a page of it.
+                let beginning = "SQLite format 3\u{0}\u{10}\u{0}\u{1}\u{1}\u{0}\u{40}\u{20}\u{20}"
+                try scratch.write(beginning, to: "history.db")
+            }
+            let before = contents(of: history)
+            let shown = try run(["launches", "--history", history])
+            #expect(shown.code == code, "\(shown)")
+            #expect(shown.output == "")
+            #expect(shown.errors.split(separator: "\n").count == 1, "\(shown.errors)")
+            #expect(shown.errors.contains(words), "\(shown.errors)")
+            #expect(contents(of: history) == before)
+
+            let launched = try run([
+                "run", "--reports", "none", "--readiness", "none", "--history", history, "--", "/bin/true",
+            ])
+            #expect(launched.code == 0, "\(launched.errors)")
+            #expect(launched.errors.split(separator: "\n").count == 1, "\(launched.errors)")
+            // What is damaged is set aside; what is another's is not touched.
+            #expect(contents(of: change == nil ? "\(history).damaged-1" : history) == before)
+        }
+
+        private static let changing = """
+            import sqlite3, sys
+            database = sqlite3.connect(sys.argv[1])
+            database.executescript(sys.argv[2])
+            """
+
         @Test("--no-history keeps no history; a history that cannot be written does not prevent a launch")
         func without() throws {
             let app = ["app": "[App]\nExecStart=/bin/sleep 1000\n[Watchdog]\nReadiness=none\n"]

@@ -255,11 +255,16 @@ extension EndToEnd {
         @Test("A program that cannot be executed and a process that cannot be created have separate codes")
         func notExecutable() throws {
             let scratch = try Scratch()
-            for (text, code) in [("\u{0}no program", 65), ("#!/nonexistent\n", 66)] as [(String, Int32)] {
-                try TestFiles.write(Array(text.utf8), to: scratch["program"])
+            var foreign = try #require(TestFiles.read("/bin/true"))
+            // elf(5), e_machine: an unassigned value.
+            (foreign[18], foreign[19]) = (0xfe, 0xfe)
+            let texts = [Array("\u{0}no program".utf8), foreign, Array("#!/nonexistent\n".utf8)]
+            for (text, code) in zip(texts, [65, 65, 66] as [Int32]) {
+                try TestFiles.write(text, to: scratch["program"])
                 #expect(chmod(scratch["program"], 0o755) == 0)
                 let answer = try measure(["--", scratch["program"]])
                 #expect(answer.code == code, "\(answer)")
+                #expect(answer.errors.split(separator: "\n").count == 1, "\(answer)")
             }
             // Below this limit, watchdogd cannot even prepare the launch.
             let program = try Program([

@@ -80,6 +80,19 @@ extension EndToEnd {
                 #expect(program.text(.output).hasPrefix("ran\n"), "\(program.text(.output))")
             }
 
+            @Test("A report says that perf events were refused, and claims no phase", arguments: refusals)
+            func unrecorded(error: Int32) throws {
+                let ending = try Supervision(
+                    ["--launch", "500ms", "--readiness", "notify"], ["/bin/sleep", "1000"],
+                    wrapper: Self.denying([298], with: error)
+                ).end()
+                #expect(ending.exitCode == 137)
+                let launch = try #require(ending.reports.first?.body.linux?.launch)
+                #expect(launch.unrecorded?.contains("a seccomp filter") == true, "\(launch.lines)")
+                #expect(launch.phases.map(\.name) == ["exec", "ready"])
+                #expect(launch.phases.allSatisfy { $0.runningNanoseconds == nil && $0.blockedNanoseconds == nil })
+            }
+
             @Test(
                 "A call that watchdogd needs is named in one line with exit code 71, and nothing is launched",
                 arguments: indispensable, refusals)
