@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CLinux
 import FoundationEssentials
 import Glibc
 import TestSupport
@@ -136,6 +137,47 @@ final class TrailTests {
         let trail = client.trail { $0.hops.first?.isIdle == true }
         #expect(trail.hops.map(\.process) == [server.pid] && trail.hops.map(\.isIdle) == [true])
         #expect(trail.cycleStart == nil)
+    }
+
+    @Test("a server that waits for others and not for what a client has sent is not idle")
+    func neglected() throws {
+        let server = try TrailSubject("s = listen(sys.argv[1]); c, _ = s.accept(); s.accept()", "\(folder)/socket")
+        let client = try TrailSubject("ask(sys.argv[1])", "\(folder)/socket")
+        let trail = client.trail { $0.hops.first.map { $0.link == .reply && $0.wait != nil } ?? false }
+        #expect(trail.hops.map(\.process) == [server.pid] && trail.hops.map(\.isIdle) == [false])
+    }
+
+    @Test("a trail ends at a stopped process, whatever that waited for")
+    func stopped() throws {
+        let script = """
+            r, w = os.pipe()
+            pid = os.fork()
+            if pid == 0: os.close(w); os.read(r, 1); pause()
+            os.close(r); os.kill(pid, 19)
+            while True: os.write(w, b'x' * 65536)
+            """
+        let subject = try TrailSubject(script)
+        let trail = subject.trail { $0.hops.first?.state == .stopped && $0.hops.first?.link == .drain }
+        #expect(trail.hops.count == 1 && trail.cycleStart == nil)
+    }
+
+    @Test("a loop does not wait for the children that have inherited the pipe through which it wakes itself")
+    func wakePipe() throws {
+        let script = """
+            r, w = os.pipe()
+            if os.fork() == 0: pause()
+            p = select.poll(); p.register(r, 1); p.poll()
+            """
+        let subject = try TrailSubject(script)
+        let files = OpenFiles()
+        let place = WaitLook.Place(process: subject.pid, thread: subject.pid)
+        #expect(
+            eventually {
+                WaitLook.syscall(place).flatMap { BlockedCall(parsing: $0) }?.kind == WD_CALL_POLL
+                    && !Procfs.children(of: subject.pid).isEmpty
+            })
+        let trail = WaitLook(budget: .seconds(10)) { [] }.trail(process: subject.pid, thread: subject.pid, files)
+        #expect(trail.hops.isEmpty)
     }
 
     @Test("of several processes that share a connection, the one that is not idle is chosen")

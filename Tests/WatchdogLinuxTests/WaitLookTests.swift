@@ -93,7 +93,60 @@ struct WaitLookTests {
         #expect(chain.waits[0].holder?.process != subject.pid)
     }
 
+    @Test("the lock of a stream of standard I/O names its owner")
+    func stream() throws {
+        let subject = try WaitSubject("stream")
+        let chain = try #require(subject.chain { $0.waits[0].holder?.name == "writer" })
+        #expect(chain.waits[0].subject == "lock of a standard I/O stream")
+        #expect(chain.waits[0].holder?.relation == .holds && chain.waits.count == 2)
+    }
+
+    @Test("a mutex that a thread of the parent held at the fork names that thread")
+    func forked() throws {
+        let subject = try WaitSubject("forked")
+        let pattern = #/^mutex held by thread \d+ "holder" of the parent since before the fork$/#
+        let chain = try #require(subject.chain { $0.waits.last?.subject.contains(pattern) == true })
+        #expect(chain.waits.count == 2)
+        #expect(chain.waits[1].holder == nil)
+    }
+
     // MARK: - Files
+
+    @Test("a FIFO is reported with the process at its other end")
+    func endOfFIFO() throws {
+        try withTemporaryDirectory { folder in
+            let subject = try WaitSubject("fiforeader", "\(folder)/queue")
+            let text = ": \(folder)/queue (fifo), other end in pid "
+            let chain = try #require(subject.chain { $0.waits[0].subject.hasSuffix(" \"kid\"") })
+            #expect(chain.waits[0].subject.contains(text))
+        }
+    }
+
+    @Test("a lock whose owner has ended belongs to the heir of the open file", arguments: [true, false])
+    func heir(isOfApp: Bool) throws {
+        try withTemporaryDirectory { folder in
+            let subject = try WaitSubject("inherited", "\(folder)/catalog")
+            let chain = try #require(subject.chain { $0.waits[0].holder?.name == "heir" })
+            let heir = try #require(chain.waits[0].holder?.process)
+            defer { kill(heir, SIGKILL) }
+            #expect(chain.waits[0].holder?.relation == .locks)
+            let look = WaitLook(budget: .seconds(10)) { isOfApp ? [subject.pid, heir] : [] }
+            let alone = try #require(
+                look.chain(process: subject.pid, thread: subject.pid, syscall: chain.waits[0].syscall))
+            #expect(alone.waits[0].holder == chain.waits[0].holder)
+        }
+    }
+
+    @Test("a connection that nobody accepts is reported with the name of the socket")
+    func unaccepted() throws {
+        try withTemporaryDirectory { folder in
+            let path = "\(folder)/socket"
+            let subject = try WaitSubject("unaccepted", path)
+            let text = ": Unix socket \(path), not accepted yet, nothing to read"
+            let chain = try #require(subject.chain { $0.waits[0].subject.hasSuffix(text) })
+            #expect(chain.waits[0].peer == path)
+        }
+    }
 
     @Test("a pipe is reported with the process at its other end")
     func pipe() throws {
@@ -106,8 +159,8 @@ struct WaitLookTests {
     func fifo() throws {
         try withTemporaryDirectory { folder in
             let subject = try WaitSubject("fifo", "\(folder)/queue")
-            let chain = try #require(subject.chain { $0.waits[0].subject.hasSuffix(": \(folder)/queue") })
-            #expect(chain.waits[0].subject.hasSuffix(": \(folder)/queue"))
+            let chain = try #require(subject.chain { $0.waits[0].subject.hasSuffix("(fifo)") })
+            #expect(chain.waits[0].subject.hasSuffix(": \(folder)/queue (fifo)"))
         }
     }
 
@@ -266,6 +319,7 @@ struct WaitLookTests {
             ("reused", #"^fd \d+: epoll of 1 fd: \d+$"#),
             ("nested", #"^fd \d+: epoll of 1 fd: \d+ \(epoll of 1 fd: \d+ \(eventfd\)\)$"#),
             ("poll", #"^fd \d+: eventfd$"#), ("select", #"^2 fds: \d+ \(eventfd\), \d+ \(eventfd\)$"#),
+            ("nofiles", #"^no fd$"#),
         ]
     )
     func kinds(how: String, text: String) throws {

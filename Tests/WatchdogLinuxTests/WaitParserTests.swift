@@ -238,13 +238,30 @@ struct WaitParserTests {
     private func claim(
         _ words: [Int: UInt32], operation: Int32 = 128, expected: UInt32 = 2
     ) -> FutexWord.Claim? {
+        word(words, operation: operation, expected: expected)?.claim
+    }
+
+    private func word(_ words: [Int: UInt32], operation: Int32, expected: UInt32) -> FutexWord? {
         var memory = [UInt8](repeating: 0, count: FutexWord.length)
         for (offset, word) in words {
             for byte in 0..<4 {
                 memory[FutexWord.before + offset + byte] = UInt8(truncatingIfNeeded: word >> (8 * byte))
             }
         }
-        return FutexWord(operation: operation, expected: expected, memory: memory)?.claim
+        return FutexWord(operation: operation, expected: expected, memory: memory)
+    }
+
+    @Test("only a stream's lock that is held and contended has the address of its owner")
+    func streams() {
+        func owner(_ words: [Int: UInt32], operation: Int32 = 128) -> UInt64? {
+            word(words, operation: operation, expected: words[0] ?? 0)?.streamOwner
+        }
+        #expect(owner([0: 2, 4: 1, 8: 0x1234_5740, 12: 0x7f2a]) == 0x7f2a_1234_5740)
+        #expect(owner([0: 1, 4: 1, 8: 0x1234_5740, 12: 0x7f2a]) == nil, "locked without waiters")
+        #expect(owner([0: 2, 4: 0, 8: 0x1234_5740, 12: 0x7f2a]) == nil, "taken zero times")
+        #expect(owner([0: 2, 4: 1, 8: 0x1234_5741, 12: 0x7f2a]) == nil, "no control block begins there")
+        #expect(owner([0: 2, 4: 1, 8: 117, 12: 1, 16: 1]) == nil, "a recursive mutex")
+        #expect(owner([0: 2, 4: 1, 8: 0x1234_5740, 12: 0x7f2a], operation: 129) == nil, "no wait")
     }
 
     @Test("only a mutex that is held and contended names its owner")

@@ -5,12 +5,14 @@
 #include <fcntl.h>
 #include <linux/rtnetlink.h>
 #include <linux/unix_diag.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/sem.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/un.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -239,6 +241,26 @@ int wd_unix_socket_query(uint32_t inode, struct wd_unix_socket *result) {
         .context = &search,
     };
     return wd_sock_diag_find(false, &request, sizeof request, &answer, &search.is_found);
+}
+
+int wd_unix_socket_peer_name(pid_t process, int number, char *name, unsigned size) {
+    int socket = wd_copy_descriptor(process, number);
+    if (socket < 0) return -1;
+    struct sockaddr_un address = {0};
+    socklen_t length = sizeof address;
+    int result = getpeername(socket, (struct sockaddr *)&address, &length);
+    int error = errno;
+    close(socket);
+    size_t head = offsetof(struct sockaddr_un, sun_path);
+    if (result != 0 || address.sun_family != AF_UNIX) {
+        errno = result != 0 ? error : EAFNOSUPPORT;
+        return -1;
+    }
+    size_t count = length > head ? length - head : 0;
+    if (count > sizeof address.sun_path) count = sizeof address.sun_path;
+    if (count > size) count = size;
+    memcpy(name, address.sun_path, count);
+    return (int)count;
 }
 
 int wd_unix_socket_peer_process(pid_t process, int number, pid_t *peer) {

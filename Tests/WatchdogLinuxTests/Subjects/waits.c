@@ -25,6 +25,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <threads.h>
 #include <unistd.h>
@@ -241,6 +242,64 @@ static void *poller(void *unused) {
     return 0;
 }
 
+static void *writer(void *unused) {
+    (void)unused;
+    prctl(PR_SET_NAME, "writer");
+    flockfile(stdout);
+    sem_post(&held);
+    forever();
+    return 0;
+}
+
+/* A copy of a mutex that a thread holds which was not copied. */
+static void forked(void) {
+    pthread_t thread;
+    sem_init(&held, 0, 0);
+    pthread_mutex_init(&first, 0);
+    pthread_create(&thread, 0, holder, 0);
+    sem_wait(&held);
+    int id = fork();
+    if (id == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        pthread_mutex_lock(&first);
+    }
+    waitpid(id, 0, 0);
+}
+
+/* A lock that outlives the process that took it, in the hands of its child. */
+static void inherited(const char *path) {
+    int ready[2];
+    char byte;
+    pipe(ready);
+    int id = fork();
+    if (id == 0) {
+        int file = open(path, O_RDWR | O_CREAT, 0600);
+        flock(file, LOCK_EX);
+        if (fork() == 0) {
+            prctl(PR_SET_NAME, "heir");
+            write(ready[1], "1", 1);
+            alarm(600);
+            forever();
+        }
+        _exit(0);
+    }
+    waitpid(id, 0, 0);
+    read(ready[0], &byte, 1);
+    flock(open(path, O_RDWR), LOCK_EX);
+}
+
+/* A connection to a socket that nobody accepts. */
+static void unaccepted(const char *path) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    char byte;
+    strncpy(address.sun_path, path, sizeof address.sun_path - 1);
+    int server = socket(AF_UNIX, SOCK_STREAM, 0), client = socket(AF_UNIX, SOCK_STREAM, 0);
+    bind(server, (void *)&address, sizeof address);
+    listen(server, 1);
+    connect(client, (void *)&address, sizeof address);
+    read(client, &byte, 1);
+}
+
 static void threads(void) {
     pthread_t thread;
     pthread_mutexattr_t attributes;
@@ -257,6 +316,7 @@ static void threads(void) {
         pthread_create(&thread, 0, reader, 0);
         pthread_create(&thread, 0, poller, 0);
         pthread_create(&thread, 0, holder, 0);
+        sem_wait(&held);
         pthread_create(&thread, 0, taker, &first);
         sem_wait(&semaphore);
     }
@@ -328,6 +388,24 @@ int main(int argc, char **argv) {
     } else if (is("fifo")) {
         mkfifo(argv[2], 0600);
         read(open(argv[2], O_RDWR), &byte, 1);
+    } else if (is("fiforeader")) {
+        mkfifo(argv[2], 0600);
+        if (fork() == 0) { open(argv[2], O_WRONLY); child(); }
+        read(open(argv[2], O_RDONLY), &byte, 1);
+    } else if (is("stream")) {
+        pthread_t thread;
+        sem_init(&held, 0, 0);
+        pthread_create(&thread, 0, writer, 0);
+        sem_wait(&held);
+        puts("");
+    } else if (is("forked")) {
+        forked();
+    } else if (is("inherited")) {
+        inherited(argv[2]);
+    } else if (is("unaccepted")) {
+        unaccepted(argv[2]);
+    } else if (is("nofiles")) {
+        select(0, 0, 0, 0, 0);
     } else if (is("tcp") || is("mptcp")) {
         int server = bound(SOCK_STREAM);
         listen(server, 1);

@@ -78,3 +78,8 @@ int wd_unix_socket_query(uint32_t inode, struct wd_unix_socket *result);
  * trace the process; wd_internet_socket_query says what closing the copy may take. 0 with *peer, or -1 with errno; ENOENT if that
  * process is in no visible pid namespace. */
 int wd_unix_socket_peer_process(pid_t process, int number, pid_t *peer);
+
+/* The name to which a Unix socket is connected that a process has as a descriptor, getpeername(2): that of the socket that
+ * listens, even while the connection waits to be accepted. Rights and closing as for wd_unix_socket_peer_process. Fills
+ * name with at most `size` bytes of sun_path. Their number, 0 without a name, or -1 with errno; ENOTCONN without a peer. */
+int wd_unix_socket_peer_name(pid_t process, int number, char *name, unsigned size);

@@ -69,6 +69,18 @@ struct FutexWord: Hashable {
         }
     }
 
+    /// The control block of the thread that has locked a stream of standard I/O; nil if the memory cannot be such a lock.
+    ///
+    /// `_IO_lock_t` in glibc's `sysdeps/nptl/stdio-lock.h`: the lock, how often its owner has taken it, and the owner.
+    var streamOwner: UInt64? {
+        // 2: locked, with waiters: lowlevellock.h.
+        guard operation & Self.commandMask == 0, word(0) == 2, expected == 2, (1...65_536).contains(word(4)) else {
+            return nil
+        }
+        let owner = UInt64(word(12)) << 32 | UInt64(word(8))
+        return owner > 0xffff_ffff && owner % 16 == 0 ? owner : nil
+    }
+
     private static let commandMask: Int32 = 0x7f
     private static let privateFlag: Int32 = 0x80
     private static let ownerDied: UInt32 = 0x4000_0000

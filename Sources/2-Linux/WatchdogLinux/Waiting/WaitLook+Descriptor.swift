@@ -33,7 +33,8 @@ extension WaitLook {
     }
 
     func openFile(_ number: Int32, _ place: Place, for purpose: Purpose = .receiving) -> Finding {
-        guard let file = describe(number, place.process, for: purpose) else { return Finding() }
+        guard var file = describe(number, place.process, for: purpose) else { return Finding() }
+        if let ends = endsOfFIFO(number, place) { file.text += " (fifo)\(ends)" }
         return Finding(subject: "fd \(number): \(file.text)", peer: file.peer, sources: file.sources)
     }
 
@@ -93,12 +94,14 @@ extension WaitLook {
     /// The first files of a select(2), and how many there are; nil if they cannot be read.
     func selectedFiles(_ call: BlockedCall, _ place: Place) -> (files: [Polled], count: Int)? {
         let limit = call.integer(0)
-        guard limit > 0, limit <= 1_024 else { return nil }
+        guard limit >= 0, limit <= 1_024 else { return nil }
         let size = (Int(limit) + 63) / 64 * 8
         let none = [UInt8](repeating: 0, count: size)
         var sets: [[UInt8]] = []
         for address in call.arguments[1...3] {
-            guard let set = address == 0 ? none : memory(place.process, at: address, count: size) else { return nil }
+            guard let set = address == 0 || limit == 0 ? none : memory(place.process, at: address, count: size) else {
+                return nil
+            }
             sets.append(set)
         }
         func isSet(_ number: Int32, in set: [UInt8]) -> Bool { set[Int(number) / 8] >> UInt8(number % 8) & 1 == 1 }
@@ -254,6 +257,17 @@ extension WaitLook {
         return Self.ends(found, of: process)
     }
 
+    /// Who has the other end of a FIFO in which a thread waits; nil for any other file.
+    ///
+    /// Only the kernel's function tells a FIFO from a file without asking the file system.
+    private func endsOfFIFO(_ number: Int32, _ place: Place) -> String? {
+        guard let link = SymbolicLink.target("/proc/\(place.process)/fd/\(number)"), link.hasPrefix("/"),
+            let channel = Procfs.line("\(place.task)/wchan", limit: 64),
+            ["pipe_read", "pipe_write"].contains(where: channel.hasSuffix)
+        else { return nil }
+        return otherEnds(link, of: place.process, accessMode: info(place.process, number)?.accessMode)
+    }
+
     private static func ends(_ found: [Int32], of process: Int32) -> String {
         guard !found.isEmpty else { return "" }
         let names = found.prefix(2).map { id in
@@ -269,6 +283,8 @@ extension WaitLook {
     /// Version 2 keeps such a process in the kernel's own code for signals. Version 1 leaves most sleepers where they are, and
     /// only its own file tells.
     static func state(_ stat: ProcessStat) -> ProcessStat.State {
+        // What it does otherwise is not known, and most processes sleep.
+        if stat.state == .traced, isTracedByUs(stat.id) { return .sleeping }
         let isFrozen =
             switch stat.state {
             case .sleeping:
@@ -277,6 +293,15 @@ extension WaitLook {
             default: false
             }
         return isFrozen ? .frozen : stat.state
+    }
+
+    /// Whether this program, of which this process may be a child, has stopped a process to read its stacks.
+    private static func isTracedByUs(_ process: Int32) -> Bool {
+        guard let tracer = ProcessStatus.read(process)?.tracer.flatMap({ ProcessStatus.read($0)?.process }) else {
+            return false
+        }
+        let own = sequence(first: getpid()) { ProcessStat.read($0)?.parent }
+        return own.prefix(4).contains(tracer)
     }
 
     private static func isInFreezer(_ process: Int32) -> Bool {
@@ -369,7 +394,7 @@ extension WaitLook {
         if let table = tables[text] {
             return internet(inode, table.prefix(3).uppercased(), "/proc/\(process)/net/\(table)", for: purpose)
         }
-        if text.hasPrefix("UNIX") { return unix(inode, of: process, for: purpose) }
+        if text.hasPrefix("UNIX") { return unix(inode, number, of: process, for: purpose) }
         return Description("\(text) socket", ["system.sockprotoname of \(path)"])
     }
 
@@ -402,9 +427,9 @@ extension WaitLook {
     }
 
     private func unix(
-        _ inode: UInt64, of process: Int32, for purpose: Purpose
+        _ inode: UInt64, _ number: Int32, of process: Int32, for purpose: Purpose
     ) -> Description {
-        let sources = ["sock_diag(7) UNIX_DIAG"]
+        var sources = ["sock_diag(7) UNIX_DIAG"]
         var socket = wd_unix_socket()
         // The socket may be in another network namespace, where it cannot be queried.
         guard let short = UInt32(exactly: inode), wd_unix_socket_query(short, &socket) == 0 else {
@@ -413,7 +438,10 @@ extension WaitLook {
         var text = "Unix socket"
         var peer = wd_unix_socket()
         if socket.peer != 0, wd_unix_socket_query(socket.peer, &peer) != 0 { peer = wd_unix_socket() }
-        if let name = Self.name(of: socket) ?? Self.name(of: peer) { text += " \(name)" }
+        // The end that a server has yet to accept has no inode.
+        let awaited = socket.peer == 0 && !socket.is_listening ? peerName(number, of: process) : nil
+        if awaited != nil { sources.append("pidfd_getfd(2), getpeername(2)") }
+        if let name = Self.name(of: socket) ?? Self.name(of: peer) ?? awaited { text += " \(name)" }
         if case .connecting(let address) = purpose {
             return Description(text + (address.map { " → \($0)" } ?? ""), sources, peer: address)
         }
@@ -426,6 +454,7 @@ extension WaitLook {
             let found = processes(holding: "socket:[\(socket.peer)]", startingWith: process) { _, _ in true }
             text += Self.ends(found, of: process)
         }
+        if awaited != nil { text += ", not accepted yet" }
         switch purpose {
         case .sending: text += socket.peer == 0 ? "" : ", which does not read"
         case .receiving where socket.has_receive_queue:
@@ -433,7 +462,15 @@ extension WaitLook {
         default: break
         }
         // Only the end that was bound has a name, usually the server's.
-        return Description(text, sources, peer: Self.name(of: peer))
+        return Description(text, sources, peer: Self.name(of: peer) ?? awaited)
+    }
+
+    /// The name of the socket to which one is connected, which may not have accepted that yet; nil without one.
+    func peerName(_ number: Int32, of process: Int32) -> String? {
+        var name = [CChar](repeating: 0, count: 108)
+        let length = wd_unix_socket_peer_name(process, number, &name, UInt32(name.count))
+        guard length > 0 else { return nil }
+        return Self.name(ofUnixAddress: name.prefix(Int(length)).map { UInt8(bitPattern: $0) })
     }
 
     private static func name(of socket: wd_unix_socket) -> String? {

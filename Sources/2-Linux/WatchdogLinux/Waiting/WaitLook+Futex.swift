@@ -60,12 +60,14 @@ extension WaitLook {
         var finding = Finding(subject: "word at 0x\(String(address, radix: 16))")
         guard let memory = futexMemory(place.process, address) else { return finding }
         let word = FutexWord(operation: wait.operation, expected: wait.expected, memory: memory)
-        guard let claim = word?.claim, isInOurNamespace("pid", place.process) else { return finding }
+        guard isInOurNamespace("pid", place.process),
+            let claim = streamClaim(word, place.process) ?? word?.claim
+        else { return finding }
         let source = "process_vm_readv(2) of pid \(place.process) around 0x\(String(address, radix: 16))"
         // A number that is not the ID of a live thread does not name an owner.
         guard let (holder, stat) = owner(claim, place) else {
-            if claim.mayBeOfEndedThread(of: place.process), ProcessStat.read(claim.thread) == nil {
-                finding.subject = "\(claim.object) held by thread \(claim.thread), which has ended"
+            if let former = formerOwner(claim, place.process) {
+                finding.subject = "\(claim.object) held by \(former)"
                 finding.sources = [source]
             }
             return finding
@@ -91,6 +93,36 @@ extension WaitLook {
         if let own = live(place.process) { return own }
         guard claim.isShared else { return nil }
         return family().prefix(64).lazy.compactMap { budget.isSpent ? nil : live($0) }.first
+    }
+
+    /// The lock of a stream of standard I/O, whose memory names the control block of its owner.
+    ///
+    /// The block begins with its own address, twice, and has the thread's ID behind the fields that are ABI: `struct
+    /// pthread` of glibc on x86-64. Whatever is not so names no live thread of the process, which is checked next.
+    private func streamClaim(_ word: FutexWord?, _ process: Int32) -> FutexWord.Claim? {
+        guard let address = word?.streamOwner, let head = memory(process, at: address, count: 24),
+            [0, 16].allSatisfy({ Self.number(head[$0..<$0 + 8]) == address }),
+            let bytes = memory(process, at: address + 0x2d0, count: 4),
+            let thread = Int32(exactly: Self.number(bytes[...])), thread > 0
+        else { return nil }
+        return FutexWord.Claim(object: "lock of a standard I/O stream", thread: thread)
+    }
+
+    private static func number(_ bytes: ArraySlice<UInt8>) -> UInt64 {
+        bytes.reversed().reduce(0) { $0 << 8 | UInt64($1) }
+    }
+
+    /// The thread that took a mutex and can no longer release it, in words: one that has ended, or one of the parent, whose
+    /// locks fork(2) has copied without it.
+    private func formerOwner(_ claim: FutexWord.Claim, _ process: Int32) -> String? {
+        guard let status = ProcessStatus.read(claim.thread) else {
+            return claim.mayBeOfEndedThread(of: process) ? "thread \(claim.thread), which has ended" : nil
+        }
+        guard claim.isSurelyMutex, !claim.isShared, status.process != process,
+            ProcessStat.read(process)?.parent == status.process
+        else { return nil }
+        let name = Self.name(Place(process: status.process, thread: claim.thread))
+        return "thread \(claim.thread) \"\(name)\" of the parent since before the fork"
     }
 
     /// The live thread, of whichever process, that a lock shared by processes names as its holder.

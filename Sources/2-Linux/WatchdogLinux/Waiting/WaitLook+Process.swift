@@ -17,7 +17,7 @@ extension WaitLook {
         guard let (lock, source, keeper) = found else { return finding }
         finding.sources += ["/proc/\(place.process)/fdinfo/\(number)", source]
         // The lock of an open file belongs to whoever has the file open.
-        guard let process = lock.process ?? keeper else {
+        guard let process = owner(of: lock, keptBy: keeper, number, place) else {
             if lock.kind == "OFDLCK" { finding.subject += ", locked through another open file" }
             return finding
         }
@@ -27,6 +27,30 @@ extension WaitLook {
             state: stat.map(Self.state))
         if stat?.threadCount == 1 { finding.next = Place(process: process, thread: process) }
         return finding
+    }
+
+    /// The process that has taken a lock or, once that has ended, one that has inherited the open file and with it the lock:
+    /// flock(2).
+    private func owner(of lock: FileLock, keptBy keeper: Int32?, _ number: Int32, _ place: Place) -> Int32? {
+        guard let process = lock.process else { return keeper }
+        guard lock.kind == "FLOCK", ProcessStat.read(process).map({ $0.state == .zombie }) ?? true else {
+            return process
+        }
+        return keeper ?? heir(of: lock, number, place) ?? process
+    }
+
+    private func heir(of lock: FileLock, _ number: Int32, _ place: Place) -> Int32? {
+        guard !isWithinApp, let link = SymbolicLink.target("/proc/\(place.process)/fd/\(number)") else { return nil }
+        return budget.useReserve { left in
+            Procfs.processes().first { process in
+                Procfs.numbers(in: "/proc/\(process)/fd").prefix(1_024).contains { descriptor in
+                    !left.isSpent && SymbolicLink.target("/proc/\(process)/fd/\(descriptor)") == link
+                        && info(process, descriptor)?.locks.contains { found in
+                            found.kind == lock.kind && found.inode == lock.inode && found.process == lock.process
+                        } == true
+                }
+            }
+        }
     }
 
     /// An exclusive lock held by a process of the app.

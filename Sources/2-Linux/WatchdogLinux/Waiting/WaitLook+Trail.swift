@@ -61,7 +61,9 @@ extension WaitLook {
             }
             guard let hop = look(at: exit, rights, files) else { break }
             trail.hops.append(hop)
-            guard hop.sight != .refused, !hop.isIdle else { break }
+            // What a stopped process waited for does not matter until somebody continues it.
+            let isHalted = [.stopped, .frozen, .traced, .zombie, .dead].contains(hop.state)
+            guard hop.sight != .refused, !hop.isIdle, !isHalted else { break }
             places.append(Place(process: hop.process, thread: hop.thread))
         }
         return trail
@@ -93,7 +95,12 @@ extension WaitLook {
                 continue
             }
             if let exit = shared(call, place) ?? served(call, finding, place, files) { return exit }
-            let ends = awaited(by: call, place).map { farEnd(of: $0.number, $0.purpose, place.process, files) }
+            let isLoop = [WD_CALL_POLL, WD_CALL_SELECT, WD_CALL_EPOLL].contains(call.kind)
+            let ends = awaited(by: call, place).map { file in
+                // Forked children inherit the pipe through which a loop wakes itself.
+                isLoop && isPipeToItself(file.number, place.process)
+                    ? .own : farEnd(of: file.number, file.purpose, place.process, files)
+            }
             let exits = ends.compactMap(\.leaving)
             // A server, or a client of several: nobody in particular is waited for.
             return Set(exits.map(\.process)).count == 1 && !ends.contains(.listening) ? exits.first : nil
@@ -234,7 +241,13 @@ extension WaitLook {
         if socket.peer == 0, case .connecting(let name?) = purpose, let end = listener(named: name, process, files) {
             return end
         }
-        // Not accepted, or with a process that may not be read.
+        // Not accepted: who listens now may be another process than the one that called listen(2).
+        if socket.peer == 0, let name = peerName(number, of: process),
+            let end = listener(named: name, process, files)
+        {
+            return end
+        }
+        // With a process that may not be read.
         var peer: Int32 = 0
         guard wd_unix_socket_peer_process(process, number, &peer) == 0, ProcessStat.read(peer) != nil else {
             return .unknown
@@ -279,7 +292,10 @@ extension WaitLook {
         }
         let thread = exit.thread ?? self.thread(of: stat.id, with: exit.file, files)
         let place = Place(process: stat.id, thread: thread)
-        let isIdle = self.isIdle(thread, stat.id, files, exit.file)
+        // Who waits for other clients has not read what this one has sent.
+        let isConnection = [.reply, .room, .drain].contains(exit.link)
+        let neglects = isConnection && exit.file.map { !reads($0, thread, stat.id) } ?? false
+        let isIdle = !neglects && self.isIdle(thread, stat.id, files, exit.file)
         let state = ProcessStat.read(stat.id, thread: thread) ?? stat
         guard let other = TraceRights(stat.id), rights.mayRead(other) else {
             return hop(.outside, state, nil, isIdle: isIdle)
@@ -289,6 +305,18 @@ extension WaitLook {
             wait = Wait(place, text, find(call, at: place))
         }
         return hop(.whole, state, wait, isIdle: isIdle)
+    }
+
+    /// Whether a thread waits for what comes over a file, or for more files than are described.
+    private func reads(_ file: OpenFiles.File, _ thread: Int32, _ process: Int32) -> Bool {
+        guard let call = Self.syscall(Place(process: process, thread: thread)).flatMap({ BlockedCall(parsing: $0) })
+        else { return false }
+        let awaited = self.awaited(by: call, Place(process: process, thread: thread))
+        return awaited.isEmpty
+            || awaited.contains { other in
+                SymbolicLink.target("/proc/\(process)/fd/\(other.number)").flatMap { OpenFiles.File(Array($0.utf8)) }
+                    == file
+            }
     }
 
     /// How much a process's answer seems to depend on one of its threads.
@@ -387,6 +415,13 @@ extension WaitLook {
             return Self.inode(link, "socket:[").map { !isSocketToItself($0, process, files) } ?? false
         }
         return others.isEmpty
+    }
+
+    private func isPipeToItself(_ number: Int32, _ process: Int32) -> Bool {
+        guard let link = SymbolicLink.target("/proc/\(process)/fd/\(number)"), link.hasPrefix("pipe:[") else {
+            return false
+        }
+        return isPipeToItself(link, number, process)
     }
 
     /// Loops wake themselves through a pipe or a pair of sockets.

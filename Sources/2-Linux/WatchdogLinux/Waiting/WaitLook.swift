@@ -113,18 +113,23 @@ public struct WaitLook {
         return chain(process: process, thread: process, syscall: syscall)
     }
 
-    /// What other threads of a process wait for, in calls that wait for one file, for a path or for a child.
+    /// What other threads of a process wait for, in calls that wait for one file, for a path or for a child, and one of those
+    /// that wait for a lock of the same thread.
     ///
-    /// What a thread waits for in futex(2) or epoll_wait(2) is seldom anybody's answer.
+    /// What else a thread waits for in futex(2), or in epoll_wait(2), is seldom anybody's answer.
     public func besides(_ thread: Int32, of process: Int32) -> [Wait] {
         var waits: [Wait] = []
         for other in Procfs.threads(of: process).prefix(256) where other != thread && waits.count < Self.most {
             let place = Place(process: process, thread: other)
             guard !budget.isSpent else { break }
-            guard let text = Self.syscall(place), let call = BlockedCall(parsing: text),
-                ![WD_CALL_FUTEX, WD_CALL_FUTEX_VECTOR, WD_CALL_FUTEX_WAIT, WD_CALL_EPOLL].contains(call.kind)
+            guard let text = Self.syscall(place), let call = BlockedCall(parsing: text), call.kind != WD_CALL_EPOLL
             else { continue }
             let finding = find(call, at: place)
+            if [WD_CALL_FUTEX, WD_CALL_FUTEX_VECTOR, WD_CALL_FUTEX_WAIT].contains(call.kind) {
+                guard let holder = finding.holder, holder.relation == .holds,
+                    !waits.contains(where: { $0.holder?.thread == holder.thread })
+                else { continue }
+            }
             guard !finding.subject.isEmpty, Self.syscall(place) == text else { continue }
             waits.append(Wait(place, text, finding))
         }
