@@ -93,16 +93,17 @@ struct WaitEventTests {
         BlockedCall(parsing: text).map { [WD_CALL_PAUSE, WD_CALL_SIGNAL].contains($0.kind) } ?? false
     }
 
-    @Test("other threads are described if they wait for one file, but not for a lock or an event")
+    @Test("other threads are described if they wait for one file or for a lock with an owner, but not for an event")
     func besides() throws {
         let subject = try WaitSubject("besides")
         var waits: [Wait] = []
         let isFound = eventually {
             let look = WaitLook(budget: .seconds(10)) { [subject.pid] }
             waits = look.besides(subject.pid, of: subject.pid)
-            return waits.count == 2
+            return waits.count == 3
         }
         #expect(isFound, "\(waits)")
+        #expect(waits.contains { $0.subject == "mutex" && $0.holder?.name == "holder" })
         #expect(waits.contains { $0.subject.hasSuffix(": eventfd") && $0.name == "reader" && $0.thread != subject.pid })
         #expect(waits.contains { $0.subject.contains(#/^fd \d+: UDP \S+ → \S+, nothing to read$/#) })
     }

@@ -53,6 +53,23 @@ struct HeadlineTests {
             ),
             ("recvfrom", nil, "waits for data from a socket"),
             (
+                "read", "fd 7: Unix socket /run/db.sock, not accepted yet, nothing to read",
+                "waits until Unix socket /run/db.sock accepts its connection"
+            ),
+            (
+                "poll", "fd 7: Unix socket /run/db.sock, not accepted yet, nothing to read",
+                "waits until Unix socket /run/db.sock accepts its connection"
+            ),
+            (
+                "epoll_wait", "fd 4: epoll of 1 fd: 5 (TCP 127.0.0.1:5 → 127.0.0.1:80, ESTABLISHED, 12 bytes to read)",
+                "waits for events although 12 bytes have come from 127.0.0.1:80"
+            ),
+            ("select", "no fd", "sleeps because its own code told it to"),
+            (
+                "read", "fd 3: /run/feed (fifo), other end in pid 2 \"cat\"",
+                "waits for data from cat (pid 2) through /run/feed (fifo)"
+            ),
+            (
                 "recvfrom",
                 "fd 7: TCP 127.0.0.1:51234 → 127.0.0.1:5432, ESTABLISHED, nothing to read, other end in pid 9 \"postgres\"",
                 "waits for an answer from 127.0.0.1:5432 (postgres)"

@@ -36,7 +36,9 @@ struct WorkerTests {
                 symbolLocation: 0, trust: .cfi)
         }
         capture.threads = [
-            CapturedThread(id: pid, name: "python3", state: String(state), syscall: syscall, frames: frames)
+            CapturedThread(
+                id: pid, name: "python3", state: String(state), syscall: syscall,
+                runNanoseconds: UInt64(running.nanoseconds), frames: frames)
         ]
         return Samples.report(facts, capture: capture)
     }

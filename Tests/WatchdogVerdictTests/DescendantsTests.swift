@@ -86,6 +86,7 @@ struct DescendantsTests {
                 "poll", "2 fds: 3 (pipe, other end in pid 2 \"cat\"), 0 (terminal /dev/pts/1)",
                 "waits for a child's output"
             ),
+            ("write", "fd 3: pipe, other end in pid 2 \"cat\"", "waits for a child to read from it"),
             ("poll", "2 fds: 3 (signalfd), 4 (/dev/ptmx)", "waits for signals"),
             ("poll", "2 fds: -1, 4 (pipe, other end in this process)", "waits in its loop"),
             ("poll", "3 fds: 6 (signalfd), 4 (/dev/ptmx), -1", "waits for signals"),
@@ -120,7 +121,8 @@ struct DescendantsTests {
             ("poll", "2 fds: 3 (pipe), 4"), ("poll", "2 fds: -1, -1"),
             ("poll", "5 fds: 3 (pipe), 4 (pipe), 5 (pipe), 6 (pipe), …"),
             ("poll", "2 fds: 3 (pipe), 4 (Unix socket /run/dbus)"), ("poll", "no fd"),
-            ("read", "fd 0: pipe"), ("read", "fd 0: pipe, other end in pid 99 \"shell\""), ("futex", nil),
+            ("write", "fd 3: pipe, other end in pid 2 \"cat\" and pid 99 \"shell\""), ("read", "fd 0: pipe"),
+            ("read", "fd 0: pipe, other end in pid 99 \"shell\""), ("futex", nil),
         ] as [(String, String?)])
     func own(call: String, subject: String?) {
         #expect(Self.finding(call, on: subject, [Self.cat]) == nil)
@@ -143,6 +145,8 @@ struct DescendantsTests {
             Self.finding("futex", from: ["pthread_cond_wait", "get_result", "main"], threads: 2, [Self.cat]))
         #expect(finding.text.hasSuffix(", while the main thread waits for another of its threads"))
         #expect(Self.finding("futex", from: ["take", "main"], threads: 2, [Self.cat]) == nil)
+        let alone = Self.finding("futex", from: ["sem_wait", "get_result", "main"], [Self.cat])
+        #expect(alone?.text.hasSuffix(", while the main thread waits for a lock or a wake-up") == true)
         let sleeper = Self.process(2, "worker", in: "read", "fd 3: pipe")
         #expect(Self.finding("futex", from: ["pthread_cond_wait", "main"], threads: 2, [sleeper]) == nil)
     }
@@ -186,6 +190,16 @@ struct DescendantsTests {
             let file = "fd 3: \(kind), other end in pid 3 \"helper\" and others\(end)"
             #expect(Self.finding("read", on: file, children)?.processes == [2])
         }
+    }
+
+    @Test("A child that waits for the main process, which waits for it, is named with that")
+    func mutual() throws {
+        let full = Self.process(2, "seq", in: "write", "fd 1: pipe, other end in pid 1 \"app\"")
+        let holder = WaitDetails.Holder(relation: .child, process: 2, name: "seq", state: "S")
+        let finding = try #require(Self.finding("wait4", on: "child", holder: holder, [full]))
+        #expect(finding.text.hasSuffix(", while the main thread waits for a child: each waits for the other"))
+        let logger = Self.process(2, "seq", in: "write", "fd 1: pipe, other end in pid 3 \"logger\"")
+        #expect(Self.finding("wait4", on: "child", holder: holder, [logger])?.text.hasSuffix("for a child") == true)
     }
 
     // MARK: - What the child does

@@ -19,20 +19,24 @@ struct FindingTests {
     ) -> CapturedThread {
         CapturedThread(
             id: id, name: "t\(id)", state: state, syscall: syscall,
-            frames: symbols.map {
-                Frame(
-                    address: 1, imageIndex: image, imageOffset: 1, symbol: $0.isEmpty ? nil : $0,
-                    symbolLocation: $0.isEmpty ? nil : 0, trust: trust)
+            frames: symbols.map { symbol in
+                let name = symbol.hasSuffix("@libc") ? String(symbol.dropLast("@libc".count)) : symbol
+                return Frame(
+                    address: 1, imageIndex: name == symbol ? image : 3, imageOffset: 1,
+                    symbol: name.isEmpty ? nil : name,
+                    symbolLocation: name.isEmpty ? nil : 0, trust: trust)
             })
     }
 
     private static func findings(
-        _ threads: [CapturedThread], _ evidence: HangEvidence = HangEvidence(processorCount: 2)
+        _ threads: [CapturedThread], _ evidence: HangEvidence = HangEvidence(processorCount: 2), isAlone: Bool = false
     ) -> [Finding] {
-        let images = ["app", "libsqlite3.so.0.8.6"].map {
+        let images = ["app", "libsqlite3.so.0.8.6", "libgomp.so.1.0.0", "libc.so.6"].map {
             BinaryImage(base: 0, size: 4096, buildID: nil, path: "/lib/\($0)", name: $0, architecture: "x86_64")
         }
-        let capture = CapturedProcess(method: .ptrace, threads: threads, images: images)
+        // Beside it, an idle worker.
+        let idle = [thread(99, ["pthread_cond_wait", "idle"])]
+        let capture = CapturedProcess(method: .ptrace, threads: threads + (isAlone ? [] : idle), images: images)
         return Finding.all(in: capture, main: 1, evidence: evidence)
     }
 
@@ -142,6 +146,22 @@ struct FindingTests {
         Case(
             kind: .regularExpression, stack: ["std::__detail::_Executor<char const*>::_M_dfs(int)", "main"],
             syscall: running),
+        Case(
+            kind: .future,
+            stack: ["syscall", "std::__atomic_futex_unsigned_base::_M_futex_wait_until_steady(unsigned int*)", "main"]),
+        Case(
+            kind: .posixSemaphore,
+            stack: ["syscall", "std::__detail::__platform_wait_until_impl<long>(int const*, int)", "take_seat()"]),
+        Case(
+            kind: .conditionVariable,
+            stack: ["futex_wait", "futex_wait_simple", "pthread_cond_destroy", "close_queue", "main"]),
+        Case(
+            kind: .barrier,
+            stack: [
+                "syscall", "std::sys::sync::condvar::futex::Condvar::wait_optional_timeout",
+                "std::sync::barrier::Barrier::wait", "zoo::meet",
+            ]),
+        Case(kind: .libraryLock, stack: ["futex_wait", "__lll_lock_wait_private", "__tz_convert", "stamp"]),
         Case(kind: .barrier, stack: ["futex_wait", "pthread_barrier_wait"]),
         Case(kind: .allocatorLock, stack: ["__lll_lock_wait_private", "malloc", "handler"]),
         Case(
@@ -186,6 +206,118 @@ struct FindingTests {
         let found = Self.findings([Self.thread(1, example.stack, syscall: example.syscall)])
         #expect(found.map(\.kind) == [example.kind])
         #expect(found.allSatisfy { $0.source.hasPrefix("frame ") && !$0.text.hasSuffix(".") })
+    }
+
+    @Test("a wait that only another thread could end is hopeless in a process with one")
+    func alone() {
+        let stack = ["futex_wait", "sem_wait", "take", "main"]
+        func kinds(_ syscall: String, isAlone: Bool = true) -> [Finding.Kind] {
+            Self.findings([Self.thread(1, stack, syscall: syscall)], isAlone: isAlone).map(\.kind)
+        }
+        #expect(kinds(Self.futex) == [.posixSemaphore, .noOtherThread])
+        #expect(kinds(Self.futex, isAlone: false) == [.posixSemaphore])
+        #expect(kinds("202 0x1 0x0 0x2 0x0 0x0 0x0 0x7ffe 0x7f00") == [.posixSemaphore], "processes may share it")
+        #expect(kinds("202 0x1 0x80 0x2 0x7ff0 0x0 0x0 0x7ffe 0x7f00") == [.posixSemaphore], "it has a limit")
+    }
+
+    @Test("a lock of the C library names the function that takes it, and a handler that has interrupted its owner")
+    func libraryLock() throws {
+        func text(_ symbols: [String]) throws -> String {
+            var thread = Self.thread(1, symbols)
+            for index in thread.frames.indices where thread.frames[index].symbol?.hasPrefix("__") == true {
+                thread.frames[index].imageIndex = 3
+            }
+            return try #require(Self.findings([thread]).first).text
+        }
+        let wait = ["__futex_wait", "__lll_lock_wait_private", "__tz_convert", "on_alarm"]
+        #expect(try text(wait + ["main"]) == "The thread waits for a lock of the C library, in __tz_convert")
+        #expect(
+            try text(wait + ["__restore_rt", "__getenv", "__tz_convert", "stamp", "main"])
+                == "The thread waits for a lock of the C library, in __tz_convert that it holds itself: a signal handler has "
+                + "interrupted its owner")
+        #expect(
+            try text(wait + ["__restore_rt", "work", "__tz_convert", "main"])
+                == "The thread waits for a lock of the C library, in __tz_convert", "another function was interrupted")
+    }
+
+    @Test("a thread of OpenMP that waits for the others is recognized by the library, and its own work is not")
+    func parallelRegion() {
+        var waiting = Self.thread(1, ["", "", "compute", "main"])
+        for index in 0..<2 { waiting.frames[index].imageIndex = 2 }
+        #expect(Self.findings([waiting]).map(\.kind) == [.barrier])
+        var working = Self.thread(1, ["futex_wait", "lock", "work", "compute", "", "main"])
+        working.frames[4].imageIndex = 2
+        #expect(Self.findings([working]).isEmpty)
+    }
+
+    /// The finding about another thread, beside a main thread that waits for a condition.
+    private static func other(
+        _ threads: [CapturedThread], _ besides: [WaitDetails], of main: [String]? = nil
+    ) -> Finding? {
+        var evidence = HangEvidence(processorCount: 2)
+        evidence.besides = besides
+        let main = thread(1, main ?? ["pthread_cond_wait", "take_connection", "main"])
+        return findings([main] + threads, evidence).first { $0.kind == .otherThread }
+    }
+
+    private static let receiving = "45 0x3 0x1 0x1 0x0 0x0 0x0 0x7ffe 0x7f00"
+
+    private static func beside(
+        _ thread: Int, _ syscall: String, _ subject: String, _ holder: WaitDetails.Holder? = nil
+    ) -> WaitDetails {
+        WaitDetails(
+            process: 1, thread: thread, name: "t\(thread)", syscall: syscall, subject: subject, holder: holder,
+            sources: [])
+    }
+
+    @Test("of the threads that could end a wait without an owner, the only one that waits for others is named")
+    func onlyOther() throws {
+        let reader = Self.thread(2, ["recv@libc", "fetch_quote"], syscall: Self.receiving)
+        let connection = Self.beside(2, Self.receiving, "fd 3: TCP 127.0.0.1:5 → 127.0.0.1:80, ESTABLISHED")
+        let found = try #require(Self.other([reader], [connection]))
+        #expect(
+            found.text
+                == "Thread 2 \"t2\" sleeps in recvfrom (fd 3: TCP 127.0.0.1:5 → 127.0.0.1:80, ESTABLISHED), from fetch_quote, "
+                + "while the main thread waits for a condition")
+        #expect(!found.isAsleep)
+        #expect(Self.other([reader], [connection], of: ["futex_wait", "take", "main"])?.thread == 2, "of any kind")
+        // A second one elsewhere may be the cause as well; one in the same place is like it.
+        let twin = Self.thread(3, ["recv@libc", "fetch_quote"], syscall: Self.receiving)
+        let second = Self.beside(3, Self.receiving, "fd 4: TCP 127.0.0.1:6 → 127.0.0.1:80, ESTABLISHED")
+        #expect(Self.other([reader, twin], [connection, second])?.text.contains("; 1 more like it") == true)
+        let stranger = Self.thread(3, ["recv@libc", "serve"], syscall: Self.receiving)
+        #expect(Self.other([reader, stranger], [connection, second]) == nil)
+        let inside = Self.beside(2, Self.receiving, "fd 3: Unix socket, other end in this process, nothing to read")
+        #expect(Self.other([reader], [inside]) == nil, "a thread of its own has to write first")
+        let sleep = "230 0x0 0x0 0x0 0x0 0x0 0x0 0x7ffe 0x7f00"
+        #expect(Self.other([Self.thread(2, ["nanosleep", "tick"], syscall: sleep)], []) == nil)
+    }
+
+    @Test("the thread for whose lock others wait is named, whatever it waits for")
+    func holderOfOthers() throws {
+        let sleep = "230 0x0 0x0 0x0 0x0 0x0 0x0 0x7ffe 0x7f00"
+        let holder = Self.thread(2, ["nanosleep", "back_off"], syscall: sleep)
+        let worker = Self.thread(3, ["__lll_lock_wait", "pthread_mutex_lock", "update_cache"])
+        let reader = Self.thread(4, ["recv@libc", "serve"], syscall: Self.receiving)
+        let connection = Self.beside(4, Self.receiving, "fd 3: TCP 127.0.0.1:5 → 127.0.0.1:80, ESTABLISHED")
+        let lock = Self.beside(
+            3, Self.futex, "mutex", WaitDetails.Holder(relation: .holds, process: 1, thread: 2, name: "t2"))
+        #expect(Self.other([holder, worker, reader], [lock, connection])?.thread == 2)
+        #expect(Self.other([holder, worker, reader], [connection])?.thread == 4)
+    }
+
+    @Test("a thread that waits for a condition while it holds the main thread's lock is named")
+    func conditionWithLock() throws {
+        let holder = WaitDetails.Holder(relation: .holds, process: 1, thread: 2, name: "t2")
+        var evidence = HangEvidence(processorCount: 2)
+        evidence.waits = [
+            Self.beside(1, Self.futex, "mutex", holder), Self.beside(2, Self.futex, "word at 0x1"),
+        ]
+        let main = Self.thread(1, ["__lll_lock_wait", "pthread_mutex_lock", "show"])
+        let found = Self.findings([main, Self.thread(2, ["pthread_cond_wait@libc", "take_job"])], evidence)
+        #expect(
+            found.first { $0.kind == .otherThread }?.text
+                == "Thread 2 \"t2\" waits for a condition, from take_job, while the main thread waits for its lock")
     }
 
     @Test("a constructor that runs when the program starts is the program's own deed, not a library being loaded")

@@ -62,7 +62,7 @@ public struct Descendants: Sendable {
             below: scope.reduce(into: scope) { $0.formUnion(descendants(of: $1)) })
         // If the main process has work of its own, in its loop or its threads, a sleeping helper is not the cause.
         let hasWork =
-            [.loop, .pauses, .threads].contains(wait.reason) || wait.reason == .signals && !isAlone
+            [.loop, .pauses, .threads, .nobody].contains(wait.reason) || wait.reason == .signals && !isAlone
         let isDecided = !causes.stuck.isEmpty || hasWork
         let named = isDecided ? causes.stuck : causes.onlySleeper.map { [$0] } ?? []
         guard let first = named.first else { return nil }
@@ -73,11 +73,14 @@ public struct Descendants: Sendable {
         let rest = words.count > Self.described ? [", and \(words.count - Self.described) more"] : []
         let all = words.prefix(Self.described).joined(separator: ", ") + rest.joined()
         let many = causes.dependents(on: first)
+        // The main process waits for the one that waits for it.
+        let isMutual = named.count == 1 && causes.deeds[first]?.leadsTo == [main]
+        let circle = isMutual ? ": each waits for the other" : ""
         let queue = named.count == 1 && many > 0 ? "; \(many) more wait\(many == 1 ? "s" : "") for it" : ""
         return Finding(
             kind: .otherProcess,
             text: (named.count == 1 ? "Process \(all)" : "\(named.count) processes are stuck: \(all)")
-                + ", while the main thread \(tail.meanwhile(wait.words))\(queue)",
+                + ", while the main thread \(tail.meanwhile(wait.words))\(circle)\(queue)",
             source: "/proc/\(named.count == 1 ? String(first) : "PID")/stat field 3 and /proc/PID/syscall",
             processes: named)
     }

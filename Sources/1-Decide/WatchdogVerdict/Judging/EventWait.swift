@@ -12,11 +12,15 @@ struct EventWait {
         case signals
         /// For output of a child, or for its end of a pipe or socket pair to close.
         case output
+        /// For a child to read what it was sent.
+        case drain
         case loop
         /// Repeated timed sleeps, between which it checks its children.
         case pauses
         /// For another thread of the process.
         case threads
+        /// The same, in a process that has no other thread.
+        case nobody
         /// For a lock that another process of the app has, which nothing names.
         case lock
     }
@@ -33,6 +37,7 @@ struct EventWait {
     static let children = ends.union(starts)
     private static let signals: Set<String> = ["rt_sigsuspend", "rt_sigtimedwait", "pause"]
     private static let reads: Set<String> = ["read", "readv", "recvfrom", "recvmsg"]
+    private static let writes: Set<String> = ["write", "writev", "sendto", "sendmsg"]
 
     /// - Parameters:
     ///   - call: the system call in which the thread is blocked.
@@ -60,6 +65,8 @@ struct EventWait {
             (reason, processes) = (.signals, [])
         } else if Self.reads.contains(call), !below.isEmpty {
             (reason, processes) = (.output, ends.areAll ? below : [])
+        } else if Self.writes.contains(call), below.count == ends.processes.count, !below.isEmpty {
+            (reason, processes) = (.drain, ends.areAll ? below : [])
         } else if isLoop {
             (reason, processes) = (.loop, [])
         } else if EventLoop.polling.contains(call), let files = PolledFiles(wait?.subject ?? ""), files.areOwn {
@@ -73,7 +80,7 @@ struct EventWait {
         } else if isForProcesses {
             (reason, processes) = (.lock, [])
         } else if isForThreads, wait?.holder == nil {
-            (reason, processes) = (.threads, [])
+            (reason, processes) = (isAlone ? .nobody : .threads, [])
         } else {
             return nil
         }
@@ -85,9 +92,11 @@ struct EventWait {
         case .child: "waits for a child"
         case .signals: "waits for signals"
         case .output: "waits for a child's output"
+        case .drain: "waits for a child to read from it"
         case .loop: "waits in its loop"
         case .pauses: "sleeps again and again"
         case .threads: "waits for another of its threads"
+        case .nobody: "waits for a lock or a wake-up"
         case .lock: "waits for a lock that its processes share"
         }
     }

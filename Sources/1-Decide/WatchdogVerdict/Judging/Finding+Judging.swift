@@ -37,7 +37,8 @@ extension Finding {
         // A future of C++ joins its thread within a one-time initializer.
         let isForThread = evidence.waits.first?.holder?.relation == .ends
         findings += FindingRule.all.compactMap { $0.finding(in: stack, evidence) }.filter {
-            !(isHolderKnown && $0.kind == .readWriteLock || isForThread && $0.kind == .oneTimeInitialiser)
+            !(isHolderKnown && [.readWriteLock, .libraryLock].contains($0.kind)
+                || isForThread && $0.kind == .oneTimeInitialiser)
         }
         let ruby = RubyWait(stack, evidence, isAlone: capture.threads.count == 1)?.finding
         findings += [ruby, PythonLock.childWait(of: thread)].compactMap(\.self)
@@ -50,6 +51,7 @@ extension Finding {
         // finding.
         var seen: Set<Kind> = []
         findings = findings.filter { seen.insert($0.kind).inserted }
+        if seen.contains(.allocatorLock) { findings.removeAll { $0.kind == .libraryLock } }
         findings = findings.map { finding in
             switch finding.kind {
             case .dispatchSync:
@@ -60,12 +62,17 @@ extension Finding {
                     ?? finding.naming(interpreters(capture, except: main), "runs Python code or an extension"))
                     .noting(convoy: interpreterQueue(capture, except: main))
             case .pythonLock: PythonLock(in: capture, main: main).refined(finding)
+            case .libraryLock: LibraryLock(stack).refined(finding)
+            case .allocatorLock: LibraryLock(stack).refined(finding, of: FindingRule.allocating)
             default: finding
             }
         }
         let starved = OtherThread.starvedSignaller(in: capture, main: main, evidence, samples, of: findings)
         if let starved { findings.insert(starved, at: 0) }
         if let full = cooperativePool(capture, evidence) { findings.append(full) }
+        if !seen.contains(.idleEventLoop), let alone = SoleThread.finding(in: capture, evidence) {
+            findings.append(alone)
+        }
         guard awaits != .nothing else { return findings }
         guard let tail = WaitTail(evidence, in: capture, main: main, findings) else { return findings }
         // Not if a starved thread was already found.

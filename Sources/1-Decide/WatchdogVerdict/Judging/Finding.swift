@@ -50,6 +50,10 @@ public struct Finding: Codable, Hashable, Sendable {
         case barrier
         /// The allocator's lock.
         case allocatorLock = "allocator-lock"
+        /// Another lock of the C library.
+        case libraryLock = "library-lock"
+        /// A wait that only another thread could end, in a process without one.
+        case noOtherThread = "no-other-thread"
         /// The dynamic loader's lock, or a library's initializer.
         case loader
         /// A page of a file is being read from disk.

@@ -62,6 +62,11 @@ struct FindingRule {
     private static let semaphores = [
         "std::counting_semaphore", "std::__atomic_semaphore", "std::__1::counting_semaphore",
         "std::__1::__atomic_semaphore_base", "std::__atomic_wait_address_bare<std::__atomic_semaphore",
+        // Only semaphores of C++20 wait for a limited time.
+        "std::__detail::__platform_wait_until", "std::__detail::__platform_wait_until_impl",
+    ]
+    static let allocating = [
+        "malloc", "free", "calloc", "realloc", "_int_free", "_int_malloc", "__libc_malloc", "tcache_init",
     ]
     /// Without optimization, a wait of C++20 is nine calls deep.
     private static let cppDepth = 12
@@ -125,7 +130,10 @@ struct FindingRule {
             depth: 8, calls: waiting),
         FindingRule(
             kind: .future, text: "The thread waits for a future; nothing records who will fulfill its promise",
-            functions: ["std::__atomic_futex_unsigned_base::_M_futex_wait_until"], depth: 4, calls: waiting),
+            functions: ["_M_futex_wait_until", "_M_futex_wait_until_steady"].map {
+                "std::__atomic_futex_unsigned_base::\($0)"
+            },
+            depth: 4, calls: waiting),
         FindingRule(
             kind: .barrier, text: "The thread waits for a latch that has not been counted down to zero",
             functions: latches, depth: cppDepth, calls: waiting),
@@ -146,6 +154,13 @@ struct FindingRule {
             ],
             depth: 3, calls: waiting,
             unless: latches + barriers + semaphores),
+        FindingRule(
+            kind: .barrier, text: "The thread waits at a barrier that not all of its threads have reached",
+            functions: ["std::sync::barrier::Barrier::wait"], depth: cppDepth, calls: waiting),
+        FindingRule(
+            kind: .barrier, text: "The thread waits for the other threads of a parallel region of OpenMP",
+            functions: [], calls: waiting, image: "libgomp.",
+            condition: { $0.images.prefix(3).contains { $0.hasPrefix("libgomp.") } }),
         FindingRule(
             kind: .conditionVariable, text: "The thread waits for the end of all threads of its scope",
             functions: ["std::thread::scoped::scope"], depth: 6, calls: waiting),
@@ -174,7 +189,13 @@ struct FindingRule {
                 "__pthread_cond_wait_common", "__pthread_cond_wait", "pthread_cond_clockwait",
                 "___pthread_cond_clockwait64",
             ],
-            depth: 8, calls: waiting, condition: { !$0.isWaitingForInterpreter }),
+            depth: 8, calls: waiting, unless: ["std::sync::barrier::Barrier::wait"],
+            condition: { !$0.isWaitingForInterpreter }),
+        FindingRule(
+            kind: .conditionVariable,
+            text: "The thread destroys a condition variable, and waits until no other thread waits for it",
+            functions: ["pthread_cond_destroy", "___pthread_cond_destroy", "__pthread_cond_destroy"], depth: 6,
+            calls: waiting),
         FindingRule(
             kind: .readWriteLock, text: "The thread waits for a read-write lock; the lock does not name its readers",
             functions: [
@@ -200,10 +221,10 @@ struct FindingRule {
             kind: .allocatorLock,
             text:
                 "The thread waits for the allocator's lock: a signal handler or a child of fork may have entered it twice",
-            functions: [
-                "malloc", "free", "calloc", "realloc", "_int_free", "_int_malloc", "__libc_malloc", "tcache_init",
-            ],
-            depth: 4, calls: waiting),
+            functions: allocating, depth: 4, calls: waiting),
+        FindingRule(
+            kind: .libraryLock, text: "The thread waits for a lock of the C library", functions: LibraryLock.functions,
+            depth: 3, calls: waiting),
         FindingRule(
             kind: .loader, text: "The thread loads a library or waits for the loader's lock",
             // Not _dl_init and call_init, which run constructors when the program starts: what those do is their own

@@ -71,10 +71,21 @@ struct JavaLock {
         let words = child.map { ", probably for the end of its child \($0.process) \"\($0.name)\" (Process.waitFor())" }
         var finding = Finding(
             kind: .javaLock,
-            text: "Java's main(), in \(name(thread)), \(what.words)\(words ?? "")\(place(stack, ", in "))",
+            text: "Java's main(), in \(name(thread)), \(what.words)\(words ?? "")\(place(stack, ", in "))"
+                + (child == nil ? onlyOther(than: thread.id) ?? "" : ""),
             source: "frame \(frame): \(stack.names[frame].singleLine(limit: 128))", thread: thread.id)
         finding.processes = child.map { [$0.process] }
         return finding
+    }
+
+    /// The only other thread of the app that does not wait for a lock or another thread, in words; nil if several do not.
+    private func onlyOther(than main: Int) -> String? {
+        let others = appThreads.filter { $0.id != main && Self.wait(NamedStack($0, in: capture)) == nil }
+        guard others.count == 1, let thread = others.first, let call = NamedStack(thread, in: capture).syscall,
+            call != "futex"
+        else { return nil }
+        let subject = besides.first { $0.thread == thread.id }.flatMap { WaitText([$0]).subject }
+        return ": the only other one that does not, \(name(thread)), is in \(call)\(subject.map { " (\($0))" } ?? "")"
     }
 
     /// The child for whose exit the program waits, through a thread of the virtual machine; nil unless there is exactly

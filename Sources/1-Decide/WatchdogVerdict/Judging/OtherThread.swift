@@ -38,6 +38,10 @@ struct OtherThread {
     private let deed: Deed
     private let weight: Int64
     private let words: String
+    /// The system call in which it is blocked, and what that works on.
+    private let wait: (call: String?, subject: String?)
+    /// `, from crunch`.
+    private let origin: String
 
     /// - Returns: nil if the thread does nothing unusual.
     private init?(
@@ -54,6 +58,8 @@ struct OtherThread {
         let call = stack.syscall.map { " in \($0)\(subject.map { " (\($0))" } ?? "")" } ?? ""
         let computes = GarbageCollection.isDone(by: thread, stack) ? "collects garbage" : "computes"
         let own = stack.origin
+        self.wait = (stack.syscall, wait?.subject)
+        origin = own
         if thread.state == "T" || thread.state == "t" {
             (deed, weight, words) = (.isStopped, 0, "is stopped")
         } else if let samples, let sampled, samples.duration > .zero,
@@ -111,6 +117,7 @@ struct OtherThread {
             .compactMap { Self($0, in: capture, samples, evidence.besides + evidence.waits) }
         let meanwhile: String
         var candidates = others
+        var isOnlyOne = false
         if isForMap {
             meanwhile = "waits for \(MemoryMapWait.subject)"
             candidates = others.filter { $0.mayHoldMemoryMap(in: capture) }
@@ -123,12 +130,17 @@ struct OtherThread {
         } else if tail.isIdle {
             meanwhile = tail.meanwhile("waits in its loop")
             if !tail.isMain { candidates = others.filter { $0.deed > .sleeps && $0.thread.id != tail.thread.id } }
-        } else if let unowned = tail.unowned {
+        } else if let unowned = tail.ownerless {
             meanwhile = tail.meanwhile("waits for \(unowned)")
             // Exclude threads that sleep: they may themselves wait for the main thread.
             candidates = others.filter {
                 [.computes, .looksUpHost].contains($0.deed) && $0.thread.id != tail.thread.id
             }
+            if candidates.isEmpty {
+                isOnlyOne = true
+                candidates = remaining(of: others, capture, main, tail, evidence.besides)
+            }
+            if candidates.isEmpty, !computingOnly, let held = withLock(tail, evidence, unowned) { return held }
         } else {
             return nil
         }
@@ -142,8 +154,51 @@ struct OtherThread {
             text: "Thread \(most.thread.id) \"\(name)\" \(most.words)\(more), while the main thread \(meanwhile)",
             source: samples == nil ? "/proc/PID/task/TID/stat field 3" : "samples of its state and CPU time",
             thread: most.thread.id)
-        finding.isAsleep = most.deed == .sleeps
+        finding.isAsleep = most.deed == .sleeps && !isOnlyOne
         return finding
+    }
+
+    /// The thread that is in a call of its own while it holds the lock for which others wait, or else the only one that waits
+    /// for something outside of its process, or several in the same place; empty if others may be the cause.
+    private static func remaining(
+        of others: [Self], _ capture: CapturedProcess, _ main: Int, _ tail: WaitTail, _ besides: [WaitDetails]
+    ) -> [Self] {
+        // A runtime's own threads wait, too, and Python's finding has the only other thread.
+        let isNamed = tail.findings.contains { $0.kind == .pythonLock && $0.thread != nil }
+        guard !isNamed, !capture.images.contains(where: { $0.name.hasPrefix("libjvm.so") }) else { return [] }
+        let rest = others.filter { $0.thread.id != tail.thread.id && $0.wait.call != "futex" }
+        let owners = besides.filter { $0.thread != main && $0.holder?.relation == .holds }.map { $0.holder?.thread }
+        let holding = rest.filter { owners.contains($0.thread.id) }
+        if !holding.isEmpty { return holding.count == 1 ? holding : [] }
+        let outside = rest.filter(\.waitsForOthers)
+        guard let first = outside.first,
+            outside.allSatisfy({ $0.origin == first.origin && $0.wait.call == first.wait.call })
+        else { return [] }
+        return outside
+    }
+
+    /// Whether it waits for another program, another machine, or a device, and not for a time, an order or a thread of its
+    /// process.
+    private var waitsForOthers: Bool {
+        guard deed == .sleeps || deed == .isUninterruptible, let call = wait.call, !call.hasSuffix("nanosleep") else {
+            return false
+        }
+        if EventWait.children.contains(call) { return true }
+        guard let subject = wait.subject, !subject.contains("other end in this process") else { return false }
+        if EventLoop.polling.contains(call) { return PolledFiles(subject).map { !$0.areOwn } ?? false }
+        let file = subject.firstRange(of: ": ").map { subject[$0.upperBound...] } ?? ""
+        return !ProcessDeed.orders.contains(where: file.hasPrefix) && !file.hasPrefix("signalfd")
+    }
+
+    /// The finding that a thread waits for something without an owner while the main thread waits for its lock.
+    private static func withLock(_ tail: WaitTail, _ evidence: HangEvidence, _ what: String) -> Finding? {
+        guard !tail.isMain, evidence.waits.first?.holder?.relation == .holds else { return nil }
+        let name = tail.thread.name.singleLine(limit: 32)
+        return Finding(
+            kind: .otherThread,
+            text: "Thread \(tail.thread.id) \"\(name)\" waits for \(what)\(tail.stack.origin), while the main thread "
+                + "waits for its lock",
+            source: "its stack", thread: tail.thread.id)
     }
 }
 

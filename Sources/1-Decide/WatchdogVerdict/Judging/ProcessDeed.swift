@@ -39,7 +39,7 @@ struct ProcessDeed {
     ]
     private static let locking: Set<String> = ["flock", "fcntl", "futex"]
     /// Files from which an idle process reads its next command.
-    private static let orders = ["terminal ", "eventfd", "timerfd", "inotify"]
+    static let orders = ["terminal ", "eventfd", "timerfd", "inotify"]
     /// Waits in libraries that only a busy process makes, in any call.
     private static let work: Set<Finding.Kind> = [
         .nameLookup, .sqliteBusy, .sqliteWrite, .dispatchSync, .oneTimeInitialiser, .allocatorLock, .databaseLock,
@@ -87,7 +87,7 @@ struct ProcessDeed {
             let words = "is blocked in \(call)\(subject)\(own)"
             if let events, !isAtWork {
                 self.init(.waits, "", leadsTo: events.processes.isEmpty ? children : events.processes)
-            } else if isAtWork || Self.isStuck(in: call, wait, stack) {
+            } else if isAtWork || Self.isStuck(in: call, wait, stack) || capture.map(SoleThread.isStuck) == true {
                 self.init(.isStuck, words, leadsTo: leadsTo, yields: Self.locking.contains(call))
             } else if Self.isSleeping(in: call, wait, ends, below: [tree.main, process.parentPID]) {
                 let isPause = call.hasSuffix("nanosleep")

@@ -116,6 +116,11 @@ struct PythonLock {
             switch (module, function) {
             case ("threading.py", "join"), ("threading.py", "_wait_for_tstate_lock"):
                 return "the end of another Python thread (join)"
+            case ("threading.py", "_shutdown"): return "the end of its other Python threads, to exit"
+            case ("threading.py", "_wait"), ("threading.py", "wait_for"):
+                if call.symbol?.hasPrefix("Barrier.") == true { return "the other threads at a Python Barrier" }
+            case ("threading.py", "acquire"):
+                if call.symbol?.hasPrefix("Semaphore.") == true { return "a Python Semaphore" }
             case ("queue.py", "get"): return "an item in a Python Queue"
             case ("queue.py", "put"): return "room in a Python Queue"
             case ("queue.py", "join"): return "the end of all tasks of a Python Queue"

@@ -172,7 +172,9 @@ private struct HopDeed {
                     FindingRule.all.first { $0.kind == .embeddedScript }?
                         .finding(in: stack, HangEvidence(processorCount: 1))
                 }
-                self.init(script == nil ? "computes\(origin)" : "runs a Lua script")
+                // One that has just started does not compute yet.
+                let isNew = thread.map { $0.runNanoseconds < OtherThread.leastRun } ?? false
+                self.init(script != nil ? "runs a Lua script" : isNew ? "runs\(origin)" : "computes\(origin)")
             } else if hop.state == "D" {
                 self.init("is in uninterruptible sleep\(place)\(origin)")
             } else if call?.name?.hasSuffix("nanosleep") == true {

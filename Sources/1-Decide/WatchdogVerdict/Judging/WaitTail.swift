@@ -52,6 +52,11 @@ struct WaitTail {
         return findings.lazy.compactMap { Self.unowned[$0.kind] }.first
     }
 
+    /// The same, or a wait in memory of which nothing more is known.
+    var ownerless: String? {
+        unowned ?? (wait?.holder == nil && findings.isEmpty && stack.syscall == "futex" ? "a lock or a wake-up" : nil)
+    }
+
     /// Whether it waits for something that another process of the app has.
     var isForProcesses: Bool { stack.isForPythonProcesses && wait?.holder == nil }
 
@@ -59,6 +64,7 @@ struct WaitTail {
     static let unowned: [Finding.Kind: String] = [
         .dispatchSemaphore: "a semaphore", .posixSemaphore: "a semaphore", .dispatchGroup: "a group",
         .conditionVariable: "a condition", .barrier: "a barrier", .pythonLock: "a lock or an event of Python's",
-        .rustLock: "a lock of Rust", .channel: "the other end of a channel", .future: "a future",
+        .readWriteLock: "a read-write lock", .libraryLock: "a lock of the C library", .rustLock: "a lock of Rust",
+        .channel: "the other end of a channel", .future: "a future",
     ]
 }

@@ -93,6 +93,10 @@ public struct Blame: Equatable, Sendable, Codable {
                 self.init(.app, "its threads wait for locks, and none is left that could let go of one")
                 return
             }
+            if linux.findings?.contains(where: { $0.kind == .noOtherThread }) == true {
+                self.init(.app, "its only thread waits for what only another thread could give")
+                return
+            }
             self.init(.app, "its own code made the call that blocks")
         case .spinning where (verdict.waitingTenths ?? 0) <= (verdict.runningTenths ?? 0):
             self.init(.app, "its main thread ran for \(shares) of the time without returning to its loop")

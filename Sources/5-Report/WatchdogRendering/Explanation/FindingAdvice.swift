@@ -72,6 +72,14 @@ enum FindingAdvice {
         case .allocatorLock:
             "malloc is not safe in signal handlers, nor in a child between fork and exec of a program with threads. Look at the "
                 + "outer frames for a handler; write to a pipe there and do the work on the main loop."
+        case .libraryLock:
+            "Signal handlers may call only what signal-safety(7) lists, and a child between fork and exec of a program with "
+                + "threads no more than that: look at the outer frames for a handler, and at the other threads for one inside "
+                + "the same function."
+        case .noOtherThread:
+            "Only a signal handler could still end this wait. See whether this thread has taken the lock before, whether the "
+                + "process was forked while a thread of its parent held it (fork copies only the thread that calls it), and "
+                + "whether the thread that should wake it was never started, or has ended."
         case .loader:
             "Loading a library runs its initializers and reads its file. Load libraries early and from a queue, and keep "
                 + "initializers trivial."

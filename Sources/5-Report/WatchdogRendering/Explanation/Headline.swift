@@ -162,7 +162,7 @@ private struct WaitHeadline {
     /// All that is known of it.
     private let whole: String
     private let holder: WaitDetails.Holder?
-    /// Whether the holder is a thread of the process that waits.
+    /// Whether the holder is the process that waits, or one of its threads.
     private let isOwnThread: Bool
 
     init(call: String, _ wait: WaitDetails?) {
@@ -228,16 +228,24 @@ private struct WaitHeadline {
             let only = whole.firstMatch(of: #/: \d+ \((.*)\)$/#)?.output.1
             return only.map { Self(call: call, whole: String($0), holder: nil).event } ?? "waits for events of a file"
         }
+        // Whoever is told of new data only once (EPOLLET), or reads elsewhere, may miss what has come.
+        if let bytes = whole.firstMatch(of: #/\b(\d{1,10}) bytes to read\b/#)?.output.1, bytes != "0" {
+            return "waits for events although \(bytes) bytes have come"
+                + ((peer ?? noun).map { " from \($0)" } ?? "")
+        }
         if whole.contains("SYN_SENT"), let peer { return "waits for a connection to \(peer)" }
         if let peer {
             return whole.contains("nothing to read")
                 ? "waits for an answer from \(peer)" : "waits for events of its connection to \(peer)"
         }
+        if whole.contains(", not accepted yet"), let noun { return "waits until \(noun) accepts its connection" }
         return whole.contains("LISTEN") ? "waits for a connection" : "waits for events of \(noun ?? subject)"
     }
 
     private var owner: String? {
         holder.map { holder in
+            if isOwnThread, holder.relation == .locks { return "the process itself" }
+            if holder.name.isEmpty, holder.state == nil { return "pid \(holder.process), which is gone" }
             let thread = isOwnThread ? holder.thread : nil
             return thread.map { "thread \($0) (\(holder.name))" } ?? "pid \(holder.process) (\(holder.name))"
         }
@@ -249,6 +257,7 @@ private struct WaitHeadline {
             if let peer { return "waits for an answer from \(peer)" }
             if let announcement { return announcement }
             if subject?.hasPrefix("terminal") == true { return "waits for input from a terminal" }
+            if whole.contains(", not accepted yet"), let noun { return "waits until \(noun) accepts its connection" }
             return "waits for data"
                 + (source.map { " from \($0)" } ?? (call.hasPrefix("recv") ? " from a socket" : ""))
         case "write", "writev", "pwrite64", "pwritev", "pwritev2", "sendto", "sendmsg", "sendmmsg", "sendfile",
