@@ -201,4 +201,34 @@ extension ZooEntry {
         ZooEntry(
             kind: "starved_by_children", verdict: .starved, fault: .app, needsCPU: true, culprit: "its own processes"),
     ]
+
+    /// Hangs whose cause is not the one that has what is awaited, or that cannot end at all.
+    static let others: [ZooEntry] = [
+        ZooEntry(
+            kind: "condition_of_reader", call: "futex", finding: .otherThread, line: "; thread ",
+            culprit: "from fetch_quote"),
+        ZooEntry(
+            kind: "pool_of_reader", call: "futex", finding: .otherThread, line: "\"fetcher\" sleeps in recvfrom (fd",
+            culprit: "from fetch_quote"),
+        ZooEntry(
+            kind: "mutex_of_condition", call: "futex", finding: .otherThread, line: "\"queue\" waits for a condition",
+            culprit: "from take_connection"),
+        ZooEntry(
+            kind: "rwlock_of_computing", call: "futex", finding: .otherThread, line: "\"scanner\" computes (",
+            needsCPU: true),
+        ZooEntry(kind: "stream_lock", call: "futex", line: "(lock of a standard I/O stream held by thread"),
+        ZooEntry(kind: "library_lock_in_handler", call: "futex", finding: .libraryLock, line: "that it holds itself"),
+        ZooEntry(
+            kind: "forked_mutex", call: "wait4", finding: .childProcess, line: "of the parent since before the fork",
+            culprit: "from save_copy"),
+        ZooEntry(
+            kind: "pipe_to_child", call: "write", frame: "write_log", line: "pipe, other end in pid",
+            culprit: "waits for a child to read from it"),
+        ZooEntry(
+            kind: "pipe_to_stopped_child", call: "write", frame: "write_log", line: "which is stopped",
+            absent: "a cycle", fault: .somebodyElse, culprit: "\"zoo\" is stopped"),
+        ZooEntry(kind: "fifo_of_child", call: "read", line: "/zoo.fifo (fifo), other end in pid"),
+        ZooEntry(kind: "file_lock_of_heir", call: "flock", line: "\"heir\"", absent: "which is gone"),
+        ZooEntry(kind: "unix_unaccepted", call: "read", line: "Unix socket zoo.socket, not accepted yet"),
+    ]
 }

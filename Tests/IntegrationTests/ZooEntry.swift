@@ -54,7 +54,8 @@ struct ZooEntry: Sendable {
     var miss: String?
 
     static let all: [ZooEntry] =
-        locks + files + sockets + waits + processors + python + swift + runtime + servers + programs + trees + languages
+        locks + files + sockets + waits + others + processors + python + swift + runtime + servers + programs + trees
+        + languages
 
     /// The party at fault if others leave enough of the CPUs.
     var party: Blame.Party {

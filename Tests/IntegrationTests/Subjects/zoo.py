@@ -28,6 +28,26 @@ def worker(function, *arguments):
     threading.Thread(target=function, args=arguments, daemon=True).start()
 
 
+def output_not_read():
+    subprocess.Popen(["seq", "1000000"], stdout=subprocess.PIPE).wait()
+
+
+def lock_of_reader():
+    lock = threading.Lock()
+    started = threading.Event()
+
+    def fetch_rates():
+        listener = socket.create_server(("127.0.0.1", 0))
+        client = socket.create_connection(listener.getsockname())
+        with lock:
+            started.set()
+            client.recv(1)
+
+    worker(fetch_rates)
+    started.wait()
+    lock.acquire()
+
+
 def thread_lock():
     lock = threading.Lock()
     lock.acquire()
