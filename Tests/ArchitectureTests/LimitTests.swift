@@ -115,6 +115,7 @@ struct LimitTests {
         "TextServing.swift: pause",
         // The permitted content of a damaged answer.
         "CapturedProcess+Answer.swift: imageLimit", "CapturedProcess+Answer.swift: noteLimit",
+        "CapturedProcess+Answer.swift: goroutineLimit",
         "Examination+Answering.swift: longest", "Examination+Answering.swift: longestValue",
         "Symbolicator.swift: message",
         // The kernel's time for a kill.

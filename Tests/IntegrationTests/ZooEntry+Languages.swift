@@ -127,8 +127,18 @@ extension ZooEntry {
 
     static let go: [ZooEntry] = [
         // Which of the runtime's threads is the first one, and where it parks, is random.
-        ZooEntry(kind: "go_lock", program: .server, frame: "runtime.", finding: .idleEventLoop),
-        ZooEntry(kind: "go_read", program: .server, frame: "runtime.", finding: .idleEventLoop),
+        ZooEntry(
+            kind: "go_lock", program: .server, frame: "runtime.", finding: .goroutineWait,
+            culprit: "waits for a sync.Mutex in main.saveOrder (zoo.go:"),
+        ZooEntry(
+            kind: "go_deadlock", program: .server, frame: "runtime.", finding: .goroutineDeadlock,
+            culprit: "the main goroutine in main.transfer (zoo.go:"),
+        ZooEntry(
+            kind: "go_channel", program: .server, frame: "runtime.", finding: .goroutineWait,
+            culprit: "waits to receive from a channel in main.takeResult (zoo.go:"),
+        ZooEntry(
+            kind: "go_read", program: .server, frame: "runtime.", finding: .goroutineWait,
+            culprit: "waits for a connection or a pipe in main.fetchPrices (zoo.go:"),
         ZooEntry(
             kind: "go_spin", program: .server, verdict: .spinning, frame: "main.computePrimes",
             own: "main.computePrimes", needsCPU: true),

@@ -13,7 +13,7 @@ package enum Causes {
         } + [
             ("hang", hang), ("deadlock", deadlock), ("tcp-peer", peer), ("python-lock", python),
             ("background-task", tasks), ("processes", processes), ("trail", trail),
-            ("killed-launch", launch),
+            ("killed-launch", launch), ("goroutines", goroutines),
         ] + Crashes.all
 
     /// A server that waits for its worker.

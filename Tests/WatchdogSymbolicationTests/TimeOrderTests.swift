@@ -79,7 +79,7 @@ struct TimeOrderTests {
         #expect(early.threads.allSatisfy { $0.frames.count > 1 })
         let late = try run(snapshot, Clock(after: Self.budget * 0.8))
         #expect(late.threads.allSatisfy { $0.frames.isEmpty })
-        #expect(late.notes.contains("time ran out: later threads have no stacks"))
+        #expect(late.notes.contains("time ran out: later stacks are missing"))
         #expect(late.shortage == "time ran out")
     }
 }

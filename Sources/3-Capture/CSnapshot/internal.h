@@ -114,6 +114,24 @@ struct wd_interpreter {
     size_t code_count, frame_count, bytes_used;
 };
 
+#define WD_GOROUTINE 200 /* the bytes that are read of a struct g, which is larger */
+
+/* A goroutine, and the place of the copy of its stack. */
+struct wd_goroutine_copy {
+    struct wd_goroutine goroutine;
+    size_t stack_offset;
+    uint32_t stack_length;
+};
+
+/* The Go runtime of the process, if it has one. */
+struct wd_go_runtime {
+    struct wd_go go;
+    bool is_found;
+    uint64_t list, waits; /* addresses of runtime.allgs and runtime.waitReasonStrings; 0: unknown */
+    uint32_t status;      /* offset in a struct g */
+    size_t count;
+};
+
 /* The working memory of one capture, in one mapping; only touched pages become resident. */
 struct wd_snapshot_arena {
     const struct wd_snapshot_request *request;
@@ -160,11 +178,13 @@ struct wd_snapshot_arena {
     size_t resident;
     uint32_t candidate_epoch;
     struct wd_interpreter interpreter;
+    struct wd_go_runtime go;
     uint16_t python_slots[WD_PYTHON_CODE_SLOTS]; /* index + 1 */
 
     uint16_t tid_slots[WD_TID_SLOTS]; /* index + 1 */
     char scratch[16384] __attribute__((aligned(16)));
     uint16_t waiting[WD_SNAPSHOT_MAX_THREADS];
+    struct wd_goroutine_copy goroutines[WD_GO_MAX_GOROUTINES];
     struct wd_pin pins[WD_SNAPSHOT_MAX_MODULES];
     struct wd_async_context contexts[WD_MAX_CONTEXTS];
     uint64_t candidates[WD_MAX_CANDIDATES];
@@ -270,6 +290,8 @@ void wd_write_capture(struct wd_snapshot_arena *arena);
 void wd_close_capture(struct wd_snapshot_arena *arena);
 
 /* stacks.c */
+/* Copies memory behind the stacks. Returns the number of bytes that could be read. */
+size_t wd_append_memory(struct wd_snapshot_arena *arena, uint64_t start, size_t length, size_t *offset);
 void wd_read_stacks(struct wd_snapshot_arena *arena);
 void wd_read_unstopped_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t cap);
 /* Uses bytes that were copied from the stack pointer on as the stack. */
@@ -288,6 +310,17 @@ uint64_t wd_find_symbol(struct wd_snapshot_arena *arena, uint64_t image, const c
 
 /* python_runtime.c */
 void wd_find_interpreter(struct wd_snapshot_arena *arena);
+bool wd_is_executable(const struct wd_snapshot_arena *arena, const struct wd_pin *pin);
+/* Whether reading the file could wait for a server. */
+bool wd_may_block(struct wd_snapshot_arena *arena, const struct wd_pin *pin);
+
+/* go_runtime.c */
+void wd_find_goroutines(struct wd_snapshot_arena *arena);
+
+/* goroutines.c */
+bool wd_is_goroutine(uint64_t address, const char *bytes);
+uint32_t wd_goroutine_status(const char *bytes, uint32_t offset);
+void wd_read_goroutines(struct wd_snapshot_arena *arena);
 
 /* python_frames.c */
 void wd_read_python_stacks(struct wd_snapshot_arena *arena);

@@ -162,6 +162,16 @@ static void put_python(struct wd_snapshot_arena *arena, struct writer *writer) {
     for (size_t i = 0; i < arena->thread_count; i++) put_python_stack(arena, writer, &arena->slots[i]);
 }
 
+static void put_go(struct wd_snapshot_arena *arena, struct writer *writer) {
+    if (!arena->go.is_found) return;
+    put(writer, WD_RECORD_GO, &arena->go.go, sizeof arena->go.go, NULL, 0);
+    for (size_t i = 0; i < arena->go.count; i++) {
+        const struct wd_goroutine_copy *copy = &arena->goroutines[i];
+        put(writer, WD_RECORD_GOROUTINE, &copy->goroutine, sizeof copy->goroutine, arena->stacks + copy->stack_offset,
+            copy->stack_length);
+    }
+}
+
 /* Writes all but the modules and the perf map. */
 int wd_write_memory(struct wd_snapshot_arena *arena, int memfd) {
     static const struct wd_snapshot_header header = {.magic = WD_SNAPSHOT_MAGIC, .version = WD_SNAPSHOT_VERSION};
@@ -190,6 +200,7 @@ int wd_write_memory(struct wd_snapshot_arena *arena, int memfd) {
         put(&writer, WD_RECORD_ASYNC_CONTEXTS, arena->contexts, arena->context_count * sizeof arena->contexts[0], NULL,
             0);
     put_python(arena, &writer);
+    put_go(arena, &writer);
     flush(&writer);
     return writer.error;
 }

@@ -138,11 +138,16 @@ static void find_layout(struct wd_snapshot_arena *arena, uint64_t image) {
     if (interpreter->layout == NULL) interpreter->python.reading = WD_PYTHON_UNKNOWN_VERSION;
 }
 
+bool wd_is_executable(const struct wd_snapshot_arena *arena, const struct wd_pin *pin) {
+    return pin->path_length == strlen(arena->executable)
+           && memcmp(arena->maps_text + pin->path_offset, arena->executable, pin->path_length) == 0;
+}
+
 /* The interpreter is linked into the executable or is a library. */
 static bool may_be_interpreter(const struct wd_snapshot_arena *arena, const struct wd_pin *pin) {
     const char *path = arena->maps_text + pin->path_offset;
     size_t length = pin->path_length;
-    if (length == strlen(arena->executable) && memcmp(path, arena->executable, length) == 0) return true;
+    if (wd_is_executable(arena, pin)) return true;
     const char *slash = memrchr(path, '/', length);
     const char *name = slash == NULL ? path : slash + 1;
     size_t left = length - (size_t)(name - path);
@@ -151,7 +156,7 @@ static bool may_be_interpreter(const struct wd_snapshot_arena *arena, const stru
 
 /* A page fault on a FUSE or network file system can block indefinitely. Reading mountinfo, proc_pid_mountinfo(5),
  * involves no server. A device without a block device that is not listed there counts as one of them. */
-static bool may_block(struct wd_snapshot_arena *arena, const struct wd_pin *pin) {
+bool wd_may_block(struct wd_snapshot_arena *arena, const struct wd_pin *pin) {
     static const char *const local[] = {"overlay", "btrfs", "tmpfs", "zfs", "bcachefs", "ramfs", "rootfs"};
     if (pin->major != 0) return false;
     ssize_t length = wd_read_at(arena->process_directory, "mountinfo", arena->scratch, sizeof arena->scratch - 1);
@@ -180,7 +185,7 @@ void wd_find_interpreter(struct wd_snapshot_arena *arena) {
     if (arena->request->method == WD_METHOD_PROCFS) return; /* no memory is read */
     for (size_t i = 0; i < arena->pin_count && candidates < 4; i++) {
         uint64_t image = arena->pins[i].start;
-        if (!may_be_interpreter(arena, &arena->pins[i]) || may_block(arena, &arena->pins[i])) continue;
+        if (!may_be_interpreter(arena, &arena->pins[i]) || wd_may_block(arena, &arena->pins[i])) continue;
         candidates++;
         interpreter->runtime = wd_find_symbol(arena, image, "_PyRuntime", NULL);
         if (interpreter->runtime == 0) continue;

@@ -63,8 +63,7 @@ static size_t total(const struct wd_snapshot_arena *arena, size_t cap) {
     return sum;
 }
 
-/* Returns the number of bytes that could be read. */
-static size_t append(struct wd_snapshot_arena *arena, uint64_t start, size_t length, size_t *offset) {
+size_t wd_append_memory(struct wd_snapshot_arena *arena, uint64_t start, size_t length, size_t *offset) {
     if (length > WD_STACKS_CAPACITY - arena->stacks_used) length = WD_STACKS_CAPACITY - arena->stacks_used;
     *offset = arena->stacks_used;
     length = wd_read_memory(arena, start, arena->stacks + arena->stacks_used, length);
@@ -74,7 +73,7 @@ static size_t append(struct wd_snapshot_arena *arena, uint64_t start, size_t len
 
 static void copy(struct wd_snapshot_arena *arena, struct wd_slot *slot, uint64_t start, size_t length) {
     slot->stack_address = start;
-    slot->stack_length = (uint32_t)append(arena, start, length, &slot->stack_offset);
+    slot->stack_length = (uint32_t)wd_append_memory(arena, start, length, &slot->stack_offset);
 }
 
 /* Like extent, for a stack overflow: the pointer is in or below the guard, so this is the stack above it. */
@@ -118,7 +117,7 @@ static void copy_interrupted(struct wd_snapshot_arena *arena, struct wd_slot *sl
         size_t length = extents[i](arena, pointer, cap, &start);
         if (only_resident) length = wd_resident_length(arena, start, length);
         slot->interrupted_address = start;
-        slot->interrupted_length = (uint32_t)append(arena, start, length, &slot->interrupted_offset);
+        slot->interrupted_length = (uint32_t)wd_append_memory(arena, start, length, &slot->interrupted_offset);
     }
 }
 
@@ -129,7 +128,7 @@ static void copy_outer(struct wd_snapshot_arena *arena, struct wd_slot *slot, bo
     size_t length = outer_extent(arena, copied, is_interrupted ? slot->interrupted_length : slot->stack_length, &start);
     if (only_resident && length > 0) length = wd_resident_length(arena, start, length);
     slot->outer_address = start;
-    slot->outer_length = (uint32_t)append(arena, start, length, &slot->outer_offset);
+    slot->outer_length = (uint32_t)wd_append_memory(arena, start, length, &slot->outer_offset);
 }
 
 static void copy_any_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, size_t cap) {

@@ -124,6 +124,7 @@ static int read_facts(struct wd_snapshot_arena *arena) {
     arena->executable[length < 0 ? 0 : length] = '\0';
     wd_pin_modules(arena);
     wd_find_interpreter(arena);
+    wd_find_goroutines(arena);
     wd_read_vdso(arena);
     return 0;
 }
@@ -223,6 +224,7 @@ static void read_all_undisturbed(struct wd_snapshot_arena *arena) {
     wd_release_stopped(arena, wd_now() + wd_stop_timeout(arena));
     if (wd_may_run_swift_tasks(arena)) wd_read_contexts(arena);
     wd_find_python_lock_holder(arena);
+    wd_read_goroutines(arena);
 }
 
 static void freeze_and_read(struct wd_snapshot_arena *arena) {
@@ -236,6 +238,7 @@ static void freeze_and_read(struct wd_snapshot_arena *arena) {
     if (contexts && stopped) wd_read_contexts(arena);
     if (stopped) wd_read_python_stacks(arena);
     read_blocked_threads(arena);
+    wd_read_goroutines(arena);
 }
 
 static void read_memory(struct wd_snapshot_arena *arena) {

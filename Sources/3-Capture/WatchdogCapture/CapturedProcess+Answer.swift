@@ -7,6 +7,7 @@ import WatchdogVerdict
 extension CapturedProcess {
     private static let imageLimit = 4096
     private static let noteLimit = 1024
+    private static let goroutineLimit = 256
 
     /// Decodes and checks the output of `watchdogd-symbolicate`, which is not trusted.
     ///
@@ -38,11 +39,23 @@ extension CapturedProcess {
         guard images.allSatisfy({ $0.base <= .max - $0.size }) else { return "an image beyond the address space" }
         for thread in threads {
             guard thread.state.unicodeScalars.count == 1 else { return "state \"\(thread.state.prefix(8))\"" }
-            for frame in thread.frames + thread.asynchronousFrames {
-                guard images.indices.contains(frame.imageIndex) else { return "image index \(frame.imageIndex)" }
-                guard (frame.symbol == nil) == (frame.symbolLocation == nil) else { return "half a symbol" }
-                guard frame.sourceLine ?? 1 > 0 else { return "line \(frame.sourceLine ?? 0)" }
-            }
+            if let fault = fault(in: thread.frames + thread.asynchronousFrames) { return fault }
+        }
+        return goroutines.flatMap(fault)
+    }
+
+    private func fault(in goroutines: CapturedGoroutines) -> String? {
+        let count = goroutines.shown.reduce(goroutines.shown.count) { $0 + $1.others.count }
+        guard count <= Self.goroutineLimit else { return "\(count) goroutines" }
+        guard goroutines.count >= 0, goroutines.activeCount >= 0 else { return "a negative number of goroutines" }
+        return goroutines.shown.lazy.compactMap { fault(in: $0.frames) }.first
+    }
+
+    private func fault(in frames: [Frame]) -> String? {
+        for frame in frames {
+            guard images.indices.contains(frame.imageIndex) else { return "image index \(frame.imageIndex)" }
+            guard (frame.symbol == nil) == (frame.symbolLocation == nil) else { return "half a symbol" }
+            guard frame.sourceLine ?? 1 > 0 else { return "line \(frame.sourceLine ?? 0)" }
         }
         return nil
     }

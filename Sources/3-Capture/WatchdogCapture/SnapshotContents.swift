@@ -21,6 +21,8 @@ public struct SnapshotContents: Sendable {
     public var perfMap: Int?
     /// The CPython interpreter of the process; nil if there is none.
     public var interpreter: SnapshotInterpreter?
+    /// The goroutines of a Go program; nil for others.
+    public var goroutines: SnapshotGoroutines?
 
     /// The mapping that contains `address`; nil if none does.
     public func mapping(at address: UInt64) -> SnapshotMapping? {

@@ -26,6 +26,7 @@ public struct SnapshotReader {
     private var modules: [SnapshotModule] = []
     private var perfMap: Int?
     var interpreter: SnapshotInterpreter?
+    var goroutines: SnapshotGoroutines?
 
     private init(_ bytes: [UInt8]) {
         self.bytes = bytes
@@ -104,7 +105,8 @@ public struct SnapshotReader {
             asynchronousContexts: (contexts ?? []).sorted { $0.address < $1.address },
             modules: modules.sorted { $0.start < $1.start },
             perfMap: perfMap,
-            interpreter: interpreter
+            interpreter: interpreter,
+            goroutines: goroutines
         )
     }
 
@@ -151,6 +153,8 @@ public struct SnapshotReader {
             perfMap = Int(raw.descriptor)
         case WD_RECORD_PYTHON, WD_RECORD_PYTHON_CODE, WD_RECORD_PYTHON_STACK:
             try read(interpreter: kind, payload)
+        case WD_RECORD_GO, WD_RECORD_GOROUTINE:
+            try read(goroutines: kind, payload)
         default:
             break
         }

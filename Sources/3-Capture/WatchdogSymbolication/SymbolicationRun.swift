@@ -22,6 +22,7 @@ struct SymbolicationRun {
     private let unwinder: Unwinder
     private let asynchronous: AsynchronousStack
     private let python: PythonStacks?
+    private let goroutines: GoroutineStacks?
     private let generated: GeneratedCode
     private let namer: FrameNamer
     private let attempt: Attempt
@@ -73,11 +74,13 @@ struct SymbolicationRun {
             symbols: symbols,
             callFrames: CallFrameInformation(images),
             memory: CapturedMemory(
-                contents.threads.flatMap { [$0.stack, $0.interruptedStack, $0.outerStack].compactMap(\.self) }),
+                contents.threads.flatMap { [$0.stack, $0.interruptedStack, $0.outerStack].compactMap(\.self) }
+                    + (contents.goroutines?.goroutines.compactMap(\.stack) ?? [])),
             stackLayouts: StackLayouts(images)
         )
         asynchronous = AsynchronousStack(contents.asynchronousContexts, symbols: symbols)
         python = PythonStacks(contents.interpreter)
+        goroutines = GoroutineStacks(contents)
         let lines = SourceLines(images, excluding: Set(attempt.withoutLines))
         generated = GeneratedCode(contents, modules: modules)
         namer = FrameNamer(images: images, symbols: symbols, lines: lines, generated: generated)
@@ -87,7 +90,7 @@ struct SymbolicationRun {
         leastDepth = attempt.depth
         notes = files.notes + attempt.notes(images: list)
         if let truncation = contents.process.truncation { notes.append("snapshot: \(truncation)") }
-        if let note = python?.note { notes.append(note) }
+        notes += [python?.note, goroutines?.note].compactMap(\.self)
     }
 
     /// Performs the pass.
@@ -100,11 +103,13 @@ struct SymbolicationRun {
             // A thread's unused share of the output goes to the following threads.
             threads.append(captured(thread, stack, output: outputLeft / (contents.threads.count - index)))
         }
+        let goroutines = goroutines
+        let captureOfGoroutines = goroutines?.captured { frames(of: $0) }
         switch leastDepth {
         case attempt.depth: break
         case .names: notes.append("time ran out: later frames have no source lines")
         case .addresses, .lines: notes.append("time ran out: later frames have no names")
-        case nil: notes.append("time ran out: later threads have no stacks")
+        case nil: notes.append("time ran out: later stacks are missing")
         }
         if namer.usesUnknownImage, let note = generated.note { notes.append(note) }
         note("their outermost frames are missing", lost)
@@ -119,6 +124,7 @@ struct SymbolicationRun {
             interpreterLockHolder: contents.interpreter?.lockHolder.map(Int.init),
             notes: notes
         )
+        captured.goroutines = captureOfGoroutines
         captured.shortage = leastDepth == attempt.depth ? attempt.shortage : "time ran out"
         return captured
     }
@@ -203,6 +209,20 @@ struct SymbolicationRun {
         guard outermost.isEmpty else { return captured }
         if end == .limit || size >= share { cut.append(thread.id) } else if end == .lost { lost.append(thread.id) }
         return captured
+    }
+
+    /// The stack of a goroutine that is on no thread.
+    private mutating func frames(of goroutine: SnapshotGoroutines.Goroutine) -> [Frame] {
+        guard depth(forNames: false) != nil else { return [] }
+        let isOutOfTime = { [budget, now] in budget.depth(at: now()) == nil }
+        let stack = unwinder.unwind(
+            Registers(goroutine), limit: GoroutineStacks.frameLimit, isOutOfTime: isOutOfTime)
+        var (frames, size): ([Frame], Int) = ([], 0)
+        for frame in stack.frames where size < outputLeft {
+            frames += named(frame.programCounter, frame.lookupAddress, frame.trust, false, &size)
+        }
+        outputLeft -= size
+        return frames
     }
 
     private mutating func named(

@@ -30,6 +30,30 @@ func fetchPrices() {
 	connection.Read(answer[:])
 }
 
+// Two goroutines that take two locks in opposite order, in a server.
+func transfer() {
+	server, _ := net.Listen("tcp", "127.0.0.1:0")
+	go server.Accept()
+	var from, to sync.Mutex
+	taken := make(chan bool)
+	go func() {
+		to.Lock()
+		taken <- true
+		from.Lock()
+	}()
+	from.Lock()
+	<-taken
+	ready()
+	to.Lock()
+}
+
+func takeResult() {
+	results := make(chan int)
+	go func() { time.Sleep(1000 * time.Hour); results <- 1 }()
+	ready()
+	<-results
+}
+
 func computePrimes() int {
 	ready()
 	number := 1
@@ -55,6 +79,10 @@ func main() {
 		saveOrder()
 	case "read":
 		fetchPrices()
+	case "deadlock":
+		transfer()
+	case "channel":
+		takeResult()
 	case "spin":
 		fmt.Println(computePrimes())
 	case "child":

@@ -32,6 +32,8 @@ public struct CapturedProcess: Codable, Sendable, Equatable {
     public var images: [BinaryImage]
     /// The thread that holds CPython's interpreter lock (GIL); nil if it is free or the thread is unknown.
     public var interpreterLockHolder: Int?
+    /// The goroutines of a Go program; nil for others, or if they could not be read.
+    public var goroutines: CapturedGoroutines?
     /// Notes about missing data and the reasons, one sentence each: a truncated stack, an unreadable module, an
     /// exhausted time budget.
     public var notes: [String]

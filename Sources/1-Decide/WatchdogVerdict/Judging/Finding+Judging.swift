@@ -67,6 +67,9 @@ extension Finding {
             default: finding
             }
         }
+        // The stacks of goroutines that wait are on no thread.
+        let goroutines = GoroutineWaits(in: capture)?.finding
+        if let goroutines { findings.insert(goroutines, at: 0) }
         let starved = OtherThread.starvedSignaller(in: capture, main: main, evidence, samples, of: findings)
         if let starved { findings.insert(starved, at: 0) }
         if let full = cooperativePool(capture, evidence) { findings.append(full) }
@@ -84,7 +87,7 @@ extension Finding {
             tail, isAlone: capture.threads.count == 1, hasReturned: samples?.hasReturned(main) ?? false, evidence)
         if process == nil, other.map(\.isAsleep) ?? true, let idle = Goroutines.finding(in: capture) {
             // The sleeping thread belongs to the scheduler.
-            return [idle] + findings
+            return (goroutines == nil ? [idle] : []) + findings
         }
         if other == nil, process == nil,
             let java = JavaLock(in: capture, main: main, besides: evidence.besides)?.finding

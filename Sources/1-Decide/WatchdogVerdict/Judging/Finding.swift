@@ -34,6 +34,10 @@ public struct Finding: Codable, Hashable, Sendable {
         case javaDeadlock = "java-deadlock"
         /// No thread of a Go program has a goroutine to run.
         case goroutinesWait = "goroutines-wait"
+        /// What a goroutine of a Go program waits for, mostly the one that runs `main`.
+        case goroutineWait = "goroutine-wait"
+        /// All goroutines of a Go program wait, several of them for locks.
+        case goroutineDeadlock = "goroutine-deadlock"
         /// A Mutex or RwLock of Rust.
         case rustLock = "rust-lock"
         /// A channel of Rust.

@@ -2,7 +2,7 @@
 
 import WatchdogBase
 
-/// A Go program in which no goroutine runs.
+/// A Go program in which no goroutine runs, according to its threads: its goroutines were not found.
 ///
 /// A waiting goroutine is on no thread's stack, so the threads show only that none is runnable. Go's own deadlock check
 /// does not fire while a connection or a timer exists.

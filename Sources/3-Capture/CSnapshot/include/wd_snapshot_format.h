@@ -59,6 +59,10 @@ enum wd_record_kind {
     /* struct wd_memory_range, then its bytes: the outermost part of the stack of thread `owner`, if the other
      * records do not reach it. */
     WD_RECORD_OUTER_STACK = 12,
+    /* One struct wd_go: the process is a Go program. */
+    WD_RECORD_GO = 13,
+    /* struct wd_goroutine, then the bytes of its stack from its stack pointer on, none if it is on a thread. */
+    WD_RECORD_GOROUTINE = 14,
 };
 
 /* Order of struct wd_thread.registers: DWARF numbering for x86-64 (System V psABI, figure 3.36) for 0...16, then the
@@ -165,6 +169,36 @@ struct wd_python_stack {
     uint32_t reserved;
 };
 
+#define WD_GO_MAX_GOROUTINES 256
+#define WD_GO_MAX_STATUS 11
+#define WD_GO_REASON_BYTES 40
+
+enum wd_go_reading {
+    WD_GO_READ = 0,    /* all goroutines were looked at; those beyond the limit are only counted */
+    WD_GO_UNKNOWN = 1, /* the list of goroutines was not found */
+    WD_GO_CUT = 2,     /* reading the list reached a limit */
+};
+
+struct wd_go {
+    char version[32];  /* such as "go1.22.10"; NUL-terminated, empty if unknown */
+    uint32_t reading;  /* enum wd_go_reading */
+    uint32_t alive;    /* how many goroutines exist, those of the runtime included */
+    uint32_t active;   /* how many of them run, could run, or are in a system call */
+    uint32_t reserved;
+};
+
+struct wd_goroutine {
+    uint64_t id;
+    uint64_t pc, sp, bp;
+    uint64_t stack_low, stack_high;
+    uint64_t waiting_since; /* CLOCK_MONOTONIC, at the latest; 0: unknown. Garbage collection sets it. */
+    int32_t tid;            /* the thread on which it runs; 0: none, or unknown */
+    uint32_t status;        /* atomicstatus, without the bit of the garbage collector */
+    char reason[WD_GO_REASON_BYTES]; /* of its wait, in Go's words; NUL-terminated, empty if unknown */
+};
+
+_Static_assert(sizeof(struct wd_go) == 48, "layout");
+_Static_assert(sizeof(struct wd_goroutine) == 104, "layout");
 _Static_assert(sizeof(struct wd_python) == 32, "layout");
 _Static_assert(sizeof(struct wd_python_code) == 24, "layout");
 _Static_assert(sizeof(struct wd_python_frame) == 12, "layout");

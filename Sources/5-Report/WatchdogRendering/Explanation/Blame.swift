@@ -88,7 +88,7 @@ public struct Blame: Equatable, Sendable, Codable {
                 self.init(.machine, silence)
                 return
             }
-            let circles: Set<Finding.Kind> = [.pythonDeadlock, .javaDeadlock]
+            let circles: Set<Finding.Kind> = [.pythonDeadlock, .javaDeadlock, .goroutineDeadlock]
             if linux.findings?.contains(where: { circles.contains($0.kind) }) == true {
                 self.init(.app, "its threads wait for locks, and none is left that could let go of one")
                 return

@@ -54,6 +54,13 @@ enum FindingAdvice {
             "A goroutine that waits is on no thread's stack. While the program hangs (--enforce report keeps it alive), "
                 + "kill -QUIT PID prints all goroutines and ends it; /debug/pprof/goroutine?debug=2 of net/http/pprof prints "
                 + "them without ending it."
+        case .goroutineWait:
+            "Look at the stacks under Goroutines for who should end the wait, and why that has not happened. Give waits a "
+                + "limit (context.WithTimeout, SetDeadline, select with time.After), and close a channel when nobody sends any "
+                + "more."
+        case .goroutineDeadlock:
+            "Let all goroutines take their locks in the same order, and hold one lock at a time. Go does not record who holds a "
+                + "lock: that it is a deadlock follows from every goroutine's waiting. The stacks are under Goroutines."
         case .rustLock:
             "Rust does not record who holds a lock: look at the other threads for one inside the same lock. Hold locks for a few "
                 + "lines, not across I/O or await, take several always in the same order, and use try_lock() on the main thread."

@@ -48,7 +48,8 @@ enum Headline {
 
     /// Findings for which the main thread's own functions do not matter.
     private static let elsewhere: Set<Finding.Kind> = [
-        .otherProcess, .otherThread, .idleEventLoop, .goroutinesWait, .javaLock, .javaDeadlock,
+        .otherProcess, .otherThread, .idleEventLoop, .goroutinesWait, .goroutineWait, .goroutineDeadlock, .javaLock,
+        .javaDeadlock,
     ]
 
     /// A headline with the app's function that led there, where that is the thread's own deed and the words lack it.

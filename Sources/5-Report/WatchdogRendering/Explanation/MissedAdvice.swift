@@ -20,6 +20,11 @@ struct MissedAdvice {
         "clock_nanosleep", "pause", "rt_sigtimedwait", "rt_sigsuspend", "io_uring_enter",
     ])
 
+    /// Findings that are not about the main thread's own wait.
+    private static let elsewhere: Set<Finding.Kind> = [
+        .idleEventLoop, .otherThread, .otherProcess, .goroutinesWait, .goroutineWait, .goroutineDeadlock,
+    ]
+
     /// - Returns: nil when the main thread may be the cause: it waits in the app's own code.
     init?(_ linux: LinuxDetails, call: String?) {
         guard linux.verdict.kind == .blocked || linux.verdict.kind == .partlyRunning else { return nil }
@@ -28,9 +33,17 @@ struct MissedAdvice {
         let missed = linux.missed
         let isServing = missed != nil && call.map(Self.serving.contains) ?? false
         let isInLoop = isServing || findings.contains { $0.kind == .idleEventLoop }
+        if isInLoop, missed?.failure == nil,
+            let wait = findings.first(where: { [.goroutineWait, .goroutineDeadlock].contains($0.kind) })
+        {
+            party = .app
+            reason = wait.clause
+            paragraph = FindingAdvice.sentence(for: wait.kind) ?? ""
+            return
+        }
         let failedAtOnce =
             missed?.failure != nil && call.map(Self.waiting.contains) ?? false
-            && findings.allSatisfy { [.idleEventLoop, .otherThread, .otherProcess, .goroutinesWait].contains($0.kind) }
+            && findings.allSatisfy { Self.elsewhere.contains($0.kind) }
         if isInLoop, missed?.failure == nil, let other = findings.first(where: { $0.kind == .otherThread }) {
             party = .app
             reason = other.clause

@@ -28,6 +28,7 @@ public enum HTMLRenderer {
         HTMLPictures.launch(report, &page)
         var left = frameLimit
         HTMLStacks.faulting(report, &left, &page)
+        HTMLStacks.goroutines(report, &left, &page)
         confidence(explanation, &page)
         HTMLStacks.others(report, explanation, &left, &page)
         HTMLStacks.processes(report, &left, &page)

@@ -55,6 +55,25 @@ enum HTMLStacks {
         page.raw("</section>\n")
     }
 
+    /// The goroutines of a Go program, each folded, but the one that runs `main` open.
+    static func goroutines(_ report: Report, _ left: inout Int, _ page: inout Markup) {
+        guard let goroutines = report.body.linux?.goroutines, !goroutines.shown.isEmpty else { return }
+        page.raw("<section aria-labelledby=\"goroutines\">\n<h2 id=\"goroutines\">Goroutines</h2>\n")
+        page.element("p", goroutines.summary, class: "quiet")
+        for (goroutine, stack) in goroutines.stacks(report.body) {
+            guard left > 0 else { break }
+            page.raw(goroutine.id == 1 ? "<details open>" : "<details>")
+            page.raw("<summary><span class=\"thread\">")
+            page.text(goroutine.title)
+            page.raw("</span> <span class=\"quiet\">")
+            page.text(goroutine.thread.map { "on thread \($0)" } ?? stack.named.first?.place ?? "")
+            page.raw("</span></summary>\n")
+            self.stack(stack, anchor: "goroutine-\(goroutine.id)", &left, &page)
+            page.raw("</details>\n")
+        }
+        page.raw("</section>\n")
+    }
+
     /// The app's other processes, each folded, with its threads.
     static func processes(_ report: Report, _ left: inout Int, _ page: inout Markup) {
         let processes = report.body.linux?.processes ?? []
@@ -133,15 +152,18 @@ enum HTMLStacks {
     /// Thread IDs are unique over all processes of a report.
     private static func anchor(_ stack: ReportStack) -> String { stack.id.map(String.init) ?? "n\(stack.index)" }
 
-    private static func stack(_ stack: ReportStack, _ left: inout Int, _ page: inout Markup) {
+    private static func stack(
+        _ stack: ReportStack, anchor name: String? = nil, _ left: inout Int, _ page: inout Markup
+    ) {
         guard !stack.calls.isEmpty else {
             page.raw("<p class=\"quiet\">No stack.</p>\n")
             return
         }
-        page.tag("button", ["type": "button", "data-copy": "calls-\(anchor(stack))", "hidden": ""])
+        let anchor = name ?? anchor(stack)
+        page.tag("button", ["type": "button", "data-copy": "calls-\(anchor)", "hidden": ""])
         page.raw("Copy stack</button>\n")
         let style = stack.calls.contains { $0.source != nil } ? "stack" : "stack nosource"
-        page.tag("ol", ["class": style, "id": "calls-\(anchor(stack))"])
+        page.tag("ol", ["class": style, "id": "calls-\(anchor)"])
         for call in stack.calls.prefix(max(0, left)) { row(call, &page) }
         page.raw("</ol>\n")
         if stack.calls.count > left { page.element("p", "\(stack.calls.count - left) more calls", class: "quiet") }

@@ -28,6 +28,7 @@ public enum TextRenderer {
             let title = title(report.body.faultingThread, report.body)
             RegisterText.append(state, title: "\(title) \(isCapture ? "with" : "crashed with")", to: &text)
         }
+        GoroutineText.append(report.body, to: &text)
         log(report.body, &text)
         OtherProcessText.append(report.body.linux?.processes ?? [], to: &text)
         OtherProcessText.append(

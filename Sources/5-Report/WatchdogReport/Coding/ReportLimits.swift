@@ -8,6 +8,8 @@ package enum ReportLimits {
     static let threads = 4_096
     /// The number of images; a snapshot has fewer.
     package static let images = 4_096
+    /// The number of goroutines, as in a snapshot.
+    static let goroutines = 256
     /// The number of frames per thread; endless recursion is visible in far fewer.
     package static let framesPerThread = 512
     /// The estimated bytes of all frames together; the rest of a report is small by comparison.

@@ -156,6 +156,7 @@ extension LinuxDetails {
             exitStatus: facts.exitStatus,
             capture: capture.map(CaptureDetails.init),
             threads: stacks.details,
+            goroutines: stacks.goroutines,
             buildIDs: stacks.buildIDs,
             processes: facts.others.isEmpty ? nil : ProcessDetails.all(facts.others),
             trail: facts.trail,

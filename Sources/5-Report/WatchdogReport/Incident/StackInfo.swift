@@ -8,6 +8,7 @@ struct StackInfo {
     private(set) var threads: [ThreadInfo] = []
     private(set) var details: [ThreadDetails] = []
     private(set) var images: [ImageInfo] = []
+    private(set) var goroutines: GoroutineDetails?
     private(set) var buildIDs: [String?] = []
     private(set) var faultingThread = 0
     private(set) var notes: [String] = []
@@ -38,6 +39,7 @@ struct StackInfo {
         }
         faultingThread = source.firstIndex { $0.id == main } ?? 0
         for (index, thread) in source.enumerated() { append(thread, isFaulting: index == faultingThread) }
+        if let goroutines = captured?.goroutines { append(goroutines) }
         noteScannedFrames()
     }
 
@@ -55,6 +57,7 @@ struct StackInfo {
         }
         let kept = used.filter(captured.images.indices.contains).sorted()
         let numbers = Dictionary(uniqueKeysWithValues: kept.enumerated().map { ($0.element, $0.offset) })
+        captured.goroutines = nil
         captured.images = kept.map { captured.images[$0] }
         func renumber(_ frames: inout [Frame]) {
             for index in frames.indices.prefix(most) {
@@ -108,6 +111,26 @@ struct StackInfo {
                 trust: kept.map(\.trust),
                 asynchronousFrames: asynchronous
             ))
+    }
+
+    private mutating func append(_ captured: CapturedGoroutines) {
+        var shown: [GoroutineInfo] = []
+        for goroutine in captured.shown.prefix(ReportLimits.goroutines) {
+            let kept = affordable(goroutine.frames)
+            shown.append(
+                GoroutineInfo(
+                    id: goroutine.id,
+                    state: goroutine.state.singleLine(limit: 64),
+                    waitNanoseconds: goroutine.waitNanoseconds,
+                    thread: goroutine.thread,
+                    others: goroutine.others.isEmpty ? nil : Array(goroutine.others.prefix(ReportLimits.goroutines)),
+                    frames: kept.map { info($0) },
+                    trust: kept.map(\.trust)
+                ))
+        }
+        goroutines = GoroutineDetails(
+            version: captured.version?.singleLine(limit: 32), count: captured.count,
+            activeCount: captured.activeCount, shown: shown)
     }
 
     /// The innermost frames that fit.

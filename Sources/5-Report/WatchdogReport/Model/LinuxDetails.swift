@@ -40,6 +40,8 @@ public struct LinuxDetails: Codable, Equatable, Sendable {
     public var capture: CaptureDetails?
     /// The kernel's facts about each thread, in the order of ``ReportBody/threads``.
     public var threads: [ThreadDetails]
+    /// The goroutines of a Go program; nil for others, or if they could not be read.
+    public var goroutines: GoroutineDetails?
     /// The full build IDs, in the order of ``ReportBody/usedImages``.
     public var buildIDs: [String?]
     /// The other processes of the app, with their stacks; nil without any.
