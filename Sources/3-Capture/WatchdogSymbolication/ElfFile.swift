@@ -26,9 +26,10 @@ struct ElfFile {
     private static let noteLimit: UInt64 = 1 << 16
     private static let pageMask: UInt64 = 4095
 
-    private let file: ImageFile
+    let file: ImageFile
     private let segments: [Segment]
-    private let bias: UInt64
+    /// What is added to an address in the file.
+    let bias: UInt64
     /// The run-time address of the entry point.
     let entry: UInt64
 
@@ -127,7 +128,7 @@ struct ElfFile {
 
 extension [UInt8] {
     /// A little-endian integer; the bytes must exist.
-    fileprivate func integer<Value: FixedWidthInteger>(at offset: Int, as type: Value.Type) -> Value {
+    func integer<Value: FixedWidthInteger>(at offset: Int, as type: Value.Type) -> Value {
         withUnsafeBytes { Value(littleEndian: $0.loadUnaligned(fromByteOffset: offset, as: type)) }
     }
 }

@@ -87,6 +87,8 @@ final class FrameNamer {
         }
         let source = depth == .lines ? lines.lookUp(address) : nil
         var location = source?.location
+        // A Go program without debug data has lines in its own table.
+        if depth == .lines, source == nil { location = symbols.goFunction(containing: address)?.location }
         var calls: [Call] = []
         for scope in source?.inlined ?? [] {
             // The innermost call is located at the program counter, every other one at the call site of the one before.

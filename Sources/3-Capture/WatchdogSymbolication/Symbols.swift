@@ -17,6 +17,7 @@ final class Symbols {
 
     private let images: ImageTable
     private var tables: [Int: SymbolTable?] = [:]
+    private var goTables: [Int: GoFunctionTable?] = [:]
     private var cache: [UInt64: Function?] = [:]
 
     init(_ images: ImageTable) {
@@ -29,11 +30,26 @@ final class Symbols {
         let image = images.index(containing: address).flatMap {
             images.file(of: $0)?.isCode(address) == true ? $0 : nil
         }
-        let function = image.flatMap(table(of:))?.symbol(containing: address).map {
+        var function = image.flatMap(table(of:))?.symbol(containing: address).map {
             Function(address: $0.address, name: Symbols.name($0.name))
+        }
+        if function == nil, let found = goFunction(containing: address) {
+            function = Function(address: found.start, name: found.name)
         }
         cache[address] = .some(function)
         return function
+    }
+
+    /// The function of a Go program that contains `address`, from Go's own table.
+    func goFunction(containing address: UInt64) -> GoFunctionTable.Function? {
+        images.index(containing: address).flatMap(goTable(of:))?.lookUp(address)
+    }
+
+    private func goTable(of image: Int) -> GoFunctionTable? {
+        if let known = goTables[image] { return known }
+        let table = images.file(of: image).flatMap(GoFunctionTable.init)
+        goTables[image] = .some(table)
+        return table
     }
 
     private func table(of image: Int) -> SymbolTable? {
