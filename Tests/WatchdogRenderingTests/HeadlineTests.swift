@@ -14,12 +14,13 @@ struct HeadlineTests {
         "read": 0, "write": 1, "poll": 7, "accept": 43, "connect": 42, "recvfrom": 45, "wait4": 61, "flock": 73,
         "fsync": 74, "futex": 202, "clock_nanosleep": 230, "openat": 257, "newfstatat": 262, "msgrcv": 70,
         "semop": 65, "recvmsg": 47, "select": 23, "epoll_wait": 232, "pause": 34, "clone3": 435, "munmap": 11,
-        "getrandom": 318, "msgsnd": 69, "rt_sigtimedwait": 128, "io_uring_enter": 426,
+        "close": 3, "getrandom": 318, "msgsnd": 69, "rt_sigtimedwait": 128, "io_uring_enter": 426,
     ]
 
     /// The headline of a main thread that is blocked in a call.
     private static func headline(
-        _ call: String, _ subject: String? = nil, _ holder: WaitDetails.Holder? = nil, state: Character = "S"
+        _ call: String, _ subject: String? = nil, _ holder: WaitDetails.Holder? = nil, state: Character = "S",
+        channel: String? = nil
     ) -> String? {
         var facts = Samples.facts()
         facts.evidence.state = state
@@ -31,7 +32,16 @@ struct HeadlineTests {
         ]
         var capture = Samples.capture
         capture.threads[0].syscall = facts.evidence.syscall
+        capture.threads[0].waitChannel = channel
         return Explanation(of: Samples.report(facts, capture: capture)).headline
+    }
+
+    @Test(
+        "A close that lingers is told from one of a file by the kernel's function",
+        arguments: [("wait_woken", true), ("sk_stream_wait_close", true), ("fuse_flush", false)])
+    func lingering(channel: String, lingers: Bool) {
+        let words = "Main thread waits until the other end of a connection has taken its data (SO_LINGER)"
+        #expect((Self.headline("close", channel: channel) == words) == lingers)
     }
 
     @Test("A line does not say twice that the app is stopped")

@@ -119,9 +119,11 @@ enum Headline {
             let call =
                 linux.mainThreadCall ?? report.faultingStack?.systemCall?.name
                 ?? report.faultingStack?.details?.waitChannel.flatMap { calls[$0] }
-            // Of the connection, the process has no descriptor anymore: sk_stream_wait_close() of net/core/stream.c.
-            let channel = report.faultingStack?.details?.waitChannel
-            if call == "close", channel?.hasPrefix("sk_") == true || channel?.hasPrefix("tcp_") == true {
+            // Of the connection, the process has no descriptor anymore: sk_stream_wait_close() of net/core/stream.c, which
+            // waits in wait_woken() today.
+            if call == "close", let channel = report.faultingStack?.details?.waitChannel,
+                ["sk_", "tcp_", "wait_woken"].contains(where: channel.hasPrefix)
+            {
                 return "waits until the other end of a connection has taken its data (SO_LINGER)"
             }
             var words = call.flatMap { WaitHeadline(call: $0, linux.waits?.first).words }
