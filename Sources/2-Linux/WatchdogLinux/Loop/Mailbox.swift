@@ -29,8 +29,8 @@ public final class Mailbox<Message: Sendable>: Sendable {
         if wasEmpty { _ = wd_eventfd_signal(wakeUp.number) }
     }
 
-    /// Takes out all messages, oldest first.
-    fileprivate func takeAll() -> [Message] {
+    /// Takes out all messages, oldest first; call it on the loop's thread, for what was posted after the loop's end.
+    public func takeAll() -> [Message] {
         // Clear the counter first: a message posted in between then wakes the loop again.
         _ = wd_eventfd_clear(wakeUp.number)
         return queue.withLock { queue in

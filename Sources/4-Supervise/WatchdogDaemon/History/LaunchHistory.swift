@@ -14,7 +14,9 @@ package final class LaunchHistory {
     private let host: Host
     private let writer: HistoryWriter
     /// What the thread has to say.
+    private let mailbox: Mailbox<HistoryWriter.News>
     private let news: IOSource
+    private let tell: (HistoryWriter.News) -> Void
     private let hostName: String
     /// Launches that are over, while what they have read is looked up.
     private var pending: [Int: KeptLaunch] = [:]
@@ -28,7 +30,9 @@ package final class LaunchHistory {
     ) throws(LinuxError) {
         self.host = host
         hostName = Self.nameOfThisHost
+        self.tell = tell
         let mailbox = try Mailbox<HistoryWriter.News>()
+        self.mailbox = mailbox
         news = try host.loop.receive(from: mailbox, handler: tell)
         writer = try HistoryWriter(path: settings.path, limits: settings.limits, host: hostName) { mailbox.post($0) }
     }
@@ -43,6 +47,8 @@ package final class LaunchHistory {
     package func stop() {
         keepPending()
         writer.shutDown(within: .seconds(1))
+        // The loop may end before the thread has opened its file.
+        for message in mailbox.takeAll() { tell(message) }
     }
 
     /// Waits until everything is written, but not long: the process is about to execute itself again.
