@@ -92,7 +92,7 @@ extension ZooEntry {
             line: "each waits for the other", absent: "stopped by a tracer", culprit: "\"seq\" is blocked in write"),
         ZooEntry(
             kind: "lock_of_reader", program: .python, call: "futex", frame: "lock_of_reader", finding: .pythonLock,
-            line: "sleeps in recvfrom", culprit: "from fetch_rates"),
+            line: "sleeps in recvfrom", culprit: "fetch_rates"),
         ZooEntry(kind: "spin_hashing", program: .python, verdict: .spinning, frame: "spin_hashing", needsCPU: true),
         ZooEntry(kind: "spin_sorting", program: .python, verdict: .spinning, frame: "spin_sorting", needsCPU: true),
         ZooEntry(kind: "spin_query", program: .python, verdict: .spinning, frame: "spin_query", needsCPU: true),
