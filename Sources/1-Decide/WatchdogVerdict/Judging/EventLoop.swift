@@ -98,9 +98,9 @@ struct EventLoop {
 
     /// Go parks a thread without a runnable goroutine in futex(2) or in its network poller.
     private static let schedulers = [
+        "runtime.netpoll", "runtime.findRunnable", "runtime.findrunnable", "runtime.stopm", "runtime.mPark",
         // Tcl's loop waits for a condition that a thread of its own signals.
         "Tcl_WaitForEvent",
-        "runtime.netpoll", "runtime.findRunnable", "runtime.findrunnable", "runtime.stopm", "runtime.mPark",
     ]
 
     private static let functions = [

@@ -221,6 +221,8 @@ extension String {
 struct NamedStack {
     /// Names of machine functions without offsets, but with decorations of the demangler or the linker.
     let names: [String]
+    /// The same without what precedes a function's name, to compare them with known ones.
+    private let functions: [Substring]
     /// The function of a language with a runtime, such as Python, that is nearest to the innermost frame, the app's own
     /// first; nil if there is none.
     let script: String?
@@ -233,6 +235,7 @@ struct NamedStack {
     init(_ thread: CapturedThread, in capture: CapturedProcess) {
         let frames = thread.frames.filter { $0.trust != .scan }
         names = frames.map { $0.machineSymbol ?? "" }
+        functions = names.map(Self.withoutReturnType)
         let calls = frames.filter { $0.language != nil }
         let scripts = calls.map { CodeOwner($0.language ?? .jit, symbol: $0.symbol, file: $0.sourceFile) }
         let own = scripts.min()
@@ -244,11 +247,8 @@ struct NamedStack {
     }
 
     /// The index of the innermost frame whose function is one of these.
-    func first(_ functions: [String], within depth: Int = .max) -> Int? {
-        names.prefix(depth).firstIndex { name in
-            let name = Self.withoutReturnType(name)
-            return functions.contains { Self.isFunction(name, $0) }
-        }
+    func first(_ known: [String], within depth: Int = .max) -> Int? {
+        functions.prefix(depth).firstIndex { function in known.contains { Self.isFunction(function, $0) } }
     }
 
     /// A function's name without the return type that the demangled name of a C++ template begins with

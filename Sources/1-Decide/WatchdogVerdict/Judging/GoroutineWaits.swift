@@ -56,7 +56,7 @@ struct GoroutineWaits {
         let others = crowd.flatMap { Self.locks[$0.state] == nil ? nil : "; \(Finding.clause(Self.sentence($0)[...]))" }
         return Finding(
             kind: .goroutineWait,
-            text: "Main goroutine waits \(Self.object(main))\(Self.place(main, " in "))\(others ?? "")",
+            text: "Main goroutine waits \(Self.object(main))\(Self.place(main))\(others ?? "")",
             source: source(main))
     }
 
@@ -95,17 +95,18 @@ struct GoroutineWaits {
         let subject =
             goroutine.count > 1
             ? "\(goroutine.count) goroutines" : goroutine.id == 1 ? "the main goroutine" : "goroutine \(goroutine.id)"
-        return subject + place(goroutine, " in ")
+        return subject + place(goroutine)
     }
 
     private static func sentence(_ goroutine: CapturedGoroutine) -> String {
-        let object = object(goroutine) + place(goroutine, " in ")
+        let object = object(goroutine) + place(goroutine)
         return goroutine.count == 1
             ? "Goroutine \(goroutine.id) waits \(object)" : "\(goroutine.count) goroutines wait \(object)"
     }
 
-    private static func place(_ goroutine: CapturedGoroutine, _ preposition: String) -> String {
-        own(goroutine)?.place.map { preposition + $0.singleLine(limit: 96) } ?? ""
+    /// ` in main.transfer (bank.go:12)`; empty if unknown.
+    private static func place(_ goroutine: CapturedGoroutine) -> String {
+        own(goroutine)?.place.map { " in \($0.singleLine(limit: 96))" } ?? ""
     }
 
     /// The app's own function that is nearest to the wait, or else that of a package.

@@ -80,10 +80,11 @@ struct JavaLock {
 
     /// The only other thread of the app that does not wait for a lock or another thread, in words; nil if several do not.
     private func onlyOther(than main: Int) -> String? {
-        let others = appThreads.filter { $0.id != main && Self.wait(NamedStack($0, in: capture)) == nil }
-        guard others.count == 1, let thread = others.first, let call = NamedStack(thread, in: capture).syscall,
-            call != "futex"
-        else { return nil }
+        let others = appThreads.filter { $0.id != main }.map { ($0, NamedStack($0, in: capture)) }
+            .filter { Self.wait($0.1) == nil }
+        guard others.count == 1, let (thread, stack) = others.first, let call = stack.syscall, call != "futex" else {
+            return nil
+        }
         let subject = besides.first { $0.thread == thread.id }.flatMap { WaitText([$0]).subject }
         return ": the only other one that does not, \(name(thread)), is in \(call)\(subject.map { " (\($0))" } ?? "")"
     }
