@@ -33,12 +33,13 @@ struct GoFunctionTable {
     private let section: ElfFile.Section
     private let header: Header
     /// The run-time address to which those in the table are relative.
-    private var text: UInt64
+    private let text: UInt64
 
     /// Nil for a program that is not one of Go, or of an unknown layout.
     init?(_ file: ElfFile) {
-        guard let section = Self.sections.lazy.compactMap({ file.section($0) }).first,
-            let code = file.section(".text"), let bytes = file.bytes(in: section, at: 0, count: 72),
+        guard let sections = file.readSections(),
+            let section = Self.sections.lazy.compactMap({ sections[$0] }).first, let code = sections[".text"],
+            let bytes = file.bytes(in: section, at: 0, count: 72),
             let header = Self.header(bytes)
         else { return nil }
         self.file = file

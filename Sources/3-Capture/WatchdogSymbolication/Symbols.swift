@@ -18,6 +18,7 @@ final class Symbols {
     private let images: ImageTable
     private var tables: [Int: SymbolTable?] = [:]
     private var goTables: [Int: GoFunctionTable?] = [:]
+    private var goFunctions: [UInt64: GoFunctionTable.Function?] = [:]
     private var cache: [UInt64: Function?] = [:]
 
     init(_ images: ImageTable) {
@@ -42,7 +43,10 @@ final class Symbols {
 
     /// The function of a Go program that contains `address`, from Go's own table.
     func goFunction(containing address: UInt64) -> GoFunctionTable.Function? {
-        images.index(containing: address).flatMap(goTable(of:))?.lookUp(address)
+        if let known = goFunctions[address] { return known }
+        let function = images.index(containing: address).flatMap(goTable(of:))?.lookUp(address)
+        goFunctions[address] = .some(function)
+        return function
     }
 
     private func goTable(of image: Int) -> GoFunctionTable? {
