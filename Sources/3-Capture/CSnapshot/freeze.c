@@ -246,6 +246,11 @@ uint64_t wd_patience(const struct wd_snapshot_arena *arena, uint64_t usual) {
     return timeout > usual ? timeout : usual;
 }
 
+bool wd_is_over(const struct wd_snapshot_arena *arena, uint64_t began, uint64_t cpu_began, uint64_t budget,
+                uint64_t patience) {
+    return wd_cpu_now() - cpu_began > budget || wd_now() - began > wd_patience(arena, patience);
+}
+
 void wd_freeze(struct wd_snapshot_arena *arena) {
     uint64_t deadline = wd_now() + wd_stop_timeout(arena);
     size_t interrupted = 0;

@@ -32,15 +32,8 @@ struct search {
     size_t candidates;
 };
 
-static uint64_t word(const char *bytes, size_t index) {
-    uint64_t value;
-    memcpy(&value, bytes + index * sizeof value, sizeof value);
-    return value;
-}
-
 static bool has_time(const struct wd_snapshot_arena *arena, const struct search *search) {
-    return wd_cpu_now() - search->cpu_began <= find_budget
-           && wd_now() - search->began <= wd_patience(arena, find_patience);
+    return !wd_is_over(arena, search->began, search->cpu_began, find_budget, find_patience);
 }
 
 /* Reads the version, which is inline since Go 1.18: its length in one byte, then the text. */
@@ -78,7 +71,7 @@ static bool is_list(struct wd_snapshot_arena *arena, uint64_t list) {
         return false;
     for (size_t i = 0; i < sizeof statuses / sizeof statuses[0]; i++) {
         uint32_t status = wd_goroutine_status(bytes, statuses[i]);
-        if (word(bytes, statuses[i] / 8 + 1) != 1 || status == 0 || status > WD_GO_MAX_STATUS) continue;
+        if (wd_word(bytes, statuses[i] + 8) != 1 || status == 0 || status > WD_GO_MAX_STATUS) continue;
         arena->go.status = statuses[i];
         return true;
     }
@@ -86,7 +79,7 @@ static bool is_list(struct wd_snapshot_arena *arena, uint64_t list) {
 }
 
 static void look_for_list(struct wd_snapshot_arena *arena, struct search *search, uint64_t at, const char *words) {
-    uint64_t list = word(words, 0), length = word(words, 1), capacity = word(words, 2);
+    uint64_t list = wd_word(words, 0), length = wd_word(words, 8), capacity = wd_word(words, 16);
     if (length == 0 || length > capacity || capacity > most_goroutines || list % 8 != 0
         || search->candidates == most_candidates)
         return;
@@ -106,10 +99,10 @@ static bool is_text(struct wd_snapshot_arena *arena, uint64_t address, const cha
 /* The first words are the same in all versions since 1.11: none, then those for these waits. */
 static void look_for_waits(struct wd_snapshot_arena *arena, uint64_t at, const char *words) {
     static const char first[] = "GC assist marking", second[] = "IO wait";
-    if (word(words, 0) != 0 || word(words, 1) != 0 || word(words, 3) != sizeof first - 1
-        || word(words, 5) != sizeof second - 1)
+    if (wd_word(words, 0) != 0 || wd_word(words, 8) != 0 || wd_word(words, 24) != sizeof first - 1
+        || wd_word(words, 40) != sizeof second - 1)
         return;
-    if (is_text(arena, word(words, 2), first) && is_text(arena, word(words, 4), second)) arena->go.waits = at;
+    if (is_text(arena, wd_word(words, 16), first) && is_text(arena, wd_word(words, 32), second)) arena->go.waits = at;
 }
 
 static void sweep(struct wd_snapshot_arena *arena, struct search *search, uint64_t start, uint64_t end) {

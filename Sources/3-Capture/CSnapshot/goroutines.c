@@ -21,12 +21,6 @@ _Static_assert(batch * WD_GOROUTINE <= sizeof((struct wd_snapshot_arena *)0)->sc
 
 enum status { runnable = 1, running = 2, in_system_call = 3, waiting = 4, copying = 8, preempted = 9, leaked = 10 };
 
-static uint64_t word(const char *bytes, size_t offset) {
-    uint64_t value;
-    memcpy(&value, bytes + offset, sizeof value);
-    return value;
-}
-
 uint32_t wd_goroutine_status(const char *bytes, uint32_t offset) {
     uint32_t status;
     memcpy(&status, bytes + offset, sizeof status);
@@ -35,7 +29,7 @@ uint32_t wd_goroutine_status(const char *bytes, uint32_t offset) {
 
 /* A goroutine refers to itself. */
 bool wd_is_goroutine(uint64_t address, const char *bytes) {
-    return word(bytes, saved_g) == address && word(bytes, stack_low) < word(bytes, stack_high);
+    return wd_word(bytes, saved_g) == address && wd_word(bytes, stack_low) < wd_word(bytes, stack_high);
 }
 
 static bool is_alive(uint32_t status) {
@@ -73,11 +67,11 @@ static void copy_goroutine(struct wd_snapshot_arena *arena, uint64_t address, co
     char again[WD_GOROUTINE];
     const char *status = bytes + arena->go.status;
     *copy = (struct wd_goroutine_copy){.goroutine = {
-        .id = word(status, id), .pc = word(bytes, saved_pc), .sp = word(bytes, saved_sp),
+        .id = wd_word(status, id), .pc = wd_word(bytes, saved_pc), .sp = wd_word(bytes, saved_sp),
         /* The link register, which x86-64 does not have, is in front of the frame pointer until 1.24. */
-        .bp = word(bytes, saved_lr) != 0 ? word(bytes, saved_lr) : word(bytes, saved_bp),
-        .stack_low = word(bytes, stack_low), .stack_high = word(bytes, stack_high),
-        .waiting_since = word(status, since), .status = wd_goroutine_status(bytes, arena->go.status),
+        .bp = wd_word(bytes, saved_lr) != 0 ? wd_word(bytes, saved_lr) : wd_word(bytes, saved_bp),
+        .stack_low = wd_word(bytes, stack_low), .stack_high = wd_word(bytes, stack_high),
+        .waiting_since = wd_word(status, since), .status = wd_goroutine_status(bytes, arena->go.status),
     }};
     struct wd_goroutine *goroutine = &copy->goroutine;
     if (goroutine->status == running || goroutine->status == in_system_call) goroutine->tid = find_thread(arena, goroutine);
@@ -120,7 +114,7 @@ void wd_read_goroutines(struct wd_snapshot_arena *arena) {
     arena->go.go.reading = WD_GO_CUT;
     uint64_t began = wd_now(), cpu_began = wd_cpu_now(), left = list[1];
     for (uint64_t at = list[0]; left > 0; at += sizeof addresses) {
-        if (wd_cpu_now() - cpu_began > read_budget || wd_now() - began > wd_patience(arena, read_patience)) return;
+        if (wd_is_over(arena, began, cpu_began, read_budget, read_patience)) return;
         size_t count = left < batch ? (size_t)left : batch, length = count * sizeof addresses[0];
         if (wd_read_memory(arena, at, addresses, length) != length || !read_batch(arena, addresses, count)) return;
         left -= count;

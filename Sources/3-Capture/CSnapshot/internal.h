@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 
@@ -24,6 +25,13 @@
 #define WD_PYTHON_FRAME 112 /* needed of PyFrameObject before 3.11; its successors need less */
 #define WD_PYTHON_CODE 176
 #define WD_PYTHON_CODE_SLOTS (2 * WD_PYTHON_MAX_CODES)
+
+/* A word of the target, whose bytes have been copied to any address. */
+static inline uint64_t wd_word(const void *bytes, size_t offset) {
+    uint64_t value;
+    memcpy(&value, (const char *)bytes + offset, sizeof value);
+    return value;
+}
 
 enum { WD_READABLE = 1, WD_WRITABLE = 2, WD_EXECUTABLE = 4 };
 
@@ -264,6 +272,9 @@ uint64_t wd_stop_timeout(const struct wd_snapshot_arena *arena);
 /* The wall-time limit, in nanoseconds, of a reading with a CPU-time budget: the usual one, or the stop timeout if
  * that is longer. */
 uint64_t wd_patience(const struct wd_snapshot_arena *arena, uint64_t usual);
+/* Whether a reading is over its budget of CPU time, or over its limit in wall time, of which `patience` is the usual one. */
+bool wd_is_over(const struct wd_snapshot_arena *arena, uint64_t began, uint64_t cpu_began, uint64_t budget,
+                uint64_t patience);
 void wd_freeze(struct wd_snapshot_arena *arena);
 void wd_release(struct wd_snapshot_arena *arena);
 void wd_reap(struct wd_snapshot_arena *arena, uint64_t deadline);

@@ -102,7 +102,7 @@ enum { room_for_code = 1 << 20, lines_for_code = 8192, most_before_code = 8 };
 static const uint64_t maps_budget = 200000000, maps_patience = 1000000000;
 
 static bool is_out_of_time(const struct wd_snapshot_arena *arena, uint64_t began, uint64_t cpu_began) {
-    return wd_cpu_now() - cpu_began > maps_budget || wd_now() - began > wd_patience(arena, maps_patience);
+    return wd_is_over(arena, began, cpu_began, maps_budget, maps_patience);
 }
 
 static bool is_file(const struct kept_lines *kept, const struct wd_mapping *mapping) {

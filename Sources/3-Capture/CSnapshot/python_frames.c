@@ -24,14 +24,8 @@ static bool read_all(struct wd_snapshot_arena *arena, uint64_t address, void *bu
     return address != 0 && wd_read_memory(arena, address, buffer, length) == length;
 }
 
-static uint64_t word(const uint8_t *bytes, uint32_t offset) {
-    uint64_t value;
-    memcpy(&value, bytes + offset, sizeof value);
-    return value;
-}
-
 static bool has_type(const struct wd_snapshot_arena *arena, const uint8_t *object, uint64_t type) {
-    return type == 0 || word(object, arena->interpreter.layout->type) == type;
+    return type == 0 || wd_word(object, arena->interpreter.layout->type) == type;
 }
 
 static void cut(struct wd_snapshot_arena *arena) {
@@ -83,8 +77,8 @@ static uint32_t copy_text(struct wd_snapshot_arena *arena, uint64_t address, uin
     size_t got = address == 0 ? 0 : wd_read_memory(arena, address, block, sizeof block);
     *kind = 1;
     if (got < layout->compact_data || !has_type(arena, block, arena->interpreter.text_type)) return 0;
-    uint64_t characters = word(block, layout->text_length);
-    uint32_t state = (uint32_t)word(block, layout->text_state);
+    uint64_t characters = wd_word(block, layout->text_length);
+    uint32_t state = (uint32_t)wd_word(block, layout->text_state);
     uint32_t width = state >> 2 & 7;
     bool compact = state >> 5 & 1, ascii = state >> 6 & 1;
     if (!compact || (width != 1 && width != 2 && width != 4) || (ascii && width != 1)) return 0;
@@ -101,7 +95,7 @@ static uint32_t copy_table(struct wd_snapshot_arena *arena, uint64_t address) {
     uint8_t block[table_block] = {0};
     size_t got = address == 0 ? 0 : wd_read_memory(arena, address, block, sizeof block);
     if (got < layout->bytes_data || !has_type(arena, block, arena->interpreter.bytes_type)) return 0;
-    uint64_t length = word(block, layout->bytes_length);
+    uint64_t length = wd_word(block, layout->bytes_length);
     if (length > WD_PYTHON_TABLE_BYTES) length = WD_PYTHON_TABLE_BYTES;
     bool copied = append(arena, address + layout->bytes_data, (uint32_t)length, block + layout->bytes_data,
                          got - layout->bytes_data);
@@ -121,8 +115,8 @@ static uint32_t copy_code(struct wd_snapshot_arena *arena, uint64_t address) {
         if (!interpreter->changes) return index - 1u;
         if (!is_read && !read_all(arena, address, object, sizeof object)) return UINT32_MAX;
         is_read = true;
-        if (word(object, layout->name) == copy->parts[0] && word(object, layout->file) == copy->parts[1]
-            && word(object, layout->table) == copy->parts[2])
+        if (wd_word(object, layout->name) == copy->parts[0] && wd_word(object, layout->file) == copy->parts[1]
+            && wd_word(object, layout->table) == copy->parts[2])
             return index - 1u;
     }
     if (interpreter->code_count == WD_PYTHON_MAX_CODES) {
@@ -135,7 +129,7 @@ static uint32_t copy_code(struct wd_snapshot_arena *arena, uint64_t address) {
     struct wd_python_copy *copy = &arena->python_codes[index];
     *copy = (struct wd_python_copy){
         .address = address,
-        .parts = {word(object, layout->name), word(object, layout->file), word(object, layout->table)},
+        .parts = {wd_word(object, layout->name), wd_word(object, layout->file), wd_word(object, layout->table)},
         .offset = interpreter->bytes_used,
     };
     memcpy(&copy->code.first_line, object + layout->first_line, sizeof copy->code.first_line);
@@ -201,7 +195,7 @@ static void copy_frames(struct wd_snapshot_arena *arena, struct wd_slot *slot, u
     uint32_t count = 0;
     struct window window = {.length = 0};
     bool is_bounded = true; /* the previous frame was the outermost of its call */
-    for (uint8_t block[WD_PYTHON_FRAME]; frame != 0; frame = word(block, layout->previous)) {
+    for (uint8_t block[WD_PYTHON_FRAME]; frame != 0; frame = wd_word(block, layout->previous)) {
         if (is_late(arena)) break;
         if (count == room) {
             cut(arena);
@@ -214,11 +208,11 @@ static void copy_frames(struct wd_snapshot_arena *arena, struct wd_slot *slot, u
             is_bounded = true;
             continue;
         }
-        uint64_t code = word(block, layout->code);
+        uint64_t code = wd_word(block, layout->code);
         bool is_entry = layout->each_is_entry || (layout->is_entry != UINT32_MAX && block[layout->is_entry] != 0);
         frames[count++] = (struct wd_python_frame){
             .code = copy_code(arena, code),
-            .instruction = instruction(layout, code, word(block, layout->instruction)),
+            .instruction = instruction(layout, code, wd_word(block, layout->instruction)),
             .flags = is_entry ? WD_PYTHON_ENTRY : 0,
         };
         is_bounded = is_entry;
@@ -230,7 +224,7 @@ static void copy_frames(struct wd_snapshot_arena *arena, struct wd_slot *slot, u
 
 static void copy_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, const uint8_t *thread) {
     const struct wd_python_layout *layout = arena->interpreter.layout;
-    uint64_t current = word(thread, layout->current);
+    uint64_t current = wd_word(thread, layout->current);
     if (layout->current_in_cframe != UINT32_MAX) {
         uint64_t address = current + layout->current_in_cframe;
         if (current == 0
@@ -244,8 +238,8 @@ static void copy_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot, co
 /* The thread of a thread state: its FS base is the state's pthread_t. */
 static struct wd_slot *find_thread(struct wd_snapshot_arena *arena, const uint8_t *thread) {
     const struct wd_python_layout *layout = arena->interpreter.layout;
-    uint64_t pthread = word(thread, layout->pthread);
-    uint64_t tid = layout->tid == UINT32_MAX ? UINT64_MAX : word(thread, layout->tid);
+    uint64_t pthread = wd_word(thread, layout->pthread);
+    uint64_t tid = layout->tid == UINT32_MAX ? UINT64_MAX : wd_word(thread, layout->tid);
     struct wd_slot *likely = tid <= INT32_MAX ? wd_find_thread(arena, (pid_t)tid) : NULL;
     if (likely != NULL && likely->thread.register_source == WD_REGISTERS_PTRACE
         && likely->thread.registers[WD_FS_BASE] == pthread)
@@ -277,7 +271,7 @@ static void find_lock_holder(struct wd_snapshot_arena *arena, uint64_t interpret
         || !read_all(arena, holder, thread, sizeof thread))
         return;
     const struct wd_slot *slot = find_thread(arena, thread);
-    if (slot == NULL && layout->tid != UINT32_MAX) slot = find_own_thread(arena, word(thread, layout->tid));
+    if (slot == NULL && layout->tid != UINT32_MAX) slot = find_own_thread(arena, wd_word(thread, layout->tid));
     if (slot != NULL) arena->interpreter.python.lock_holder = slot->thread.tid;
 }
 
@@ -285,7 +279,7 @@ static void find_lock_holder(struct wd_snapshot_arena *arena, uint64_t interpret
  * cached, so that those need no search. */
 static struct wd_slot *remember(struct wd_snapshot_arena *arena, uint64_t address, const uint8_t *thread,
                                 struct wd_slot *only) {
-    uint64_t tid = word(thread, arena->interpreter.layout->tid);
+    uint64_t tid = wd_word(thread, arena->interpreter.layout->tid);
     if (tid == (uint64_t)only->own_tid) {
         only->python_thread = address;
         return only;
@@ -307,7 +301,7 @@ static void copy_stacks(struct wd_snapshot_arena *arena, struct wd_slot *only) {
             || !read_all(arena, interpreter + layout->next_interpreter, &next, sizeof next))
             return;
         if (only == NULL && arena->interpreter.python.lock_holder == 0) find_lock_holder(arena, interpreter);
-        for (uint8_t block[WD_PYTHON_THREAD]; thread != 0; thread = word(block, layout->next_thread)) {
+        for (uint8_t block[WD_PYTHON_THREAD]; thread != 0; thread = wd_word(block, layout->next_thread)) {
             if (is_late(arena)) return;
             if (threads++ == most_threads) {
                 cut(arena);
@@ -361,7 +355,7 @@ void wd_read_python_stack(struct wd_snapshot_arena *arena, struct wd_slot *slot)
     if (slot->own_tid == 0) slot->own_tid = wd_own_tid(arena, slot->thread.tid);
     uint8_t block[WD_PYTHON_THREAD];
     if (read_all(arena, slot->python_thread, block, sizeof block)
-        && word(block, interpreter->layout->tid) == (uint64_t)slot->own_tid) {
+        && wd_word(block, interpreter->layout->tid) == (uint64_t)slot->own_tid) {
         copy_stack(arena, slot, block);
     } else {
         copy_stacks(arena, slot);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CSnapshot
 import FoundationEssentials
 import WatchdogBase
 import WatchdogVerdict
@@ -7,7 +8,7 @@ import WatchdogVerdict
 extension CapturedProcess {
     private static let imageLimit = 4096
     private static let noteLimit = 1024
-    private static let goroutineLimit = 256
+    private static let goroutineLimit = Int(WD_GO_MAX_GOROUTINES)
 
     /// Decodes and checks the output of `watchdogd-symbolicate`, which is not trusted.
     ///
