@@ -56,14 +56,7 @@ public enum ExportedFile {
 
     private static func fill(_ file: Int32, _ path: String, _ text: String) throws(ReportStoreError) {
         try reporting("write", path) { () throws(Errno) in
-            do throws(Errno) {
-                try writeAll(Array(text.utf8), to: file)
-            } catch {
-                close(file)
-                throw error
-            }
-            // Network file systems may report a full disk only on close.
-            guard close(file) == 0 else { throw .current }
+            try closing(file) { () throws(Errno) in try writeAll(Array(text.utf8), to: file) }
         }
     }
 }

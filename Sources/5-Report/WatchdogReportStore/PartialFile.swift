@@ -73,7 +73,7 @@ final class PartialFile {
         do throws(Errno) {
             guard let prepared else {
                 defer { file = -1 }
-                return try Self.end(file)
+                return try closing(file) {}
             }
             try prepared.synchronize()
             try name(prepared)
@@ -87,15 +87,10 @@ final class PartialFile {
         do throws(Errno) {
             if replaces { try prepared.rename(to: place.name) } else { try prepared.link(as: place.name) }
         } catch {
-            switch error.rawValue {
             // rename(2) fails with EBUSY for a mount point, such as a file mounted into a container.
-            case EBUSY where replaces: return try copy(prepared)
-            case EPERM, EOPNOTSUPP, ENOSYS, EMLINK:
-                // No hard links here.
-                if replaces { throw error }
-                try prepared.rename(to: place.name)
-            default: throw error
-            }
+            if replaces, error.rawValue == EBUSY { return try copy(prepared) }
+            guard !replaces, error.isLackOfLinks else { throw error }
+            try prepared.rename(to: place.name)
         }
         try folder.synchronizeNames()
     }
@@ -104,7 +99,7 @@ final class PartialFile {
     private func copy(_ prepared: PreparedFile) throws(Errno) {
         let target = openat(folder.number, place.name, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOFOLLOW)
         guard target >= 0 else { throw .current }
-        do throws(Errno) {
+        try closing(target) { () throws(Errno) in
             var buffer = [UInt8](repeating: 0, count: 64 << 10)
             var offset: off_t = 0
             while true {
@@ -114,13 +109,17 @@ final class PartialFile {
                 try writeAll(Array(buffer.prefix(length)), to: target)
                 offset += off_t(length)
             }
-        } catch {
-            close(target)
-            throw error
         }
-        try Self.end(target)
     }
+}
 
-    /// Network file systems may report a full disk only on close.
-    private static func end(_ file: Int32) throws(Errno) { guard close(file) == 0 else { throw .current } }
+/// Closes a file after its last calls, even if one fails: network file systems may report a full disk only on close.
+func closing(_ file: Int32, after calls: () throws(Errno) -> Void) throws(Errno) {
+    do throws(Errno) {
+        try calls()
+    } catch {
+        close(file)
+        throw error
+    }
+    guard close(file) == 0 else { throw .current }
 }

@@ -93,12 +93,8 @@ struct StoreFolder {
             try file.link(as: name)
             return true
         } catch {
-            switch error.rawValue {
-            case EEXIST: return false
-            // No hard links here, as on FAT and some network file systems.
-            case EPERM, EOPNOTSUPP, ENOSYS, EMLINK: break
-            default: throw ReportStoreError("create", pathOf(name), errno: error.rawValue)
-            }
+            if error.rawValue == EEXIST { return false }
+            guard error.isLackOfLinks else { throw ReportStoreError("create", pathOf(name), errno: error.rawValue) }
         }
         let claim = openat(descriptor, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o640)
         guard claim >= 0 else {

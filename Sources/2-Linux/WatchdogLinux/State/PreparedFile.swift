@@ -52,6 +52,11 @@ package final class PreparedFile {
     }
 }
 
+extension Errno {
+    /// Whether link(2) failed because there are no hard links here, as on FAT and some network file systems.
+    package var isLackOfLinks: Bool { [EPERM, EOPNOTSUPP, ENOSYS, EMLINK].contains(rawValue) }
+}
+
 extension OwnedDescriptor {
     /// Waits until the names in this folder are on disk; without the right to read it, it cannot be synchronized.
     package func synchronizeNames() throws(Errno) {
