@@ -225,7 +225,7 @@ extension Frame {
     }
 
     /// `load_feed (app.py:12)`; nil without a symbol.
-    var place: String? {
+    package var place: String? {
         guard let symbol else { return nil }
         guard let file = sourceFile?.split(separator: "/").last else { return symbol }
         return "\(symbol) (\(file)\(sourceLine.map { ":\($0)" } ?? ""))"

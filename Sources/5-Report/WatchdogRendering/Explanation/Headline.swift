@@ -47,10 +47,7 @@ enum Headline {
     }
 
     /// Findings for which the main thread's own functions do not matter.
-    private static let elsewhere: Set<Finding.Kind> = [
-        .otherProcess, .otherThread, .idleEventLoop, .goroutinesWait, .goroutineWait, .goroutineDeadlock, .javaLock,
-        .javaDeadlock,
-    ]
+    private static let elsewhere = MissedAdvice.elsewhere.union([.javaLock, .javaDeadlock])
 
     /// A headline with the app's function that led there, where that is the thread's own deed and the words lack it.
     static func culprit(_ headline: String, of report: Report) -> String {
@@ -221,6 +218,12 @@ private struct WaitHeadline {
         }
     }
 
+    /// The wait for a server that has yet to accept the connection; nil for other waits.
+    private var acceptance: String? {
+        guard whole.contains(", not accepted yet"), let noun else { return nil }
+        return "waits until \(noun) accepts its connection"
+    }
+
     /// The wait for an event of one file or of several.
     private var event: String {
         if let announcement { return announcement }
@@ -231,7 +234,7 @@ private struct WaitHeadline {
             let only = whole.firstMatch(of: #/: \d+ \((.*)\)$/#)?.output.1
             return only.map { Self(call: call, whole: String($0), holder: nil).event } ?? "waits for events of a file"
         }
-        // Whoever is told of new data only once (EPOLLET), or reads elsewhere, may miss what has come.
+        // A thread that is told of new data only once (EPOLLET), or that reads elsewhere, may miss what has arrived.
         if let bytes = whole.firstMatch(of: #/\b(\d{1,10}) bytes to read\b/#)?.output.1, bytes != "0" {
             return "waits for events although \(bytes) bytes have come"
                 + ((peer ?? noun).map { " from \($0)" } ?? "")
@@ -241,7 +244,7 @@ private struct WaitHeadline {
             return whole.contains("nothing to read")
                 ? "waits for an answer from \(peer)" : "waits for events of its connection to \(peer)"
         }
-        if whole.contains(", not accepted yet"), let noun { return "waits until \(noun) accepts its connection" }
+        if let acceptance { return acceptance }
         return whole.contains("LISTEN") ? "waits for a connection" : "waits for events of \(noun ?? subject)"
     }
 
@@ -260,7 +263,7 @@ private struct WaitHeadline {
             if let peer { return "waits for an answer from \(peer)" }
             if let announcement { return announcement }
             if subject?.hasPrefix("terminal") == true { return "waits for input from a terminal" }
-            if whole.contains(", not accepted yet"), let noun { return "waits until \(noun) accepts its connection" }
+            if let acceptance { return acceptance }
             return "waits for data"
                 + (source.map { " from \($0)" } ?? (call.hasPrefix("recv") ? " from a socket" : ""))
         case "write", "writev", "pwrite64", "pwritev", "pwritev2", "sendto", "sendmsg", "sendmmsg", "sendfile",

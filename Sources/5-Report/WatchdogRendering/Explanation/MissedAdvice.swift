@@ -21,7 +21,7 @@ struct MissedAdvice {
     ])
 
     /// Findings that are not about the main thread's own wait.
-    private static let elsewhere: Set<Finding.Kind> = [
+    static let elsewhere: Set<Finding.Kind> = [
         .idleEventLoop, .otherThread, .otherProcess, .goroutinesWait, .goroutineWait, .goroutineDeadlock,
     ]
 
@@ -33,21 +33,16 @@ struct MissedAdvice {
         let missed = linux.missed
         let isServing = missed != nil && call.map(Self.serving.contains) ?? false
         let isInLoop = isServing || findings.contains { $0.kind == .idleEventLoop }
-        if isInLoop, missed?.failure == nil,
-            let wait = findings.first(where: { [.goroutineWait, .goroutineDeadlock].contains($0.kind) })
-        {
-            party = .app
-            reason = wait.clause
-            paragraph = FindingAdvice.sentence(for: wait.kind) ?? ""
-            return
-        }
         let failedAtOnce =
             missed?.failure != nil && call.map(Self.waiting.contains) ?? false
             && findings.allSatisfy { Self.elsewhere.contains($0.kind) }
-        if isInLoop, missed?.failure == nil, let other = findings.first(where: { $0.kind == .otherThread }) {
+        let cause =
+            findings.first { [.goroutineWait, .goroutineDeadlock].contains($0.kind) }
+            ?? findings.first { $0.kind == .otherThread }
+        if isInLoop, missed?.failure == nil, let cause {
             party = .app
-            reason = other.clause
-            paragraph = FindingAdvice.sentence(for: .otherThread) ?? ""
+            reason = cause.clause
+            paragraph = FindingAdvice.sentence(for: cause.kind) ?? ""
             return
         }
         guard let missed else {

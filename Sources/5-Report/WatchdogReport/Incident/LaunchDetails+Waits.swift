@@ -75,9 +75,6 @@ extension ProcessSamples {
             }
             return CodeOrigin(of: ImageInfo(images[frame.imageIndex]), executable: executable) == .application
         }
-        guard let frame, let symbol = frame.symbol else { return nil }
-        let file = frame.sourceFile?.split(separator: "/").last
-        let source = file.flatMap { file in frame.sourceLine.map { " (\(file):\($0))" } } ?? ""
-        return (symbol + source).singleLine(limit: 80)
+        return frame?.place?.singleLine(limit: 80)
     }
 }
