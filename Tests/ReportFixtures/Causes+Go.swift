@@ -6,14 +6,8 @@ import WatchdogVerdict
 extension Causes {
     /// A Go program whose goroutines take two locks in opposite order.
     static var goroutines: Report {
-        var facts = Samples.facts(number: 33)
         let futex = "202 0x84e3c8 0x80 0x0 0x0 0x0 0x0 0x7fff8f62f510 0x467803"
-        facts.evidence.syscall = futex
-        facts.evidence.waits = [
-            WaitDetails(
-                process: 4242, thread: 4242, name: "bank", syscall: futex, subject: "the futex at 0x84e3c8",
-                sources: ["/proc/4242/task/4242/syscall"])
-        ]
+        let facts = facts(number: 33, of: "bank", in: futex, at: "0x84e3c8")
         var capture = Samples.capture
         capture.threads[0].syscall = futex
         capture.threads[0].frames = frames(["runtime.futex.abi0", "runtime.stopm", "runtime.findRunnable"])

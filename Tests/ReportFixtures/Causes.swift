@@ -215,16 +215,22 @@ package enum Causes {
         return Report(of: facts, on: Samples.host, capture: Samples.capture)
     }
 
-    /// No lock names its holder; a stack does.
-    private static var python: Report {
-        var facts = Samples.facts(number: 24)
-        let futex = "202 0x5581 0x80 0x2 0x0 0x0 0x0 0x7ffd39e8 0x7f2a9cf0f2ad"
+    /// A main thread that waits in futex(2) for a word of which nothing more is known.
+    static func facts(number: Int, of name: String, in futex: String, at word: String) -> IncidentFacts {
+        var facts = Samples.facts(number: number)
         facts.evidence.syscall = futex
         facts.evidence.waits = [
             WaitDetails(
-                process: 4242, thread: 4242, name: "python3", syscall: futex, subject: "the futex at 0x5581",
+                process: 4242, thread: 4242, name: name, syscall: futex, subject: "the futex at \(word)",
                 sources: ["/proc/4242/task/4242/syscall"])
         ]
+        return facts
+    }
+
+    /// No lock names its holder; a stack does.
+    private static var python: Report {
+        let futex = "202 0x5581 0x80 0x2 0x0 0x0 0x0 0x7ffd39e8 0x7f2a9cf0f2ad"
+        let facts = facts(number: 24, of: "python3", in: futex, at: "0x5581")
         var capture = Samples.capture
         capture.threads[0].frames[1].symbol = "take_gil"
         capture.threads[0].frames[2].symbol = "PyEval_RestoreThread"
