@@ -91,8 +91,16 @@ struct ProcessTreeExitTests {
                 #expect(main.members == [main.id] + Procfs.children(of: main.id))
                 #expect(Procfs.withDescendants([main.id], limit: 1) == [main.id])
             }
-            for process in apps.flatMap(\.all) { Glibc.kill(process, SIGKILL) }
             var reaped = 0
+            // Parents first: a shell that still runs reaps its children itself.
+            for app in apps { Glibc.kill(app.app.pid, SIGKILL) }
+            #expect(
+                eventually {
+                    reaped += Subreaper.reapOrphans(except: []).count
+                    return reaped == 2
+                }
+            )
+            for process in apps.flatMap({ $0.all.subtracting([$0.app.pid]) }) { Glibc.kill(process, SIGKILL) }
             #expect(
                 eventually {
                     reaped += Subreaper.reapOrphans(except: []).count
