@@ -93,14 +93,24 @@ struct WaitEventTests {
         BlockedCall(parsing: text).map { [WD_CALL_PAUSE, WD_CALL_SIGNAL].contains($0.kind) } ?? false
     }
 
-    @Test("other threads are described if they wait for one file or for a lock with an owner, but not for an event")
+    @Test("of many connections, the process's own comes before those of its clients")
+    func served() throws {
+        let subject = try WaitSubject("served")
+        let pattern = #/fd \d+: epoll of 11 fds: .*, …/#
+        let chain = subject.chain { $0.waits[0].subject.wholeMatch(of: pattern) != nil }
+        let text = try #require(chain?.waits[0].subject)
+        let ports = text.matches(of: #/\(TCP 127\.0\.0\.1:(\d+) → /#).map(\.output.1)
+        #expect(ports.count == 8 && Set(ports.dropFirst()).count == 1 && ports.first != ports.last, "\(text)")
+    }
+
+    @Test("other threads are described if they wait for one file or for a lock with an owner, and the one that polls")
     func besides() throws {
         let subject = try WaitSubject("besides")
         var waits: [Wait] = []
         let isFound = eventually {
             let look = WaitLook(budget: .seconds(10)) { [subject.pid] }
             waits = look.besides(subject.pid, of: subject.pid)
-            return waits.count == 3
+            return waits.count == 4 && waits.last?.subject.contains("epoll of 11 fds: ") == true
         }
         #expect(isFound, "\(waits)")
         #expect(waits.contains { $0.subject == "mutex" && $0.holder?.name == "holder" })

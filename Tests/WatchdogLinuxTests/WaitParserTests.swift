@@ -160,12 +160,12 @@ struct WaitParserTests {
         #expect(signals.signals == SignalStatus.child)
     }
 
-    @Test("of many watched descriptors, the first eight are described")
+    @Test("of many watched descriptors, the first 64 are candidates for a description")
     func watched() {
-        let text = (1...9).map { "tfd:        \($0) events:        4 data: 0 pos:0 ino:\($0) sdev:8\n" }.joined()
+        let text = (1...65).map { "tfd:        \($0) events:        4 data: 0 pos:0 ino:\($0) sdev:8\n" }.joined()
         let information = DescriptorInfo(parsing: text.utf8)
-        #expect(information.watched.map(\.number) == Array(1...8))
-        #expect(information.watchedCount == 9)
+        #expect(information.watched.map(\.number) == Array(1...64))
+        #expect(information.watchedCount == 65)
         #expect(information.watched.allSatisfy { WaitLook.Purpose(ofEvents: $0.events) == .sending })
     }
 

@@ -124,6 +124,21 @@ static int accepted(int writes) {
     return s;
 }
 
+/* A server with ten clients that is itself a client; another thread, or the main thread, waits for all of them. */
+static void *serve(void *unused) {
+    int server = bound(SOCK_STREAM), other = bound(SOCK_STREAM), set = epoll_create1(0);
+    struct epoll_event event = {.events = EPOLLIN};
+    (void)unused;
+    listen(server, 16);
+    listen(other, 1);
+    for (int i = 0; i < 10; i++) {
+        connected(SOCK_STREAM, server);
+        epoll_ctl(set, EPOLL_CTL_ADD, accept(server, 0, 0), &event);
+    }
+    epoll_ctl(set, EPOLL_CTL_ADD, connected(SOCK_STREAM, other), &event);
+    for (;;) epoll_wait(set, &event, 1, -1);
+}
+
 /* Files of every kind; the ninth is not described. */
 static void several(void) {
     static char block[1 << 22];
@@ -315,6 +330,7 @@ static void threads(void) {
     if (is("besides")) {
         pthread_create(&thread, 0, reader, 0);
         pthread_create(&thread, 0, poller, 0);
+        pthread_create(&thread, 0, serve, 0);
         pthread_create(&thread, 0, holder, 0);
         sem_wait(&held);
         pthread_create(&thread, 0, taker, &first);
@@ -493,6 +509,8 @@ int main(int argc, char **argv) {
     } else if (is("eventfd")) {
         eventfd_t value;
         eventfd_read(eventfd(0, 0), &value);
+    } else if (is("served")) {
+        serve(0);
     } else if (is("epoll")) {
         struct epoll_event event = {.events = EPOLLIN};
         int set = epoll_create1(0);

@@ -18,6 +18,8 @@ struct DescriptorInfo: Hashable {
 
     /// How many files of an epoll instance, or of a call that waits for several, are described.
     static let described = 8
+    /// Among how many files of an epoll instance those to describe are chosen.
+    private static let listed = 64
 
     /// The first files that an epoll instance watches.
     var watched: [Watched] = []
@@ -76,7 +78,7 @@ struct DescriptorInfo: Hashable {
             case "tfd":
                 guard let number = Int32(decimal: value) else { continue }
                 watchedCount += 1
-                guard watched.count < Self.described else { continue }
+                guard watched.count < Self.listed else { continue }
                 watched.append(
                     Watched(
                         number: number, inode: UInt64(Self.field("ino:", in: rest), radix: 16),

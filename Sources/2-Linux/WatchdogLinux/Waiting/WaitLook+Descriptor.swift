@@ -196,7 +196,7 @@ extension WaitLook {
         guard let information else { return ("epoll", []) }
         let count = information.watchedCount
         guard count > 0 else { return ("epoll of no fd", []) }
-        let files = information.watched.map { watched -> (number: Int32, file: Description?) in
+        let files = telling(information.watched, of: process).map { watched -> (number: Int32, file: Description?) in
             // The number may be another file's by now: the set watches files, not numbers.
             guard depth > 0, !budget.isSpent, let inode = watched.inode,
                 info(process, watched.number)?.inode == inode
@@ -206,6 +206,24 @@ extension WaitLook {
         }
         let list = list(files, of: count)
         return ("epoll of \(count) fd\(count == 1 ? "" : "s"): \(list.text)", list.sources)
+    }
+
+    /// Of more watched files than are described, the connections that the process itself has made come first: the ends of those
+    /// that its clients have made share the port at which it listens.
+    private func telling(_ watched: [DescriptorInfo.Watched], of process: Int32) -> ArraySlice<DescriptorInfo.Watched> {
+        guard watched.count > DescriptorInfo.described else { return watched[...] }
+        var counts: [UInt16: Int] = [:]
+        let ports = watched.map { watched -> UInt16? in
+            var socket = wd_internet_socket()
+            guard !budget.isSpent, wd_internet_socket_query(process, watched.number, &socket) == 0,
+                socket.inode == watched.inode
+            else { return nil }
+            counts[socket.local.port, default: 0] += 1
+            return socket.has_peer ? socket.local.port : nil
+        }
+        func isOwn(_ index: Int) -> Bool { ports[index].map { counts[$0] == 1 } ?? false }
+        let order = watched.indices.filter(isOwn) + watched.indices.filter { !isOwn($0) }
+        return order.prefix(DescriptorInfo.described).map { watched[$0] }[...]
     }
 
     static func inode(_ link: String, _ prefix: String) -> UInt64? {

@@ -113,31 +113,43 @@ public struct WaitLook {
         return chain(process: process, thread: process, syscall: syscall)
     }
 
-    /// What other threads of a process wait for, in calls that wait for one file, for a path or for a child, and one of those
-    /// that wait for a lock of the same thread.
+    /// What other threads of a process wait for, in calls that wait for one file, for a path or for a child, one of those that
+    /// wait for a lock of the same thread, and the first of those that wait in epoll_wait(2): a runtime's.
     ///
-    /// What else a thread waits for in futex(2), or in epoll_wait(2), is seldom anybody's answer.
+    /// What else a thread waits for in futex(2) is seldom anybody's answer.
     public func besides(_ thread: Int32, of process: Int32) -> [Wait] {
         var waits: [Wait] = []
-        for other in Procfs.threads(of: process).prefix(256) where other != thread && waits.count < Self.most {
+        var polling: Place?
+        for other in Procfs.threads(of: process).prefix(256) where other != thread && waits.count < Self.most - 1 {
             let place = Place(process: process, thread: other)
             guard !budget.isSpent else { break }
-            guard let text = Self.syscall(place), let call = BlockedCall(parsing: text), call.kind != WD_CALL_EPOLL
-            else { continue }
-            let finding = find(call, at: place)
-            if [WD_CALL_FUTEX, WD_CALL_FUTEX_VECTOR, WD_CALL_FUTEX_WAIT].contains(call.kind) {
-                guard let holder = finding.holder, holder.relation == .holds,
-                    !waits.contains(where: { $0.holder?.thread == holder.thread })
-                else { continue }
+            guard let text = Self.syscall(place), let call = BlockedCall(parsing: text) else { continue }
+            if call.kind == WD_CALL_EPOLL {
+                // It takes the longest.
+                polling = polling ?? place
+            } else if let wait = beside(call, text, at: place, waits) {
+                waits.append(wait)
             }
-            guard !finding.subject.isEmpty, Self.syscall(place) == text else { continue }
-            waits.append(Wait(place, text, finding))
         }
-        return waits
+        guard let polling, !budget.isSpent, let text = Self.syscall(polling), let call = BlockedCall(parsing: text),
+            call.kind == WD_CALL_EPOLL, let wait = beside(call, text, at: polling, waits)
+        else { return waits }
+        return waits + [wait]
     }
 
-    /// How many other threads are described.
-    static let most = 8
+    private func beside(_ call: BlockedCall, _ text: String, at place: Place, _ known: [Wait]) -> Wait? {
+        let finding = find(call, at: place)
+        if [WD_CALL_FUTEX, WD_CALL_FUTEX_VECTOR, WD_CALL_FUTEX_WAIT].contains(call.kind) {
+            guard let holder = finding.holder, holder.relation == .holds,
+                !known.contains(where: { $0.holder?.thread == holder.thread })
+            else { return nil }
+        }
+        guard !finding.subject.isEmpty, Self.syscall(place) == text else { return nil }
+        return Wait(place, text, finding)
+    }
+
+    /// How many other threads are described; the last one may only be one that polls.
+    static let most = 9
 
     private struct Step {
         let place: Place
