@@ -126,19 +126,24 @@ extension ZooEntry {
     ]
 
     static let go: [ZooEntry] = [
-        // Which of the runtime's threads is the first one, and where it parks, is random.
         ZooEntry(
-            kind: "go_lock", program: .server, frame: "runtime.", finding: .goroutineWait,
+            kind: "go_lock", program: .server, frame: "main.saveOrder", own: "main.saveOrder", finding: .goroutineWait,
             culprit: "waits for a sync.Mutex in main.saveOrder (zoo.go:"),
         ZooEntry(
-            kind: "go_deadlock", program: .server, frame: "runtime.", finding: .goroutineDeadlock,
-            culprit: "the main goroutine in main.transfer (zoo.go:"),
+            kind: "go_deadlock", program: .server, frame: "main.transfer", own: "main.transfer",
+            finding: .goroutineDeadlock, culprit: "the main goroutine in main.transfer (zoo.go:"),
         ZooEntry(
-            kind: "go_channel", program: .server, frame: "runtime.", finding: .goroutineWait,
-            culprit: "waits to receive from a channel in main.takeResult (zoo.go:"),
+            kind: "go_channel", program: .server, frame: "main.takeResult", own: "main.takeResult",
+            finding: .goroutineWait, culprit: "waits to receive from a channel in main.takeResult (zoo.go:"),
         ZooEntry(
-            kind: "go_read", program: .server, frame: "runtime.", finding: .goroutineWait,
-            culprit: "waits for a connection or a pipe in main.fetchPrices (zoo.go:"),
+            kind: "go_read", program: .server, frame: "main.fetchPrices", own: "main.fetchPrices",
+            finding: .goroutineWait, culprit: "waits for an answer from 127.0.0.1:"),
+        ZooEntry(
+            kind: "go_request", program: .server, frame: "main.chargeCard", own: "main.chargeCard",
+            finding: .goroutineWait, culprit: "main goroutine waits for an HTTP response from 127.0.0.1:"),
+        ZooEntry(
+            kind: "go_serve", program: .server, frame: "main.queryStock", own: "main.queryStock",
+            finding: .goroutineWait, culprit: "waits for an answer from 127.0.0.1:"),
         ZooEntry(
             kind: "go_spin", program: .server, verdict: .spinning, frame: "main.computePrimes",
             own: "main.computePrimes", needsCPU: true),

@@ -25,6 +25,9 @@ extension Causes {
                 CapturedGoroutine(
                     id: 21, state: "chan <receive>\u{1b}", others: [22, 23],
                     frames: frames(["runtime.gopark", "runtime.chanrecv1", "main.worker", "runtime.goexit.abi0"])),
+                CapturedGoroutine(
+                    id: 24, state: "IO wait", descriptors: [7],
+                    frames: frames(["runtime.gopark", "internal/poll.(*FD).Accept", "main.serve"])),
             ])
         return Report(of: facts, on: Samples.host, capture: capture)
     }

@@ -12,7 +12,7 @@ struct GoroutineCaptureTests {
     /// A truth or a falsehood about a program's goroutines.
     enum Lie: String, CaseIterable, Sendable {
         case none, laterLayout, oneForAll, giantList, giantReason, noReasons, strangeText, unmapped, wildStack, noSelf
-        case unknownStatus, noList
+        case unknownStatus, noList, strangersPoll, giantDescriptor, unmappedPoll
     }
 
     private func goroutines(of lie: Lie, _ options: SnapshotOptions = .patient) throws -> SnapshotGoroutines {
@@ -37,6 +37,7 @@ struct GoroutineCaptureTests {
             #expect(found.goroutines.map(\.id) == [1, 2, 4])
             #expect(found.goroutines.map(\.status) == [.waiting, .waiting, .runnable])
             #expect(found.goroutines.map(\.reason) == ["IO wait", "", ""])
+            #expect(found.goroutines.map(\.descriptor) == [9, nil, nil])
             let main = try #require(found.goroutines.first)
             #expect(main.programCounter == 0x4711 && main.thread == nil && main.waitingSince == 77)
             #expect(main.stack?.address == main.stackPointer && main.stack?.bytes.count == 48)
@@ -65,6 +66,9 @@ struct GoroutineCaptureTests {
         case .noList:
             #expect(found.reading == .unknown)
             #expect(found.goroutines.isEmpty)
+        case .strangersPoll, .giantDescriptor, .unmappedPoll:
+            #expect(found.reading == .complete)
+            #expect(found.goroutines.map(\.descriptor) == [nil, nil, nil])
         }
     }
 
@@ -125,7 +129,7 @@ private let gopherSource = #"""
     _Alignas(16) char info[64] = "\xff Go buildinf:\x08\x02";
     struct text reasons[4] = {{0, 0}, {"GC assist marking", 17}, {"IO wait", 7}, {"chan receive (nil chan)", 23}};
     struct { uint64_t *list, length, capacity; } goroutines;
-    static uint64_t stack[8];
+    static uint64_t stack[8], poll[8];
 
     static uint64_t *goroutine(uint64_t id, uint32_t status, size_t shift) {
         uint64_t *g = calloc(1, 4096);
@@ -156,6 +160,10 @@ private let gopherSource = #"""
         goroutines.list = (uint64_t *)list;
         goroutines.length = 4;
         goroutines.capacity = 8;
+        poll[1] = 9;
+        poll[3 + shift] = (uint64_t)(uintptr_t)list[0];
+        stack[5] = (uint64_t)(uintptr_t)(poll + 3 + shift);
+        stack[6] = (uint64_t)(uintptr_t)poll;
         switch (lie) {
             case 2:
                 for (int i = 0; i < 1000; i++) list[i] = list[0];
@@ -170,6 +178,9 @@ private let gopherSource = #"""
             case 9: list[1][9] = 0; break;
             case 10: list[1][18] = 77; break;
             case 11: goroutines.length = 0; break;
+            case 12: poll[3] = (uint64_t)(uintptr_t)list[1]; break;
+            case 13: poll[1] = UINT64_MAX; break;
+            case 14: stack[5] = 4096 + 24; stack[6] = 4096; break;
         }
         puts("ready");
         fflush(stdout);

@@ -36,7 +36,7 @@ struct GoroutineWaitsTests {
         let count = shown.filter(\.isActive).count
         capture.goroutines = CapturedGoroutines(
             count: shown.count + 4, activeCount: active ?? count, isComplete: isComplete, shown: shown)
-        return GoroutineWaits(in: capture)?.finding
+        return GoroutineWaits(in: capture, HangEvidence(processorCount: 2))?.finding(mainThread: 7)
     }
 
     @Test("Two that wait for locks are a probable deadlock, also in a server")
@@ -65,7 +65,10 @@ struct GoroutineWaitsTests {
         }
         #expect(Self.finding([Self.main, Self.other], isComplete: false)?.kind == .goroutineWait)
         #expect(Self.finding([Self.main, Self.other], active: 1)?.kind == .goroutineWait)
-        #expect(Self.finding([Self.main, Self.server])?.kind == .goroutineWait)
+        #expect(
+            Self.finding([Self.main, Self.server])?.text
+                == "Main goroutine waits for a sync.Mutex in main.transfer (bank.go:14), and no goroutine runs that could "
+                + "release it")
     }
 
     @Test("The goroutine that waits for signals in a system call is idle")
@@ -87,8 +90,9 @@ struct GoroutineWaitsTests {
             ("a new reason", "(a new reason)"),
         ])
     func main(state: String, words: String) throws {
+        let other = Self.goroutine(30, "running", [], isActive: true)
         let found = try #require(
-            Self.finding([Self.goroutine(1, state, ["runtime.gopark", "main.load", "main.main"])]))
+            Self.finding([Self.goroutine(1, state, ["runtime.gopark", "main.load", "main.main"]), other]))
         #expect(found.kind == .goroutineWait)
         #expect(found.text == "Main goroutine waits \(words) in main.load (bank.go:11)")
         #expect(found.source == "goroutine 1: \(state)")
@@ -111,7 +115,8 @@ struct GoroutineWaitsTests {
     @Test("Nothing is said about a main goroutine that runs, or without goroutines")
     func running() {
         #expect(Self.finding([Self.goroutine(1, "running", [], isActive: true), Self.other]) == nil)
-        #expect(GoroutineWaits(in: CapturedProcess(method: .ptrace, threads: [], images: [])) == nil)
+        let other = CapturedProcess(method: .ptrace, threads: [], images: [])
+        #expect(GoroutineWaits(in: other, HangEvidence(processorCount: 2)) == nil)
     }
 
     @Test("A wait for an object of package sync has its method's name, also until Go 1.19")

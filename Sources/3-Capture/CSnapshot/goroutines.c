@@ -16,6 +16,10 @@ enum {
     /* From the status on. */
     id = 8, since = 24, reason = 32,
     scan_bit = 0x1000, batch = 64, stack_bytes = 16 << 10, most_reasons = 128,
+    /* In struct pollDesc of netpoll.go, since 1.18. */
+    poll_descriptor = 8, poll_readers = 24, poll_last = 40,
+    /* The frames from gopark() to runtime_pollWait(). */
+    poll_words = 64,
 };
 _Static_assert(batch * WD_GOROUTINE <= sizeof((struct wd_snapshot_arena *)0)->scratch, "a batch fits");
 
@@ -61,6 +65,29 @@ static void copy_reason(struct wd_snapshot_arena *arena, uint8_t number, char *t
     text[entry[1]] = '\0';
 }
 
+/* The descriptor for which a goroutine waits; -1 if that is unknown.
+ *
+ * Its stack has the address of a pollDesc, and that of the field in it that refers to the waiting goroutine: rg or wg, in
+ * front of which 1.20 has a new field. */
+static int32_t find_polled(struct wd_snapshot_arena *arena, uint64_t address, const struct wd_goroutine *goroutine) {
+    uint64_t words[poll_words], waiter, descriptor;
+    if (strcmp(goroutine->reason, "IO wait") != 0) return -1;
+    uint64_t length = goroutine->stack_high - goroutine->sp;
+    if (length > sizeof words) length = sizeof words;
+    size_t count = wd_read_memory(arena, goroutine->sp, words, (size_t)length) / sizeof words[0];
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = 0; j < count; j++) {
+            uint64_t offset = words[j] - words[i];
+            if (offset < poll_readers || offset > poll_last || offset % sizeof waiter != 0) continue;
+            if (wd_read_memory(arena, words[j], &waiter, sizeof waiter) != sizeof waiter || waiter != address) continue;
+            if (wd_read_memory(arena, words[i] + poll_descriptor, &descriptor, sizeof descriptor) == sizeof descriptor
+                && descriptor <= INT32_MAX)
+                return (int32_t)descriptor;
+        }
+    }
+    return -1;
+}
+
 static void copy_goroutine(struct wd_snapshot_arena *arena, uint64_t address, const char *bytes) {
     if (arena->go.count == WD_GO_MAX_GOROUTINES) return;
     struct wd_goroutine_copy *copy = &arena->goroutines[arena->go.count];
@@ -71,7 +98,7 @@ static void copy_goroutine(struct wd_snapshot_arena *arena, uint64_t address, co
         /* The link register, which x86-64 does not have, is in front of the frame pointer until 1.24. */
         .bp = wd_word(bytes, saved_lr) != 0 ? wd_word(bytes, saved_lr) : wd_word(bytes, saved_bp),
         .stack_low = wd_word(bytes, stack_low), .stack_high = wd_word(bytes, stack_high),
-        .waiting_since = wd_word(status, since), .status = wd_goroutine_status(bytes, arena->go.status),
+        .waiting_since = wd_word(status, since), .status = wd_goroutine_status(bytes, arena->go.status), .polled = -1,
     }};
     struct wd_goroutine *goroutine = &copy->goroutine;
     if (goroutine->status == running || goroutine->status == in_system_call) goroutine->tid = find_thread(arena, goroutine);
@@ -80,12 +107,13 @@ static void copy_goroutine(struct wd_snapshot_arena *arena, uint64_t address, co
     if (goroutine->tid != 0 || goroutine->status == running || goroutine->sp < goroutine->stack_low
         || goroutine->sp >= goroutine->stack_high)
         return;
+    goroutine->polled = find_polled(arena, address, goroutine);
     uint64_t length = goroutine->stack_high - goroutine->sp;
     copy->stack_length = (uint32_t)wd_append_memory(
         arena, goroutine->sp, length < stack_bytes ? (size_t)length : stack_bytes, &copy->stack_offset);
     /* Another thread may run the goroutine meanwhile, or move its stack. */
     if (wd_read_memory(arena, address, again, sizeof again) != sizeof again || memcmp(bytes, again, sizeof again) != 0)
-        copy->stack_length = 0;
+        copy->stack_length = 0, goroutine->polled = -1;
 }
 
 /* Reads some goroutines; false if one of them cannot be read. */

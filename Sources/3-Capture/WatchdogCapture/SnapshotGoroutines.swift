@@ -42,6 +42,8 @@ public struct SnapshotGoroutines: Sendable, Equatable {
         public var waitingSince: UInt64?
         /// The thread on which it runs; nil if there is none, or if it is unknown.
         public var thread: Int32?
+        /// The descriptor for which it waits; nil if there is none, or if it is unknown.
+        public var descriptor: Int32?
         /// The address at which it goes on.
         public var programCounter: UInt64
         /// The stack pointer.

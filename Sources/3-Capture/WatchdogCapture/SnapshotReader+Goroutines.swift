@@ -39,6 +39,7 @@ extension SnapshotReader {
             reason: string(ofFixedArray: raw.reason),
             waitingSince: raw.waiting_since == 0 ? nil : raw.waiting_since,
             thread: raw.tid > 0 ? raw.tid : nil,
+            descriptor: raw.polled >= 0 ? raw.polled : nil,
             programCounter: raw.pc,
             stackPointer: raw.sp,
             framePointer: raw.bp,

@@ -51,15 +51,17 @@ struct GoroutineStacks {
             let id = Int(clamping: goroutine.id)
             guard id == 1 || !CapturedGoroutine.isRuntimes(state, frames) else { continue }
             let key = Key(state: state, thread: goroutine.thread, addresses: frames.map(\.address))
+            let descriptors = goroutine.descriptor.map { [Int($0)] } ?? []
             if let place = places[key] {
                 shown[place].others.append(id)
+                shown[place].descriptors += descriptors
             } else if shown.count < Self.shownLimit {
                 places[key] = shown.count
                 shown.append(
                     CapturedGoroutine(
                         id: id, state: state, isActive: Self.isActive(goroutine.status),
                         waitNanoseconds: goroutine.waitingSince.flatMap(waited), thread: goroutine.thread.map(Int.init),
-                        frames: frames))
+                        descriptors: descriptors, frames: frames))
             }
         }
         return CapturedGoroutines(

@@ -39,13 +39,15 @@ public struct CapturedGoroutine: Codable, Sendable, Equatable {
     public var thread: Int?
     /// The IDs of those that it stands for.
     public var others: [Int]
+    /// The descriptors for which it and those that it stands for wait; empty if there are none, or if they are unknown.
+    public var descriptors: [Int]
     /// The stack, innermost frame first; empty if it is that of a thread, or unknown.
     public var frames: [Frame]
 
     /// Creates the values.
     public init(
         id: Int, state: String, isActive: Bool = false, waitNanoseconds: UInt64? = nil, thread: Int? = nil,
-        others: [Int] = [], frames: [Frame] = []
+        others: [Int] = [], descriptors: [Int] = [], frames: [Frame] = []
     ) {
         self.id = id
         self.state = state
@@ -53,6 +55,7 @@ public struct CapturedGoroutine: Codable, Sendable, Equatable {
         self.waitNanoseconds = waitNanoseconds
         self.thread = thread
         self.others = others
+        self.descriptors = descriptors
         self.frames = frames
     }
 

@@ -103,7 +103,7 @@ struct EventWait {
 }
 
 /// The processes at the other end of a pipe or Unix socket: `pipe, other end in pid 912 "sleep" and others`.
-struct OtherEnds {
+package struct OtherEnds {
     let processes: [Int]
     /// Whether the text names all of them.
     let areAll: Bool
@@ -126,6 +126,14 @@ struct OtherEnds {
         // `, nothing to read` may follow.
         areAll = !subject[start.upperBound...].contains(" and others")
         includeSelf = subject[start.upperBound...].hasPrefix("this process")
+    }
+
+    /// The first of them with its name; nil without one.
+    package static func first(of file: String) -> (process: Int, name: String)? {
+        guard let match = file.firstMatch(of: #/other end in pid (\d{1,10}) "([^"]{1,64})"/#),
+            let process = Int(match.output.1)
+        else { return nil }
+        return (process, String(match.output.2))
     }
 }
 
@@ -182,6 +190,14 @@ struct PolledFiles {
             rest = rest.dropFirst(2)
         }
         return entries
+    }
+
+    /// The described files of a subject, with their numbers.
+    static func described(in subject: String) -> [(number: Int, file: String)] {
+        guard let list = subject.firstRange(of: " fds: ") ?? subject.firstRange(of: " fd: ") else { return [] }
+        return (entries(in: subject[list.upperBound...]) ?? []).compactMap { entry in
+            entry.number.flatMap { number in entry.file.map { (number, $0) } }
+        }
     }
 
     /// Shortens a subject with several files, and keeps the most informative ones: connections and other ends.

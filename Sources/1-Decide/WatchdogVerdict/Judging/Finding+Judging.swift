@@ -68,7 +68,7 @@ extension Finding {
             }
         }
         // The stacks of goroutines that wait are on no thread.
-        let goroutines = GoroutineWaits(in: capture)?.finding
+        let goroutines = GoroutineWaits(in: capture, evidence)?.finding(mainThread: main)
         if let goroutines { findings.insert(goroutines, at: 0) }
         let starved = OtherThread.starvedSignaller(in: capture, main: main, evidence, samples, of: findings)
         if let starved { findings.insert(starved, at: 0) }

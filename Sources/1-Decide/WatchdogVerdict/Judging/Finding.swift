@@ -100,11 +100,13 @@ public struct Finding: Codable, Hashable, Sendable {
     public var thread: Int?
     /// The IDs of the other processes that are involved; nil without any.
     public var processes: [Int]?
+    /// The ID of the goroutine that is the subject; nil in programs that are not written in Go.
+    public var goroutine: Int?
     /// Whether the named other thread only sleeps, which may be normal; not included in reports.
     package var isAsleep = false
 
     private enum CodingKeys: String, CodingKey {
-        case kind, text, source, thread, processes
+        case kind, text, source, thread, processes, goroutine
     }
 
     /// The text in the middle of a sentence.
@@ -114,11 +116,14 @@ public struct Finding: Codable, Hashable, Sendable {
     static func clause(_ words: Substring) -> String { words.prefix(1).lowercased() + words.dropFirst() }
 
     /// Creates a finding.
-    public init(kind: Kind, text: String, source: String, thread: Int? = nil, processes: [Int]? = nil) {
+    public init(
+        kind: Kind, text: String, source: String, thread: Int? = nil, processes: [Int]? = nil, goroutine: Int? = nil
+    ) {
         self.kind = kind
         self.text = text
         self.source = source
         self.thread = thread
         self.processes = processes
+        self.goroutine = goroutine
     }
 }

@@ -8,63 +8,92 @@ import WatchdogBase
 struct GoroutineWaits {
     private let capture: CapturedProcess
     private let goroutines: CapturedGoroutines
-    /// Those that wait.
-    private let waiting: [CapturedGoroutine]
+    private let evidence: HangEvidence
+    /// Of those that wait.
+    private let waits: [GoroutineWait]
 
     /// Nil if the process has no goroutines, or if they could not be read.
-    init?(in capture: CapturedProcess) {
+    init?(in capture: CapturedProcess, _ evidence: HangEvidence) {
         guard let goroutines = capture.goroutines else { return nil }
         self.capture = capture
         self.goroutines = goroutines
-        waiting = goroutines.shown.filter { !$0.isActive }
+        self.evidence = evidence
+        let connections = GoroutineConnections(goroutines.shown, evidence)
+        waits = goroutines.shown.filter { !$0.isActive }.map { GoroutineWait($0, connections) }
     }
 
     /// A probable deadlock, or the wait of the goroutine that runs `main` and what most others wait for; nil if that one
-    /// runs, or serves and no other waits for a third.
-    var finding: Finding? { deadlock ?? wait }
+    /// runs, or is on the main thread, or serves and no other waits for a third.
+    ///
+    /// - Parameter mainThread: the thread whose stack and wait the report shows in any case.
+    func finding(mainThread: Int) -> Finding? { deadlock ?? wait ?? call(besides: mainThread) }
 
     private var deadlock: Finding? {
         guard isStill else { return nil }
-        let stuck = waiting.filter { Self.locks[$0.state] != nil }
-        let count = stuck.reduce(0) { $0 + $1.count }
+        let stuck = waits.filter { $0.lock != nil }
+        let count = stuck.reduce(0) { $0 + $1.goroutine.count }
         guard count > 1 else { return nil }
         let shown = stuck.prefix(stuck.count > 3 ? 2 : 3)
-        var titles = shown.map(Self.title)
-        let rest = count - shown.reduce(0) { $0 + $1.count }
+        var titles = shown.map(\.title)
+        let rest = count - shown.reduce(0) { $0 + $1.goroutine.count }
         if rest > 0 { titles.append("\(rest) more") }
         let last = titles.popLast() ?? ""
         let list = titles.isEmpty ? last : "\(titles.joined(separator: ", ")) and \(last)"
-        let locks = Set(stuck.map { Self.locks[$0.state] ?? "" })
-        let what = locks.count == 1 ? "locks (\(locks.first ?? ""))" : "locks of package sync"
+        let locks = Set(stuck.map(\.lock))
+        let what = locks.count == 1 ? "locks (\(stuck[0].lock ?? ""))" : "locks of package sync"
         return Finding(
             kind: .goroutineDeadlock,
             text: "Probably a deadlock: \(list) wait for \(what), and no other goroutine runs",
-            source: source(stuck[0]))
+            source: stuck[0].source, goroutine: stuck[0].goroutine.id)
     }
 
     private var wait: Finding? {
-        guard let main = waiting.first(where: { $0.id == 1 }) else { return nil }
-        let crowd = crowd
-        if Self.isServing(main) {
-            return crowd.map { group in
-                Finding(
-                    kind: .goroutineWait, text: "\(Self.sentence(group)), while the main goroutine waits for clients",
-                    source: source(group))
-            }
+        guard let main = waits.first(where: { $0.goroutine.id == 1 }) else { return nil }
+        if main.isForClient {
+            let culprits = culprits.isEmpty ? [crowd { $0.isForGoroutine }].compactMap(\.self) : culprits
+            guard let first = culprits.first else { return nil }
+            let sentences = [first.sentence] + culprits.dropFirst().map { Finding.clause($0.sentence[...]) }
+            return Finding(
+                kind: .goroutineWait,
+                text: "\(sentences.joined(separator: ", and ")), while the main goroutine waits for clients",
+                source: first.source, goroutine: first.goroutine.id)
         }
         // A channel is also where workers wait for work.
-        let others = crowd.flatMap { Self.locks[$0.state] == nil ? nil : "; \(Finding.clause(Self.sentence($0)[...]))" }
+        let others = culprits.filter { !(main.isForAnswer && $0.isForAnswer) }.map { Finding.clause($0.sentence[...]) }
+        let isHopeless = main.lock != nil && others.isEmpty && isStill
+        let rest = others.isEmpty ? "" : "; " + others.joined(separator: ", and ")
         return Finding(
             kind: .goroutineWait,
-            text: "Main goroutine waits \(Self.object(main))\(Self.place(main))\(others ?? "")",
-            source: source(main))
+            text: "Main goroutine waits \(main.object)\(main.place)\(rest)"
+                + (isHopeless ? ", and no goroutine runs that could release it" : ""),
+            source: main.source, goroutine: 1)
     }
 
-    /// The largest group of other goroutines of the app that wait for a lock; if there is none, for another goroutine.
-    private var crowd: CapturedGoroutine? {
-        let groups = waiting.filter { $0.id != 1 && Self.isForOthers($0) && Self.own($0) != nil }
-        let locked = groups.filter { Self.locks[$0.state] != nil }
-        return (locked.isEmpty ? groups : locked).max { $0.count < $1.count }
+    /// The main goroutine's system call, if that is not on the main thread.
+    private func call(besides mainThread: Int) -> Finding? {
+        guard let main = goroutines.shown.first(where: { $0.id == 1 && $0.isActive }), main.thread != mainThread,
+            let thread = capture.threads.first(where: { $0.id == main.thread }), ["S", "D"].contains(thread.state),
+            let call = SystemCall.blocking(thread.syscall)?.name
+        else { return nil }
+        let wait = evidence.besides.first { $0.thread == thread.id && SystemCall.blocking($0.syscall)?.name == call }
+        let subject = wait.flatMap { WaitText([$0]).subject }.map { " (\($0))" } ?? ""
+        let own = NamedStack(thread, in: capture).origin
+        return Finding(
+            kind: .goroutineWait, text: "Main goroutine is in \(call)\(subject)\(own), on thread \(thread.id)",
+            source: "goroutine 1: \(main.state.singleLine(limit: 48))", thread: thread.id, goroutine: 1)
+    }
+
+    /// The largest group of other goroutines that wait for another program's answer, and the largest one that waits for a
+    /// lock, which one of the former may hold.
+    private var culprits: [GoroutineWait] {
+        [crowd(where: \.isForAnswer), crowd { $0.lock != nil }].compactMap(\.self)
+    }
+
+    /// The largest group of other goroutines of the app with such a wait.
+    private func crowd(where isMeant: (GoroutineWait) -> Bool) -> GoroutineWait? {
+        waits.filter { $0.goroutine.id != 1 && $0.isApps && isMeant($0) }.max {
+            $0.goroutine.count < $1.goroutine.count
+        }
     }
 
     /// Whether no goroutine runs, and none of those that wait can go on by itself.
@@ -73,7 +102,7 @@ struct GoroutineWaits {
         let active = goroutines.shown.filter(\.isActive)
         let activeCount = active.reduce(0) { $0 + $1.count }
         guard activeCount == goroutines.activeCount, active.allSatisfy(isForSignals) else { return false }
-        return waiting.allSatisfy { Self.isForOthers($0) || Self.isServing($0) }
+        return waits.allSatisfy { $0.isForGoroutine || $0.isForClient }
     }
 
     /// Whether a goroutine waits for signals in a system call, as the one of package `os/signal` does.
@@ -84,73 +113,4 @@ struct GoroutineWaits {
         }
         return NamedStack(thread, in: capture).contains(functions)
     }
-
-    private func source(_ goroutine: CapturedGoroutine) -> String {
-        "goroutine \(goroutine.id): \(goroutine.state.singleLine(limit: 48))"
-    }
-
-    // MARK: - Words
-
-    private static func title(_ goroutine: CapturedGoroutine) -> String {
-        let subject =
-            goroutine.count > 1
-            ? "\(goroutine.count) goroutines" : goroutine.id == 1 ? "the main goroutine" : "goroutine \(goroutine.id)"
-        return subject + place(goroutine)
-    }
-
-    private static func sentence(_ goroutine: CapturedGoroutine) -> String {
-        let object = object(goroutine) + place(goroutine)
-        return goroutine.count == 1
-            ? "Goroutine \(goroutine.id) waits \(object)" : "\(goroutine.count) goroutines wait \(object)"
-    }
-
-    /// ` in main.transfer (bank.go:12)`; empty if unknown.
-    private static func place(_ goroutine: CapturedGoroutine) -> String {
-        own(goroutine)?.place.map { " in \($0.singleLine(limit: 96))" } ?? ""
-    }
-
-    /// The app's own function that is nearest to the wait, or else that of a package.
-    private static func own(_ goroutine: CapturedGoroutine) -> Frame? {
-        let calls = goroutine.frames.filter { $0.symbol != nil && $0.trust != .scan }
-        let owners = calls.map { CodeOwner(compiled: $0.symbol, file: $0.sourceFile) }
-        return zip(calls, owners).first { $0.1 == .app }?.0 ?? zip(calls, owners).first { $0.1 == .package }?.0
-    }
-
-    /// What it waits for, as in "waits for a sync.Mutex".
-    private static func object(_ goroutine: CapturedGoroutine) -> String {
-        let state = goroutine.state
-        return locks[state].map { "for a \($0)" } ?? objects[state] ?? "(\(state.singleLine(limit: 48)))"
-    }
-
-    /// Waits for a lock, with its type.
-    private static let locks = [
-        "sync.Mutex.Lock": "sync.Mutex", "sync.RWMutex.Lock": "sync.RWMutex", "sync.RWMutex.RLock": "sync.RWMutex",
-    ]
-
-    private static let objects = [
-        "sync.WaitGroup.Wait": "for a sync.WaitGroup", "sync.Cond.Wait": "for a sync.Cond",
-        "sync.Once.Do": "for a sync.Once", "semacquire": "for a lock or another goroutine",
-        "chan receive": "to receive from a channel", "chan send": "to send to a channel",
-        "chan receive (nil chan)": "forever to receive from a nil channel",
-        "chan send (nil chan)": "forever to send to a nil channel",
-        "select": "in a select", "select (no cases)": "forever in a select without cases",
-        "IO wait": "for a connection or a pipe", "sleep": "in time.Sleep",
-    ]
-
-    /// Whether only another goroutine can end the wait.
-    private static func isForOthers(_ goroutine: CapturedGoroutine) -> Bool {
-        let state = goroutine.state
-        return ["sync.", "chan "].contains(where: state.hasPrefix)
-            || ["semacquire", "select (no cases)"].contains(state)
-    }
-
-    /// Whether it waits for a client's connection or request.
-    private static func isServing(_ goroutine: CapturedGoroutine) -> Bool {
-        goroutine.state == "IO wait"
-            && goroutine.frames.contains { frame in clients.contains { frame.symbol?.hasPrefix($0) == true } }
-    }
-
-    private static let clients = [
-        "internal/poll.(*FD).Accept", "net/http.(*connReader).backgroundRead", "net/http.(*conn).readRequest",
-    ]
 }

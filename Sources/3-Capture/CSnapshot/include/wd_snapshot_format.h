@@ -171,7 +171,7 @@ struct wd_python_stack {
 
 #define WD_GO_MAX_GOROUTINES 256
 #define WD_GO_MAX_STATUS 11
-#define WD_GO_REASON_BYTES 40
+#define WD_GO_REASON_BYTES 32 /* the longest of Go 1.27 has 25 characters */
 
 enum wd_go_reading {
     WD_GO_READ = 0,    /* all goroutines were looked at; those beyond the limit are only counted */
@@ -195,6 +195,8 @@ struct wd_goroutine {
     int32_t tid;            /* the thread on which it runs; 0: none, or unknown */
     uint32_t status;        /* atomicstatus, without the bit of the garbage collector */
     char reason[WD_GO_REASON_BYTES]; /* of its wait, in Go's words; NUL-terminated, empty if unknown */
+    int32_t polled;         /* the descriptor for which it waits; -1: none, or unknown */
+    uint32_t reserved;
 };
 
 _Static_assert(sizeof(struct wd_go) == 48, "layout");

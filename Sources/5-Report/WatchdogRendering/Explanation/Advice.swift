@@ -30,7 +30,8 @@ enum Advice {
         }
         if let deadlock = Deadlock(report) { return deadlock.advice }
         if let fault = ProcessFault(linux) { return fault.paragraph }
-        let call = report.decidingStack?.systemCall?.name
+        let thread = report.decidingGoroutine == nil ? report.decidingStack : report.faultingStack
+        let call = thread?.systemCall?.name
         if let missed = MissedAdvice(linux, call: call) { return missed.paragraph }
         let findings = linux.findings?.compactMap { FindingAdvice.sentence(for: $0.kind) } ?? []
         let isBoth = linux.verdict.kind != .busy && blame?.party == .appAndMachine

@@ -67,6 +67,7 @@ extension Explanation {
         if let joined {
             rows.append("Thread     \(joined), for whose end the main thread waits".singleLine(limit: width))
         }
+        if let goroutine { rows.append("Goroutine  \(goroutine)".singleLine(limit: width)) }
         if calls.first?.number != innermost.number, !isInnermostFolded { rows.append(line("In         ", innermost)) }
         var label = isInnermostFolded ? "In         " : "From       "
         if foldedCount > 0 {
@@ -93,6 +94,7 @@ extension Explanation {
         let allowance: String?
         let launch: String?
         let joined: String?
+        let goroutine: String?
         let innermost: Call?
         let calls: [Call]
         let others: [OtherThread]
@@ -116,6 +118,7 @@ extension Explanation {
             allowance = explanation.allowance
             launch = explanation.launch
             joined = explanation.joined
+            goroutine = explanation.goroutine
             innermost = explanation.innermost
             calls = explanation.calls
             others = explanation.others

@@ -94,6 +94,8 @@ public struct Explanation: Equatable, Sendable {
     public let launch: String?
     /// The thread of ``innermost`` and ``calls``, if the faulting one only waits for its end: `thread 1 (java)`.
     public let joined: String?
+    /// The goroutine of ``innermost`` and ``calls``, if it is the cause: `51 [IO wait, fd 7]`.
+    public let goroutine: String?
     /// The innermost call, in which the thread blocks.
     public let innermost: Call?
     /// The app's calls that led there, innermost first; those without names only if none has one.
@@ -153,7 +155,10 @@ public struct Explanation: Equatable, Sendable {
             return words.isEmpty ? nil : words.joined(separator: "; ")
         }
         joined = report.joinedThread?.title
-        innermost = stack?.calls.first.map(Call.init)
+        let goroutine = report.decidingGoroutine?.goroutine.words
+        self.goroutine = goroutine
+        // How the scheduler parks a goroutine says nothing.
+        innermost = stack?.calls.first { goroutine == nil || $0.function?.hasPrefix("runtime.") != true }.map(Call.init)
         let named = stack?.named ?? []
         calls = named.prefix(Self.callCount).map(Call.init)
         // The innermost call is shown on its own.
@@ -198,7 +203,8 @@ public struct Explanation: Equatable, Sendable {
 
     /// The threads that the verdict and the findings name, or else those that run the app's own code, runnable ones first.
     private static func others(_ report: Report, verdict: String) -> [OtherThread] {
-        let shown = report.decidingStack?.index
+        let isGo = report.decidingGoroutine != nil
+        let shown = isGo ? nil : report.decidingStack?.index
         let others = report.stacks.filter { !$0.isFaulting && $0.index != shown }
         let deadlocks = report.body.linux?.findings?.filter { $0.kind == .javaDeadlock }.map(\.text) ?? []
         let words = ([verdict] + deadlocks + (report.body.linux?.notes ?? [])).joined(separator: " ")
@@ -208,7 +214,8 @@ public struct Explanation: Equatable, Sendable {
         let holder = report.body.linux?.waits?.first?.holder?.thread
         let own = others.filter { stack in stack.calls.contains { $0.origin == .application } }
         let running = own.filter { $0.details?.state == "R" } + own.filter { $0.details?.state != "R" }
-        return (named.isEmpty ? running : named).prefix(otherCount).map { stack in
+        // The threads of a Go program that run nothing wait in its scheduler.
+        return (named.isEmpty && !isGo ? running : named).prefix(otherCount).map { stack in
             OtherThread(
                 index: stack.index, name: stack.name, isNamed: !named.isEmpty,
                 isHolder: holder != nil && stack.id == holder, activity: stack.activity)

@@ -192,12 +192,7 @@ private struct WaitHeadline {
     }
 
     /// The process at the other end of a pipe or a connection.
-    private var otherEnd: (process: Int, name: String)? {
-        guard let match = whole.firstMatch(of: #/other end in pid (\d{1,10}) "([^"]{1,64})"/#),
-            let process = Int(match.output.1)
-        else { return nil }
-        return (process, String(match.output.2))
-    }
+    private var otherEnd: (process: Int, name: String)? { OtherEnds.first(of: whole) }
 
     /// The file, connection or lock in the middle of a sentence; nil if unknown.
     private var noun: String? { subject.map { ["pipe", "Unix socket"].contains($0) ? "a \($0)" : $0 } }

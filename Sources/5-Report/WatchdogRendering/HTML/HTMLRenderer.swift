@@ -118,6 +118,7 @@ public enum HTMLRenderer {
         guard let innermost = explanation.innermost else { return }
         page.raw("<p class=\"place\">")
         if let joined = explanation.joined { page.text("\(joined) is ") }
+        if let goroutine = explanation.goroutine { page.text("goroutine \(goroutine) is ") }
         page.raw("in ")
         if explanation.isInnermostFolded {
             page.text(Explanation.unnamedCalls(explanation.foldedCount))

@@ -55,14 +55,15 @@ enum HTMLStacks {
         page.raw("</section>\n")
     }
 
-    /// The goroutines of a Go program, each folded, but the one that runs `main` open.
+    /// The goroutines of a Go program, each folded, but the one that runs `main` and the one that is the cause open.
     static func goroutines(_ report: Report, _ left: inout Int, _ page: inout Markup) {
         guard let goroutines = report.body.linux?.goroutines, !goroutines.shown.isEmpty else { return }
         page.raw("<section aria-labelledby=\"goroutines\">\n<h2 id=\"goroutines\">Goroutines</h2>\n")
         page.element("p", goroutines.summary, class: "quiet")
+        let cause = report.decidingGoroutine?.goroutine.id
         for (goroutine, stack) in goroutines.stacks(report.body) {
             guard left > 0 else { break }
-            page.raw(goroutine.id == 1 ? "<details open>" : "<details>")
+            page.raw([1, cause].contains(goroutine.id) ? "<details open>" : "<details>")
             page.raw("<summary><span class=\"thread\">")
             page.text(goroutine.title)
             page.raw("</span> <span class=\"quiet\">")

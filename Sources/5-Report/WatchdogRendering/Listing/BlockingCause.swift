@@ -28,9 +28,14 @@ struct BlockingCause {
         words = isPlaceless ? Self.call(on: stack).map { "\(brief) in \($0)" } ?? brief : brief
     }
 
-    /// The cause of a report: what the thread does for whose end the faulting thread only waits, or what that one does.
+    /// The cause of a report: what the thread or goroutine does that explains the hang.
     init(of report: Report, brief: String) {
-        self.init(report.joinedThread == nil ? brief : "blocked", report.decidingStack)
+        let stack = report.decidingStack
+        if let state = report.decidingGoroutine?.goroutine.state {
+            self.init("blocked in \(state)", stack)
+        } else {
+            self.init(stack?.index == report.body.faultingThread ? brief : "blocked", stack)
+        }
     }
 
     /// The usual name of a system call; nil for one that hides another.

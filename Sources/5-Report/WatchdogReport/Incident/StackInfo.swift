@@ -124,6 +124,8 @@ struct StackInfo {
                     waitNanoseconds: goroutine.waitNanoseconds,
                     thread: goroutine.thread,
                     others: goroutine.others.isEmpty ? nil : Array(goroutine.others.prefix(ReportLimits.goroutines)),
+                    descriptors: goroutine.descriptors.isEmpty
+                        ? nil : Array(goroutine.descriptors.prefix(ReportLimits.goroutines)),
                     frames: kept.map { info($0) },
                     trust: kept.map(\.trust)
                 ))

@@ -26,17 +26,30 @@ public struct GoroutineInfo: Codable, Equatable, Sendable {
     public var thread: Int?
     /// The IDs of those that it stands for; nil without any.
     public var others: [Int]?
+    /// The descriptors for which it and those others wait; nil if there are none, or if they are unknown.
+    public var descriptors: [Int]?
     /// The stack, innermost frame first.
     public var frames: [FrameInfo]
     /// The method that found each frame, in the order of ``frames``.
     public var trust: [Frame.Trust]
 
-    /// `Goroutine 7 and 2 more [chan receive]`.
+    /// `Goroutine 7 and 2 more [chan receive]`, `Goroutine 7 [IO wait, fd 5]`.
     package var title: String {
+        "Goroutine\(others?.count == 1 ? "s" : "") \(words)"
+    }
+
+    /// `7 and 2 more [chan receive]`.
+    package var words: String {
         let others = others ?? []
         let more =
             others.isEmpty ? "" : others.count == 1 ? " and \(others[0])" : " and \(others.count) more"
-        return "Goroutine\(others.count == 1 ? "s" : "") \(id)\(more) [\(state)\(waitWords)]"
+        return "\(id)\(more) [\(state)\(descriptorWords)\(waitWords)]"
+    }
+
+    private var descriptorWords: String {
+        guard let descriptors, let first = descriptors.first else { return "" }
+        let shown = descriptors.prefix(4).map(String.init).joined(separator: ", ")
+        return descriptors.count == 1 ? ", fd \(first)" : ", fds \(shown)\(descriptors.count > 4 ? ", …" : "")"
     }
 
     private var waitWords: String {

@@ -41,6 +41,20 @@ extension Report {
         return stack.calls.isEmpty ? nil : JoinedThread(stack: stack, wait: joined.wait)
     }
 
-    /// The stack that explains the hang: that of ``joinedThread``, or of the faulting thread.
-    public var decidingStack: ReportStack? { joinedThread?.stack ?? faultingStack }
+    /// The waiting goroutine of a Go program that is the cause, with its stack; nil if there is none, or if its stack is that of
+    /// a thread.
+    public var decidingGoroutine: (goroutine: GoroutineInfo, stack: ReportStack)? {
+        guard let id = goroutineFinding?.goroutine else { return nil }
+        return body.linux?.goroutines?.stacks(body).first { $0.goroutine.id == id && !$0.stack.calls.isEmpty }
+    }
+
+    /// The stack that explains the hang: that of ``joinedThread``, of ``decidingGoroutine``, of the thread on which the main
+    /// goroutine is in a system call, or of the faulting thread.
+    public var decidingStack: ReportStack? {
+        if let stack = joinedThread?.stack ?? decidingGoroutine?.stack { return stack }
+        let thread = goroutineFinding?.thread.flatMap { id in body.threads.firstIndex { $0.id == id } }
+        return thread.map { ReportStack($0, in: body) } ?? faultingStack
+    }
+
+    private var goroutineFinding: Finding? { body.linux?.findings?.first { $0.goroutine != nil } }
 }
