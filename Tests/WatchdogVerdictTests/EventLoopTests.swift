@@ -118,6 +118,23 @@ struct EventLoopTests {
         #expect(Self.findings([client], samples: returned) == [])
     }
 
+    @Test("A thread that has slept, run and slept again in the same place checks for something; one long sleep is one")
+    func repeatedSleep() {
+        let returned = Self.samples([1: ("S", .microseconds(40), .zero)])
+        let sleep = Self.thread(1, "nanosleep", ["clock_nanosleep@libc", "usleep@libc", "wait_for_lock", "main"])
+        #expect(Self.findings([sleep], samples: returned).map(\.kind) == [.repeatedSleep])
+        #expect(Self.findings([sleep], samples: Self.samples([1: ("S", .zero, .zero)])) == [])
+        #expect(Self.findings([sleep]) == [])
+        // select(2) without descriptors sleeps, too.
+        let select = Self.thread(1, "select", ["select@libc", "wait_for_lock", "main"])
+        let wait = WaitDetails(
+            process: 1, thread: 1, name: "t1", syscall: Self.calls["select"] ?? "", subject: "no fd", sources: [])
+        #expect(Self.findings([select], waits: [wait], samples: returned).map(\.kind) == [.repeatedSleep])
+        #expect(Self.findings([select], samples: returned) == [])
+        let busy = Self.thread(1, "nanosleep", ["clock_nanosleep@libc", "sqliteDefaultBusyCallback", "save", "main"])
+        #expect(Self.findings([busy], samples: returned).map(\.kind) == [.sqliteBusy])
+    }
+
     private static let loop = thread(1, "epoll", ["epoll_wait@libc", "uv_run", "main"])
 
     @Test("While the main thread waits for the memory map, only a thread that changes the map is named")

@@ -131,6 +131,11 @@ extension ProcessSamples {
         guard let thread = threads.first(where: { $0.id == thread }), thread.runTime > .zero,
             let first = thread.runs.first, let last = thread.runs.last, thread.sampleCount > 1
         else { return false }
-        return first.stack == last.stack && stacks[first.stack].state == "S"
+        let (start, end) = (stacks[first.stack], stacks[last.stack])
+        // Local variables, such as the time until which it waits, differ each time, and with them the raw stack.
+        return start.state == "S" && end.state == "S"
+            && SystemCall.blocking(start.syscall)?.number == SystemCall.blocking(end.syscall)?.number
+            && start.frames.count == end.frames.count
+            && zip(start.frames, end.frames).allSatisfy { $0.isSameCall(as: $1) }
     }
 }

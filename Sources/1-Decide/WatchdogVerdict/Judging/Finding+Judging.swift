@@ -76,6 +76,12 @@ extension Finding {
         if !seen.contains(.idleEventLoop), let alone = SoleThread.finding(in: capture, evidence) {
             findings.append(alone)
         }
+        // Without an event loop's frame: its own timeout may look like a pause.
+        if !seen.contains(.idleEventLoop), !seen.contains(.sqliteBusy),
+            let pauses = repeatedSleep(stack, evidence, hasReturned: samples?.hasReturned(main) ?? false)
+        {
+            findings.insert(pauses, at: 0)
+        }
         guard awaits != .nothing else { return findings }
         guard let tail = WaitTail(evidence, in: capture, main: main, findings) else { return findings }
         // Not if a starved thread was already found.
@@ -98,6 +104,19 @@ extension Finding {
         let waitsForChild = other.flatMap { other in capture.threads.first { $0.id == other.thread } }
             .map { EventWait.children.contains(NamedStack($0, in: capture).syscall ?? "") }
         return findings + [waitsForChild == false ? other : process ?? other].compactMap(\.self)
+    }
+
+    private static func repeatedSleep(
+        _ stack: NamedStack, _ evidence: HangEvidence, hasReturned: Bool
+    ) -> Finding? {
+        guard hasReturned, let call = stack.syscall,
+            call.hasSuffix("nanosleep")
+                || EventLoop.polling.contains(call) && evidence.waits.first?.subject?.hasSuffix("no fd") == true
+        else { return nil }
+        return Finding(
+            kind: .repeatedSleep,
+            text: "The thread sleeps again and again because what it checks for in between does not happen",
+            source: "samples of its stack and CPU time")
     }
 
     private func naming(_ threads: [CapturedThread], _ deed: String) -> Finding {

@@ -58,6 +58,8 @@ public struct Finding: Codable, Hashable, Sendable {
         case libraryLock = "library-lock"
         /// A wait that only another thread could end, in a process without one.
         case noOtherThread = "no-other-thread"
+        /// Sleeps between which the thread checks for something.
+        case repeatedSleep = "repeated-sleep"
         /// The dynamic loader's lock, or a library's initializer.
         case loader
         /// A page of a file is being read from disk.

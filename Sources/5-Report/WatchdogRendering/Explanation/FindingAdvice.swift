@@ -87,6 +87,9 @@ enum FindingAdvice {
             "Only a signal handler could still end this wait. See whether this thread has taken the lock before, whether the "
                 + "process was forked while a thread of its parent held it (fork copies only the thread that calls it), and "
                 + "whether the thread that should wake it was never started, or has ended."
+        case .repeatedSleep:
+            "See what the loop around the sleep checks, and who should change that. Give the loop a limit, after which it "
+                + "fails; better, wait for the event itself (a condition variable, poll, inotify, a pidfd), off the main thread."
         case .loader:
             "Loading a library runs its initializers and reads its file. Load libraries early and from a queue, and keep "
                 + "initializers trivial."

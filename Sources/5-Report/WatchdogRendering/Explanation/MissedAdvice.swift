@@ -35,7 +35,7 @@ struct MissedAdvice {
         let isInLoop = isServing || findings.contains { $0.kind == .idleEventLoop }
         let failedAtOnce =
             missed?.failure != nil && call.map(Self.waiting.contains) ?? false
-            && findings.allSatisfy { Self.elsewhere.contains($0.kind) }
+            && findings.allSatisfy { Self.elsewhere.union([.repeatedSleep]).contains($0.kind) }
         let cause =
             findings.first { [.goroutineWait, .goroutineDeadlock].contains($0.kind) }
             ?? findings.first { $0.kind == .otherThread }
