@@ -5,6 +5,12 @@ import WatchdogBase
 
 @Suite("Numbers")
 struct NumbersTests {
+    @Test("A number with a noun is singular for one alone")
+    func counted() {
+        #expect([0, 1, 2].map { $0.counted("file") } == ["0 files", "1 file", "2 files"])
+        #expect([1, 2].map { $0.counted("process", "processes") } == ["1 process", "2 processes"])
+    }
+
     @Test(
         "Sums saturate at the ends of their range",
         arguments: [

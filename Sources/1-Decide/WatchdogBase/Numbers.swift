@@ -13,6 +13,13 @@ extension FixedWidthInteger {
         return String(repeating: "0", count: Swift.max(0, width - digits.count)) + digits
     }
 
+    /// The number with a noun: `1 file`, `2 files`, `0 processes`.
+    ///
+    /// - Parameter plural: the plural; nil for one that ends in "s".
+    package func counted(_ noun: String, _ plural: String? = nil) -> String {
+        self == 1 ? "1 \(noun)" : "\(self) \(plural ?? noun + "s")"
+    }
+
     /// The quotient, rounded toward negative infinity.
     package func floorDivided(by divisor: Self) -> Self {
         let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Glibc
+import WatchdogBase
 import WatchdogImport
 import WatchdogLaunch
 import WatchdogLinux
@@ -48,7 +49,7 @@ struct ImportedFiles {
 
     private func ask(_ existing: [String]) throws {
         let replaced = existing.isEmpty ? "" : ", replacing \(existing.count)"
-        let number = "\(files.count) file\(files.count == 1 ? "" : "s")"
+        let number = files.count.counted("file")
         try Question.ask("Write \(number) to \(directory)\(replaced)?", otherwise: "nothing was written")
     }
 }

@@ -66,7 +66,7 @@ struct ReportDeleteCommand: ParsableCommand {
             StandardError.say("no crash log is that old", as: .info)
             return
         }
-        let number = reports.count == 1 ? "1 crash log" : "\(reports.count) crash logs"
+        let number = reports.count.counted("crash log")
         if !yes {
             print(
                 ReportListing.text(

@@ -53,12 +53,11 @@ public struct CheckReport: Hashable, Sendable {
     }
 
     private var summary: String {
-        func number(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
-        let checked = "\(number(apps.count, "app")) checked"
+        let checked = "\(apps.count.counted("app")) checked"
         let valid = apps.isEmpty ? nil : "all valid"
         let verdict = isValid ? valid : invalidCount > 0 ? "\(invalidCount) invalid" : nil
-        let errors = errorCount > 0 ? number(errorCount, "error") : nil
-        let warnings = warningCount > 0 ? number(warningCount, "warning") : nil
+        let errors = errorCount > 0 ? errorCount.counted("error") : nil
+        let warnings = warningCount > 0 ? warningCount.counted("warning") : nil
         let counts = [verdict, errors, warnings].compactMap(\.self)
         return checked + (counts.isEmpty ? "" : ": ") + counts.joined(separator: ", ")
     }

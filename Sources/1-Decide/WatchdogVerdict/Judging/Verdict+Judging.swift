@@ -142,7 +142,7 @@ private struct Judgement {
 extension HangEvidence {
     /// `one of 2 CPUs, which pid 900 "make" (4.80 s) had`.
     fileprivate var processors: String {
-        "one of \(processorCount == 1 ? "1 CPU" : "\(processorCount) CPUs")"
+        "one of \(processorCount.counted("CPU"))"
             + (strain?.consumersText.map { ", which \($0) had" } ?? "")
     }
 }

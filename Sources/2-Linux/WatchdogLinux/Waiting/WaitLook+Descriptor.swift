@@ -2,6 +2,7 @@
 
 import CLinux
 import Glibc
+import WatchdogBase
 
 extension WaitLook {
     /// What a call wants of an open file, which decides what is worth saying about it.
@@ -66,7 +67,7 @@ extension WaitLook {
         let count = call.arguments[1]
         guard count > 0, count <= 1_024 else { return Finding(subject: count == 0 ? "no fd" : "\(count) fds") }
         guard let files = polledFiles(call, place) else {
-            return Finding(subject: count == 1 ? "1 fd" : "\(count) fds")
+            return Finding(subject: count.counted("fd"))
         }
         return several(files, count: Int(count), place, source: "the argument of poll")
     }
@@ -205,7 +206,7 @@ extension WaitLook {
             return (watched.number, describe(watched.number, process, for: purpose, depth: depth - 1))
         }
         let list = list(files, of: count)
-        return ("epoll of \(count) fd\(count == 1 ? "" : "s"): \(list.text)", list.sources)
+        return ("epoll of \(count.counted("fd")): \(list.text)", list.sources)
     }
 
     /// Of more watched files than are described, the connections that the process itself has made come first: the ends of those

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import WatchdogBase
 
 extension WaitLook {
     /// A request to io_uring, `struct io_uring_sqe` of <linux/io_uring.h>.
@@ -60,7 +61,7 @@ extension WaitLook {
         }
         let list = list(files, of: waiting.count)
         return (
-            " of \(waiting.count) fd\(waiting.count == 1 ? "" : "s"): \(list.text)",
+            " of \(waiting.count.counted("fd")): \(list.text)",
             ["process_vm_readv(2), the requests of io_uring"] + list.sources
         )
     }

@@ -6,7 +6,7 @@ extension ControlText {
     /// The text of a `Monitor` reply: an event, a number of missed events, or nothing.
     public static func event(_ reply: MonitorReply, style: Style = Style()) -> String {
         var text = reply.isWithheld == true ? "-- only root and the owner of this watchdogd see the messages --\n" : ""
-        if let missed = reply.missed { text += "-- \(missed) \(missed == 1 ? "event was" : "events were") missed --\n" }
+        if let missed = reply.missed { text += "-- \(missed.counted("event was", "events were")) missed --\n" }
         if let event = reply.event { text += self.event(event, style: style) }
         return text
     }

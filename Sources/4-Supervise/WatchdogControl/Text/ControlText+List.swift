@@ -123,7 +123,7 @@ extension ControlText {
 
     /// The number of apps in each state: "3 apps: 1 waiting, 2 running; 1 invalid file".
     public static func total(of states: [AppState], invalidFiles invalid: Int) -> String {
-        var text = states.count == 1 ? "1 app" : "\(states.count) apps"
+        var text = states.count.counted("app")
         let counts = Dictionary(grouping: states, by: \.self).mapValues(\.count)
         let unknown = Set(counts.keys).subtracting(AppState.allCases).sorted { $0.rawValue < $1.rawValue }
         let parts = (AppState.allCases + unknown).compactMap { state in

@@ -26,7 +26,7 @@ extension SilenceSummary {
         case .probes:
             let (failed, needed) = (failedProbes ?? 0, neededProbes ?? 0)
             // Beyond the limit, the number of needed failures is not interesting.
-            detail = failed < needed ? "\(failed) of \(needed) probes failed" : Self.count(failed) + " failed"
+            detail = failed < needed ? "\(failed) of \(needed) probes failed" : failed.counted("probe") + " failed"
         case .ping: detail = "no answer to a ping"
         case .push: detail = "no WATCHDOG=1"
         default: detail = reason.rawValue.singleLine()
@@ -36,8 +36,6 @@ extension SilenceSummary {
 
     /// "not answering 4s", "stopped (sig) 5s".
     func shortText(at now: Timestamp) -> String { "\(shortWord) \((now - since).coarse)" }
-
-    private static func count(_ probes: Int) -> String { probes == 1 ? "1 probe" : "\(probes) probes" }
 
     /// Whether the silence may still be harmless.
     fileprivate var isMild: Bool { isInTime == true || reason == .dumpingCore }

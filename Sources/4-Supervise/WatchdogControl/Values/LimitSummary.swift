@@ -31,7 +31,7 @@ public struct LimitSummary: Hashable, Sendable, Codable {
 
     /// The limit in words: "5 restarts for hang within 10min, the limit of [Restart] LimitHang=".
     public var words: String {
-        let count = "\(restarts) \(restarts == 1 ? "restart" : "restarts")" + (cause.map { " for \($0)" } ?? "")
+        let count = restarts.counted("restart") + (cause.map { " for \($0)" } ?? "")
         return "\(count) within \(TimeSpan.text(interval.duration)), the limit of [Restart] \(key)="
     }
 }

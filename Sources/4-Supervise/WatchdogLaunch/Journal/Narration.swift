@@ -112,7 +112,7 @@ package struct Narration {
         switch notice {
         case .failed(let missed): "\(name): \(missed)".singleLine(limit: 400)
         case .recovered(let failures):
-            "\(name) answers again after \(failures == 1 ? "1 failed probe" : "\(failures) failed probes")"
+            "\(name) answers again after \(failures.counted("failed probe"))"
         case .impossible(let reason):
             "\(name) cannot be probed, which does not count as a failure: \(reason)".singleLine(limit: 400)
         case .overslept(let late):
@@ -151,7 +151,7 @@ extension Narration {
     /// An event of its own has told which probes failed.
     package func announcement(of incident: Incident) -> String {
         guard case .probesFailed(let missed) = incident.cause else { return reason(of: incident) }
-        let probes = missed.count == 1 ? "1 failed probe is" : "\(missed.count) failed probes in a row are"
+        let probes = missed.count.counted("failed probe is", "failed probes in a row are")
         return "\(probes) enough: capturing its stacks" + (incident.isEnforced ? ", then killing it" : "")
     }
 
@@ -176,7 +176,7 @@ extension Narration {
 
     /// As in "redis *left 1 process behind when it exited with code 0 …*".
     package func words(forLeaving processes: Int) -> String {
-        "left \(processes == 1 ? "1 process" : "\(processes) processes") behind when it exited with code 0, which"
+        "left \(processes.counted("process", "processes")) behind when it exited with code 0, which"
             + " \(processes == 1 ? "was" : "were") ended; it has to stay in the foreground"
             + " (redis: --daemonize no; nginx: daemon off)"
     }

@@ -37,7 +37,7 @@ package struct LaunchCause: Hashable, Sendable {
             case .lost: "lost, because nothing in the app listens for it"
             case .refused(let refusal): "refused, because \(refusal.words)"
             }
-        let payload = payloadSize == 0 ? "" : ", \(payloadSize) byte\(payloadSize == 1 ? "" : "s") of payload"
+        let payload = payloadSize == 0 ? "" : ", \(payloadSize.counted("byte")) of payload"
         return kind.singleLine(limit: 64) + (sender.map { " from \($0.singleLine(limit: 64))" } ?? "") + payload
             + ": \(fate)"
     }

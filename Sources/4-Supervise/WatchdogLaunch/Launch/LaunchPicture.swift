@@ -100,7 +100,7 @@ package struct LaunchPicture {
         if bars.allSatisfy({ $0.lane == .start }) {
             lines.append("      the app has marked nothing (Signposter marks intervals)")
         }
-        if lost > 0 { lines.append("      \(lost == 1 ? "1 mark is" : "\(lost) marks are") missing") }
+        if lost > 0 { lines.append("      \(lost.counted("mark is", "marks are")) missing") }
         lines += verdicts
         return lines.joined(separator: "\n") + "\n"
     }

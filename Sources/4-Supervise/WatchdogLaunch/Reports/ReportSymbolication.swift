@@ -167,9 +167,8 @@ public struct ReportSymbolication {
     private func account(
         _ images: [ReportNaming.Image], _ files: [Int: DebugFile], _ outcome: ReportNaming.Outcome, _ notes: [String]
     ) -> [String] {
-        func frames(_ count: Int) -> String { count == 1 ? "1 frame" : "\(count) frames" }
-        var first = "\(frames(outcome.named)) got names"
-        if outcome.located > 0 { first += ", \(frames(outcome.located)) that had a name got lines" }
+        var first = "\(outcome.named.counted("frame")) got names"
+        if outcome.located > 0 { first += ", \(outcome.located.counted("frame")) that had a name got lines" }
         if outcome.unnamed > 0 { first += ", \(outcome.unnamed) still without a name" }
         let used = images.compactMap { image in
             files[image.index].map { "\(image.name.singleLine(limit: 64)): \($0.path.singleLine(limit: 1_024))" }

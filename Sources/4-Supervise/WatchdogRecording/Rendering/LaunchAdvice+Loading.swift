@@ -70,7 +70,7 @@ extension LaunchAdvice {
         let most = objects.map { (name: $0.name, time: ($0.mapping ?? .zero) + ($0.relocation ?? .zero)) }
             .sorted { ($1.time, $0.name) < ($0.time, $1.name) }.prefix(3).filter { $0.time > .zero }
         let names = most.map { "\($0.name.singleLine(limit: 64)) (\($0.time.brief))" }.joined(separator: ", ")
-        let count = objects.count == 1 ? "1 library" : "\(objects.count) libraries"
+        let count = objects.count.counted("library", "libraries")
         return LaunchAdvice(
             kind: .linking, time: time,
             sentence: "Mapping and relocating \(objects.isEmpty ? "libraries" : count) took \(share(time, figures))"
@@ -102,7 +102,7 @@ extension LaunchAdvice {
         return LaunchAdvice(
             kind: .lateLibraries, time: time,
             sentence:
-                "The program loaded \(objects.count == 1 ? "1 file" : "\(objects.count) files") with code after main had "
+                "The program loaded \(objects.count.counted("file")) with code after main had "
                 + "begun and before \(figures.recording.end.moment), which took \(share(time, figures)), most for "
                 + "\(first.name.singleLine(limit: 64)) (\(first.cost.brief)): load later what is not needed yet.")
     }

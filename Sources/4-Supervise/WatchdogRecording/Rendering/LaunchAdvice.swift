@@ -65,7 +65,7 @@ struct LaunchAdvice: Equatable {
             return "Rung \(attempt.rung.rawValue) (\(attempt.rung.words)) was not used: \(reason)\(remedy)."
         }
         if recording.lostRecords > 0 {
-            let records = recording.lostRecords == 1 ? "1 record" : "\(recording.lostRecords) records"
+            let records = recording.lostRecords.counted("record")
             notes.append("The kernel lost \(records): lanes may have gaps. Record again on a quieter machine.")
         }
         return notes + recording.notes

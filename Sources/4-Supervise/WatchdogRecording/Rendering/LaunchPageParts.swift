@@ -58,7 +58,7 @@ enum LaunchPageParts {
         guard figures.hasSpans else { return }
         let count = figures.drawnLanes.count
         page.raw("<section aria-labelledby=\"threads\">\n<h2 id=\"threads\">")
-        page.text(count == 1 ? "1 thread" : "\(count) threads")
+        page.text(count.counted("thread"))
         page.raw("</h2>\n<p class=\"legend\">")
         for state in LaneSpan.State.allCases {
             page.raw("<span class=\"pair\">")

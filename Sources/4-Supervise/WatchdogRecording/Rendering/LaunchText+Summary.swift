@@ -27,7 +27,7 @@ extension LaunchText {
             paragraph(program.executables.joined(separator: " -> "), label: "  Executed     ", limit: 3)
         }
         let host = recording.host
-        let processors = host.processors == 1 ? "1 CPU" : "\(host.processors) CPUs"
+        let processors = host.processors.counted("CPU")
         paragraph(
             "Linux \(host.kernel), \(host.architecture), \(processors), \(recording.requested.text(fractionDigits: 0))",
             label: "  Machine      ", limit: 2)

@@ -127,7 +127,7 @@ extension LaunchText {
         guard !objects.isEmpty else { return }
         let costly = figures.objectsByCost.prefix(8).filter { $0.cost > .zero }
         let total = objects.reduce(Duration.zero) { $0 + $1.cost }
-        let count = objects.count == 1 ? "1 file" : "\(objects.count) files"
+        let count = objects.count.counted("file")
         let late = objects.count { $0.isLate }
         let words = "\(count), \(total.brief)" + (late > 0 ? "; \(late) loaded after main had begun" : "")
         guard !costly.isEmpty else { return heading("Libraries", paint("  \(words)", .quiet)) }

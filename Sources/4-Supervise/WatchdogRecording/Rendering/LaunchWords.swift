@@ -156,7 +156,7 @@ extension LaunchResources {
     /// Whether the launch read from disks.
     var warmth: String {
         if isWarm { return "warm: nothing was read from a disk" }
-        let faults = majorFaults == 1 ? "1 major fault" : "\(majorFaults) major faults"
+        let faults = majorFaults.counted("major fault")
         return "not warm: \(Self.size(bytesRead)) read from disks, \(faults)"
     }
 

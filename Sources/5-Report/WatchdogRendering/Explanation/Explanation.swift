@@ -106,7 +106,7 @@ public struct Explanation: Equatable, Sendable {
     var foldedCount: Int { isInnermostFolded ? unnamedCount + 1 : unnamedCount }
     /// What stands for calls without names: `3 calls without names`.
     static func unnamedCalls(_ count: Int) -> String {
-        count == 1 ? "1 call without a name" : "\(count) calls without names"
+        count.counted("call without a name", "calls without names")
     }
     /// Whether ``innermost`` has no name, while calls that led to it have.
     var isInnermostFolded: Bool {

@@ -172,7 +172,7 @@ public enum HTMLRenderer {
             value.map { Duration.nanoseconds($0).seconds(fractionDigits: 2) + " s" }
         }
         let machine = [
-            linux?.hostName, linux.map { $0.processorCount == 1 ? "1 CPU" : "\($0.processorCount) CPUs" },
+            linux?.hostName, linux.map { $0.processorCount.counted("CPU") },
             body.osVersion?.train ?? report.metadata.osVersion, body.modelCode == "unknown" ? nil : body.modelCode,
         ].compactMap(\.self).joined(separator: " · ")
         let version = [body.bundleInfo?.shortVersion, body.bundleInfo?.version.map { "(\($0))" }]

@@ -24,7 +24,7 @@ enum HTMLStacks {
         let stacks = report.stacks.filter { !$0.isFaulting }
         guard !stacks.isEmpty else { return }
         page.raw("<section aria-labelledby=\"others\">\n<h2 id=\"others\">")
-        page.text(stacks.count == 1 ? "1 other thread" : "\(stacks.count) other threads")
+        page.text(stacks.count.counted("other thread"))
         page.raw("</h2>\n")
         let waits = report.body.linux?.waits ?? []
         let named = Set(waits.compactMap(\.holder?.thread) + (report.body.linux?.findings ?? []).compactMap(\.thread))
@@ -78,7 +78,7 @@ enum HTMLStacks {
     /// The app's other processes, each folded, with its threads.
     static func processes(_ report: Report, _ left: inout Int, _ page: inout Markup) {
         let processes = report.body.linux?.processes ?? []
-        let title = processes.count == 1 ? "1 other process" : "\(processes.count) other processes"
+        let title = processes.count.counted("other process", "other processes")
         let waiting = Set(report.body.linux?.waitingProcesses.map(\.pid) ?? [])
         section("processes", title, processes, opening: waiting, &left, &page)
         // Those to which the wait leads are few, and the reason to look at the page.

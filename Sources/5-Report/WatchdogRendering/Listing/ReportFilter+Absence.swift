@@ -19,7 +19,7 @@ extension ReportFilter {
             .compactMap { option, value in value.map { "\(option) \(Self.quoted($0))" } }
         guard !all.isEmpty, !given.isEmpty else { return ReportListing.text([]) }
         let others =
-            isCut ? "more than \(all.count) reports do" : all.count == 1 ? "1 report does" : "\(all.count) reports do"
+            isCut ? "more than \(all.count) reports do" : all.count.counted("report does", "reports do")
         let question = suggestion(host: host, among: all).map { "; did you mean \(Self.quoted($0))?" }
         return "No report matches \(given.joined(separator: " ")) (\(others) not)\(question ?? "")\n"
     }

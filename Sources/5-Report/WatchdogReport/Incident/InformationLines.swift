@@ -71,7 +71,7 @@ enum InformationLines {
             lines.append("Sender: " + (sender == 0 ? "a process outside its pid namespace" : number))
         }
         if let kills = crash.memoryKills, kills > 0 {
-            let processes = kills == 1 ? "1 process" : "\(kills) processes"
+            let processes = kills.counted("process", "processes")
             let lately = crash.recentMemoryKills == 0 ? ", none of them lately" : ""
             lines.append("Memory: the kernel has killed \(processes) of its cgroup because memory was short\(lately)")
         }

@@ -62,7 +62,7 @@ extension LifecycleDetails {
         let allowance = "\(incident.allowance.seconds(fractionDigits: 2)) s"
         switch incident.cause {
         case .backgroundTasks(let tasks, let isBusy):
-            let count = tasks.count == 1 ? "1 background task" : "\(tasks.count) background tasks"
+            let count = tasks.count.counted("background task")
             let list = list(tasks.map { "\"\($0.name)\" for \(age($0, incident))" })
             let why = isBusy ? ", and the machine had no CPU for the app" : ""
             return ("\(count) open after \(allowance) in the background\(why): \(list)", "\(count) left open")

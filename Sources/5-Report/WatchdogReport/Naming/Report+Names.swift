@@ -9,7 +9,7 @@ extension Report {
         renewVerdict(before: before)
         let added = outcome.named + outcome.located
         let words =
-            "\(added) frame\(added == 1 ? "" : "s") got names or lines later, from debug data with the same build-ids"
+            "\(added.counted("frame")) got names or lines later, from debug data with the same build-ids"
         let old = before.scanNote
         let new = scanNote
         func current(_ notes: [String]) -> [String] { notes.compactMap { $0 == old ? new : $0 } }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import WatchdogBase
 public import WatchdogConfiguration
 
 /// An app file made from the file of another service manager.
@@ -77,7 +78,7 @@ public struct ImportResult: Hashable, Sendable {
     public var summary: String {
         func count(_ kind: ImportNote.Kind) -> Int { notes.count { $0.kind == kind } }
         let parts = [
-            "\(apps.count) app\(apps.count == 1 ? "" : "s")",
+            apps.count.counted("app"),
             count(.changed) > 0 ? "\(count(.changed)) changed" : nil,
             count(.dropped) > 0 ? "\(count(.dropped)) dropped" : nil,
             count(.toDo) > 0 ? "\(count(.toDo)) to do" : nil,

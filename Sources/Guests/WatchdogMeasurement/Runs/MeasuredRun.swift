@@ -72,7 +72,7 @@ public enum RunExclusion: Equatable, Sendable, CustomStringConvertible {
         case .notWarm(let bytes, let faults):
             "not warm: "
                 + (bytes > 0
-                    ? "\(FigureText.bytes(bytes)) read" : "\(faults) major fault\(faults == 1 ? "" : "s")")
+                    ? "\(FigureText.bytes(bytes)) read" : faults.counted("major fault"))
                 + "; excluded"
         case .notCold: "not cold: nothing was read; excluded"
         }

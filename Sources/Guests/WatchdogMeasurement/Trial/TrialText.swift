@@ -20,7 +20,7 @@ public struct TrialText: Sendable {
             lines.append("no READY=1 in \(findings.observed.brief)")
         }
         if findings.heartbeats > 0 {
-            lines.append("WATCHDOG=1 \(findings.heartbeats) time\(findings.heartbeats == 1 ? "" : "s")")
+            lines.append("WATCHDOG=1 \(findings.heartbeats.counted("time"))")
         }
         for listener in findings.listeners { lines.append(Self.line(listener)) }
         if findings.listeners.isEmpty { lines.append("listens nowhere") }

@@ -41,12 +41,12 @@ public struct SimulationText: Sendable {
     // MARK: - What would have happened
 
     private func heading(_ simulation: Simulation) -> [String] {
-        let launches = "\(simulation.launches) \(simulation.launches == 1 ? "launch" : "launches")"
-        let files = simulation.traces.count == 1 ? "1 file" : "\(simulation.traces.count) files"
+        let launches = simulation.launches.counted("launch", "launches")
+        let files = simulation.traces.count.counted("file")
         let span = simulation.span > .zero ? " in \(simulation.span.brief)" : ""
         var line = "\(simulation.app): \(launches)\(span), from \(files)"
         if simulation.credits > 0 {
-            line += "; \(number(simulation.credits, "allowance")) extended for waiting for a CPU"
+            line += "; \(simulation.credits.counted("allowance")) extended for waiting for a CPU"
         }
         return wrapped(line, indent: "  ")
     }
@@ -64,7 +64,7 @@ public struct SimulationText: Sendable {
         ] {
             let some = all.filter { $0.kind == kind }
             guard !some.isEmpty else { continue }
-            lines.append("\(number(some.count, noun)) \(words):")
+            lines.append("\(some.count.counted(noun)) \(words):")
             for incident in some.prefix(Self.incidentLimit) {
                 lines += wrapped("  \(time(of: incident))  \(self.words(for: incident))", indent: "      ")
             }
@@ -153,8 +153,6 @@ public struct SimulationText: Sendable {
         return hundredths % 10 == 0
             ? "\(hundredths / 100).\(hundredths / 10 % 10)" : "\(hundredths / 100).\(Int64(hundredths % 100).padded(2))"
     }
-
-    private func number(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
 
     private func wrapped(_ text: String, indent: String) -> [String] { text.wrapped(columns: columns, indent: indent) }
 }
