@@ -130,7 +130,7 @@ extension EndToEnd {
             let path = program
             #expect(eventually { SymbolicLink.target("/proc/\(pid)/exe") == path })
             // Nobody holds it.
-            #expect(ProcessStat.read(pid)?.state == .sleeping)
+            #expect(eventually { ProcessStat.read(pid)?.state == .sleeping })
         }
 
         // MARK: - measure

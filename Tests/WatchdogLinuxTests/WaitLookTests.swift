@@ -122,6 +122,17 @@ struct WaitLookTests {
         }
     }
 
+    @Test("a file that another process has leased names that process")
+    func lease() throws {
+        try withTemporaryDirectory { folder in
+            let subject = try WaitSubject("lease", "\(folder)/catalog")
+            let chain = try #require(subject.chain { $0.waits[0].holder?.name == "kid" })
+            #expect(chain.waits[0].subject == "\(folder)/catalog")
+            #expect(chain.waits[0].holder?.relation == .locks)
+            #expect(chain.waits[0].sources.last == "/proc/locks")
+        }
+    }
+
     @Test("a lock whose owner has ended belongs to the heir of the open file", arguments: [true, false])
     func heir(isOfApp: Bool) throws {
         try withTemporaryDirectory { folder in

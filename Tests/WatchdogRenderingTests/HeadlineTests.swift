@@ -155,6 +155,12 @@ struct HeadlineTests {
         #expect(
             Self.headline("flock", "fd 3: /x", holder(.locks))
                 == "Main thread waits for a file lock on /x of pid 4244 (worker)")
+        #expect(
+            Self.headline("openat", "/x", holder(.locks)) == "Main thread waits to open /x, leased by pid 4244 (worker)"
+        )
+        #expect(
+            Self.headline("futex", "mutex held by thread 12, which has ended", nil)
+                == "Main thread waits for a lock whose holder has ended")
         #expect(Self.headline("wait4", "child", holder(.child)) == "Main thread waits for pid 4244 (worker) to end")
         #expect(
             Self.headline("wait4", "any child", holder(.anyChild)) == "Main thread waits for a child process to end")

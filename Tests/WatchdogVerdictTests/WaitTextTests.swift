@@ -60,6 +60,9 @@ struct WaitTextTests {
         #expect(
             WaitText([wait(101, "main", for: "fd 8: /x/catalog", heldBy: lock)]).subject
                 == "fd 8: /x/catalog, locked by pid 812 \"HangMain\"")
+        let opening = wait(
+            101, "main", for: "/x/catalog", heldBy: lock, call: "257 0xffffff9c 0x7f 0x2 0x0 0x0 0x0 0x7ffd 0x7f00")
+        #expect(WaitText([opening]).subject == "/x/catalog, leased by pid 812 \"HangMain\"")
         let child = WaitDetails.Holder(relation: .child, process: 912, name: "sleep", state: "S")
         #expect(
             WaitText([wait(101, "main", for: "child", heldBy: child)]).subject == "child 912 \"sleep\", sleeping")

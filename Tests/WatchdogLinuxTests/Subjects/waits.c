@@ -509,6 +509,18 @@ int main(int argc, char **argv) {
     } else if (is("eventfd")) {
         eventfd_t value;
         eventfd_read(eventfd(0, 0), &value);
+    } else if (is("lease")) {
+        int file = open(argv[2], O_RDWR | O_CREAT, 0600);
+        pipe(pair);
+        if (fork() == 0) {
+            fcntl(file, F_SETLEASE, F_WRLCK);
+            signal(SIGIO, SIG_IGN);
+            write(pair[1], "x", 1);
+            child();
+        }
+        read(pair[0], &byte, 1);
+        close(file);
+        open(argv[2], O_RDWR);
     } else if (is("served")) {
         serve(0);
     } else if (is("epoll")) {

@@ -104,9 +104,10 @@ package struct WaitText {
             let owner = isOwnProcess ? thread : "pid \(holder.process) \(name)"
             return "\(subject) held by \(owner)\(stopped)"
         case .locks:
-            if !isPlain, isOwnProcess { return "\(subject), locked by this process" }
+            let way = wait.isForLease ? "leased" : "locked"
+            if !isPlain, isOwnProcess { return "\(subject), \(way) by this process" }
             let thread = thread + stopped
-            return "\(subject), locked by \(holder.state == nil ? "pid \(holder.process), which is gone" : thread)"
+            return "\(subject), \(way) by \(holder.state == nil ? "pid \(holder.process), which is gone" : thread)"
         case .lastUsed:
             // A message is missing of its sender, and room of its reader.
             let use = subject.hasPrefix("System V message") ? wait.isReceiving ? "written" : "read" : "changed"
@@ -136,6 +137,12 @@ package struct WaitText {
 }
 
 extension WaitDetails {
+    /// Whether it waits for the end of a lease, which only calls that open a file do: fcntl(2), F_SETLEASE.
+    package var isForLease: Bool {
+        holder?.relation == .locks
+            && ["open", "openat", "openat2", "creat", "truncate"].contains(SystemCall.blocking(syscall)?.name)
+    }
+
     fileprivate var isReceiving: Bool { SystemCall.blocking(syscall)?.name == "msgrcv" }
 }
 

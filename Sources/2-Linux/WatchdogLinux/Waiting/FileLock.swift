@@ -8,6 +8,8 @@ struct FileLock: Hashable {
     /// `FLOCK`, `POSIX`, `OFDLCK`, `LEASE`, ….
     let kind: String
     let isExclusive: Bool
+    /// Whether it is a lease that its holder has been asked to give up: fcntl(2), F_SETLEASE.
+    let isBreaking: Bool
     /// Nil for a lock that belongs to an open file description (`OFDLCK`), and for a process outside this pid
     /// namespace.
     let process: Int32?
@@ -30,6 +32,7 @@ struct FileLock: Hashable {
         isOnWholeFile = fields[6].elementsEqual("0".utf8) && fields[7].elementsEqual("EOF".utf8)
         start = UInt64(decimal: fields[6]) ?? 0
         kind = String(decoding: fields[1].prefix(16), as: UTF8.self)
+        isBreaking = fields[2].elementsEqual("BREAKING".utf8)
         isExclusive = fields[3].elementsEqual("WRITE".utf8)
         process = Int32(decimal: fields[4]).flatMap { $0 > 0 ? $0 : nil }
     }

@@ -2,6 +2,7 @@
 
 import CLinux
 import Glibc
+import WatchdogBase
 
 extension WaitLook {
     /// The paths that a call was given, as the process wrote them; the files themselves are not accessed, because that
@@ -15,7 +16,30 @@ extension WaitLook {
             finding.subject += " and \(other.subject)"
             finding.sources += other.sources.filter { !finding.sources.contains($0) }
         }
+        if !finding.subject.isEmpty, Procfs.line("\(place.task)/wchan", limit: 64) == "__break_lease" {
+            note(leaseIn: &finding)
+        }
         return finding
+    }
+
+    /// Adds who has leased the file that is to be opened, if only one lease of this machine is being broken: the table shows
+    /// inodes, and only the file system knows that of a path.
+    private func note(leaseIn finding: inout Finding) {
+        let source = "/proc/locks"
+        guard let file = try? OwnedDescriptor(opening: source, flags: O_RDONLY) else { return }
+        var leases: [FileLock] = []
+        let isWhole = budget.useReserve { left in
+            Procfs.forEachLine(file, limit: 1 << 20) { line in
+                if let lock = FileLock(parsing: line), lock.isBreaking { leases.append(lock) }
+                return leases.count < 2 && !left.isSpent
+            }
+        }
+        guard isWhole, leases.count == 1, let process = leases[0].process else { return }
+        let stat = ProcessStat.read(process)
+        finding.holder = Wait.Holder(
+            relation: .locks, process: process, thread: nil, name: Self.quotable(stat?.name ?? ""),
+            state: stat.map(Self.state))
+        finding.sources.append(source)
     }
 
     private func file(_ call: BlockedCall, _ path: Int8, _ directory: Int8, _ place: Place) -> Finding {

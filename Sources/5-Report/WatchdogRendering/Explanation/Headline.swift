@@ -277,7 +277,10 @@ private struct WaitHeadline {
         case "flock", "fcntl":
             return "waits for a file lock" + (subject.map { " on \($0)" } ?? "") + (owner.map { " of \($0)" } ?? "")
         case "futex", "futex_wait", "futex_waitv", "futex_wait_requeue_pi":
-            guard let owner else { return "waits for a lock or for another thread" }
+            guard let owner else {
+                let hasEnded = whole.hasSuffix(", which has ended")
+                return "waits for a lock " + (hasEnded ? "whose holder has ended" : "or for another thread")
+            }
             return holder?.relation == .ends ? "waits for the end of \(owner)" : "waits for a lock that \(owner) holds"
         case "wait4", "waitid":
             let isAny = holder == nil || holder?.relation == .anyChild
@@ -290,7 +293,8 @@ private struct WaitHeadline {
         case "msgrcv", "mq_timedreceive": return "waits for a message"
         case "msgsnd", "mq_timedsend": return "waits for room in " + (subject ?? "a message queue")
         case "semop", "semtimedop": return "waits for a semaphore"
-        case "open", "openat", "openat2", "creat": return "waits to open " + (subject ?? "a file")
+        case "open", "openat", "openat2", "creat":
+            return "waits to open " + (subject ?? "a file") + (owner.map { ", leased by \($0)" } ?? "")
         case "fsync", "fdatasync", "msync", "sync", "syncfs":
             return "waits for a disk to write " + (subject ?? "its data")
         case "stat", "lstat", "fstat", "newfstatat", "statx", "access", "faccessat", "faccessat2", "unlink", "unlinkat",

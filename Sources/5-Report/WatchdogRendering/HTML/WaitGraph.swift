@@ -85,7 +85,12 @@ struct WaitGraph: Equatable {
                     isDeadlocked: wait.isDeadlocked))
             edges.append(Edge(from: from, to: nodes.count - 1, label: label, isDeadlocked: wait.isDeadlocked))
             from = nodes.count - 1
-            label = relation == .locks ? "locked by" : relation == .lastUsed ? "last used by" : "held by"
+            label =
+                switch relation {
+                case .locks: wait.isForLease ? "leased by" : "locked by"
+                case .lastUsed: "last used by"
+                default: "held by"
+                }
         }
         guard let holder = wait.holder else { return }
         switch holder.relation {
