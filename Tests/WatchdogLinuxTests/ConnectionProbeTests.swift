@@ -264,6 +264,8 @@ struct ConnectionProbeTests {
         #expect(Array(buffer.prefix(max(count, 0))) == Self.request)
         _ = try loop.runOnce(limit: .milliseconds(20))
         #expect(result == nil)
+        probe.abandon()
+        #expect(recv(number, &buffer, buffer.count, Int32(MSG_DONTWAIT)) == -1, "abandoned, it is open")
         probe.cancel()
         #expect(read(number, &buffer, buffer.count) == 0, "cancelled, it is closed")
     }

@@ -72,12 +72,19 @@ public final class ConnectionProbe {
 
     /// Cancels the probe without calling back.
     public func cancel() {
+        abandon()
+        disconnect()
+    }
+
+    /// Cancels the probe without calling back, and keeps its connection until this object is released.
+    ///
+    /// The end of a connection wakes the server, which is then not seen in its wait.
+    public func abandon() {
         onEnd = nil
         source?.cancel()
         timer?.cancel()
         source = nil
         timer = nil
-        disconnect()
     }
 
     private func disconnect() {

@@ -100,7 +100,7 @@ package final class LaunchCommands {
         guard let used else { return }
         used.commandLook.end(isAnswered: false)
         used.command.cancel()
-        used.liveness.cancel()
+        used.liveness.stop()
         cgroups.stop()
     }
 

@@ -16,6 +16,8 @@ final class LivenessProber {
     private let evidence: LaunchEvidence
     private let emit: (LaunchEvent) -> Void
     private var connection: ConnectionProbe?
+    /// The latest one that was not answered in time: its end would wake the server that may be captured now.
+    private var unanswered: ConnectionProbe?
     /// The number of the check whether the connection is still not answered.
     private var look: Int?
     private let commandLook: CommandLook
@@ -36,7 +38,7 @@ final class LivenessProber {
 
     /// Starts a probe; reports `livenessProbed`, possibly before this returns.
     func probe(id: Int) {
-        cancel()
+        stop()
         var isOver = false
         let end = { [unowned self] (result: ProbeResult) in
             isOver = true
@@ -65,9 +67,17 @@ final class LivenessProber {
         return nil
     }
 
+    /// Cancels the probe, and closes its connection.
+    func stop() {
+        cancel()
+        unanswered = nil
+    }
+
+    /// Cancels the probe, whose connection stays open until the next one or the end of the launch.
     func cancel() {
         host.pacer.cancel(look)
-        connection?.cancel()
+        connection?.abandon()
+        unanswered = connection ?? unanswered
         connection = nil
         commandLook.end(isAnswered: false)
         slot.cancel()
