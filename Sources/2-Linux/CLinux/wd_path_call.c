@@ -44,6 +44,13 @@ static const struct {
 #endif
 };
 
+int8_t wd_open_flags(long number) {
+#ifdef SYS_open
+    if (number == SYS_open) return 1;
+#endif
+    return number == SYS_openat ? 2 : WD_NO_ARGUMENT;
+}
+
 bool wd_find_path_call(long number, struct wd_path_call *found) {
     for (unsigned index = 0; index < sizeof table / sizeof *table; index++) {
         if (table[index].number != number) continue;

@@ -16,5 +16,8 @@ struct wd_path_call {
     int8_t other_directory;
 };
 
+/* The index of the flags of open(2) and openat(2); WD_NO_ARGUMENT for other calls. */
+int8_t wd_open_flags(long number);
+
 /* False for a call that takes no path. */
 bool wd_find_path_call(long number, struct wd_path_call *found);

@@ -16,8 +16,16 @@ extension WaitLook {
             finding.subject += " and \(other.subject)"
             finding.sources += other.sources.filter { !finding.sources.contains($0) }
         }
-        if !finding.subject.isEmpty, Procfs.line("\(place.task)/wchan", limit: 64) == "__break_lease" {
-            note(leaseIn: &finding)
+        guard !finding.subject.isEmpty else { return finding }
+        switch Procfs.line("\(place.task)/wchan", limit: 64) {
+        case "__break_lease": note(leaseIn: &finding)
+        // fifo_open(), fs/pipe.c; O_RDWR does not wait.
+        case "wait_for_partner":
+            let index = wd_open_flags(call.number)
+            let isWriting = index >= 0 && call.arguments[Int(index)] & UInt64(O_ACCMODE) == UInt64(O_WRONLY)
+            let way = index < 0 ? "" : isWriting ? " for reading" : " for writing"
+            finding.subject += " (FIFO that nobody opens\(way))"
+        default: break
         }
         return finding
     }
