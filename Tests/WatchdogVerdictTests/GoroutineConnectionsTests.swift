@@ -128,8 +128,27 @@ struct GoroutineConnectionsTests {
             20, "select", ["runtime.gopark", "runtime.selectgo", "database/sql.(*DB).conn", "main.count"], others: [21])
         #expect(
             Self.text([main, worker])
-                == "Main goroutine waits for a sync.WaitGroup in main.main (shop.go:12); 2 goroutines wait for a free "
+                == "Main goroutine waits for a sync.WaitGroup in main.main (shop.go:12), and 2 goroutines wait for a free "
                 + "connection of its database pool in main.count (shop.go:13)")
+    }
+
+    @Test("A goroutine that computes comes before the main goroutine that waits for it")
+    func computing() {
+        var capture = CapturedProcess(method: .ptrace, threads: [], images: [])
+        let frame = Frame(
+            address: 0x1000, imageIndex: 0, imageOffset: 0x1000, symbol: "main.hashAll", symbolLocation: 4,
+            sourceFile: "/src/shop.go", sourceLine: 40, trust: .registers)
+        capture.threads = [CapturedThread(id: 9, name: "shop", state: "R", syscall: "running", frames: [frame])]
+        var worker = Self.goroutine(19, "running", [])
+        (worker.isActive, worker.thread) = (true, 9)
+        let main = Self.goroutine(1, "chan receive", ["runtime.gopark", "main.main"])
+        capture.goroutines = CapturedGoroutines(count: 5, activeCount: 1, shown: [main, worker])
+        let found = GoroutineWaits(in: capture, HangEvidence(processorCount: 2))?.finding(mainThread: 7)
+        #expect(
+            found?.text
+                == "Goroutine 19 computes in main.hashAll (shop.go:40), while the main goroutine waits to receive from a "
+                + "channel in main.main (shop.go:11)")
+        #expect(found?.thread == 9 && found?.goroutine == 19)
     }
 
     @Test("A main goroutine in a system call of another thread is named with that")
@@ -152,7 +171,7 @@ struct GoroutineConnectionsTests {
         ]
         let waits = try #require(GoroutineWaits(in: capture, evidence))
         let found = try #require(waits.finding(mainThread: 7))
-        #expect(found.text == "Main goroutine is in openat (/var/log/fifo), from main.openLog, on thread 9")
+        #expect(found.text == "Main goroutine is in openat (/var/log/fifo) in main.openLog (shop.go:1), on thread 9")
         #expect(found.thread == 9)
         #expect(waits.finding(mainThread: 9) == nil)
     }

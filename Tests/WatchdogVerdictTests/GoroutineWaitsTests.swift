@@ -107,7 +107,7 @@ struct GoroutineWaitsTests {
         let words = "3 goroutines wait for a sync.Mutex in main.handle (bank.go:14)"
         #expect(
             Self.finding([waiting, crowd, reader])?.text
-                == "Main goroutine waits to receive from a channel in main.main (bank.go:11); \(words)")
+                == "Main goroutine waits to receive from a channel in main.main (bank.go:11), and \(words)")
         #expect(Self.finding([serving, crowd, reader])?.text == "\(words), while the main goroutine waits for clients")
         #expect(Self.finding([serving, reader]) == nil)
     }

@@ -38,14 +38,24 @@ struct GoroutineConnections {
         return (peer, isOfOwnServer(first))
     }
 
+    /// A wait in words that continue "waits", and who can end it.
+    struct Wait {
+        let words: String
+        var isForClient = false
+        /// Whether another program can, with its answer.
+        var isForAnswer = false
+        /// Whether that program is this one.
+        var isForItself = false
+    }
+
     /// What a goroutine waits for that waits for an event of a file, and who can end that.
-    func wait(of goroutine: CapturedGoroutine) -> (words: String, isForClient: Bool, isForAnswer: Bool) {
+    func wait(of goroutine: CapturedGoroutine) -> Wait {
         let isConnecting = goroutine.calls(["net.(*netFD).connect"])
         let isWriting = goroutine.calls(["internal/poll.(*pollDesc).waitWrite", "internal/poll.(*FD).Write"])
-        if goroutine.calls(Self.clients) { return ("for a client", true, false) }
+        if goroutine.calls(Self.clients) { return Wait(words: "for a client", isForClient: true) }
         let known = goroutine.descriptors.compactMap { files[$0] }
         if known.allSatisfy(isOfClient), !known.isEmpty {
-            return (isWriting ? "for a client to take its data" : "for data from a client", false, false)
+            return Wait(words: isWriting ? "for a client to take its data" : "for data from a client")
         }
         let file = known.first { !isOfClient($0) }
         let others = Set(known.compactMap(Self.peer)).count > 1 ? " and others" : ""
@@ -54,15 +64,17 @@ struct GoroutineConnections {
                 isConnecting || file?.contains("SYN_SENT") == true
                 ? "for a connection to \(peer)"
                 : isWriting ? "for \(peer) to take its data" : "for an answer from \(peer)"
-            return (words, false, file.map(isOfOwnServer) != true)
+            return Wait(words: words, isForAnswer: true, isForItself: file.map(isOfOwnServer) == true)
         }
-        if isConnecting { return ("for a connection to a server", false, true) }
+        if isConnecting { return Wait(words: "for a connection to a server", isForAnswer: true) }
         guard let file else {
             let isSocket = goroutine.calls(["net."])
-            return ("for a connection" + (isSocket ? "" : " or a pipe"), false, false)
+            return Wait(words: "for a connection" + (isSocket ? "" : " or a pipe"))
         }
         let noun = Self.noun(file)
-        return (isWriting ? "to write to \(noun)" : "for data from \(noun)", false, OtherEnds.first(of: file) != nil)
+        return Wait(
+            words: isWriting ? "to write to \(noun)" : "for data from \(noun)",
+            isForAnswer: OtherEnds.first(of: file) != nil)
     }
 
     /// Whether a client has made the connection: its own end has a port at which the process listens.

@@ -18,31 +18,46 @@ struct GoroutineWait {
         case other
     }
 
+    /// The app's own function that is nearest to the innermost call, or else that of a package.
+    struct Place {
+        let frame: Frame?
+        /// Whether the function is the app's.
+        let isInApp: Bool
+
+        init(_ frames: [Frame]) {
+            let calls = frames.filter { $0.symbol != nil && $0.trust != .scan }
+            let owners = calls.map { CodeOwner(compiled: $0.symbol, file: $0.sourceFile) }
+            let app = zip(calls, owners).first { $0.1 == .app }?.0
+            isInApp = app != nil
+            frame = app ?? zip(calls, owners).first { $0.1 == .package }?.0
+        }
+
+        /// ` in main.transfer (bank.go:12)`; empty if unknown.
+        var words: String { frame?.place.map { " in \($0.singleLine(limit: 96))" } ?? "" }
+    }
+
     let goroutine: CapturedGoroutine
     /// `for a sync.Mutex`.
     let object: String
     private let ending: Ending
-    /// The app's own function that is nearest to the wait, or else that of a package.
-    private let own: Frame?
-    /// Whether the app's own code is on its stack.
-    private let isInApp: Bool
+    private let ownPlace: Place
+    /// Whether the other program is this one.
+    private(set) var isForItself = false
 
     init(_ goroutine: CapturedGoroutine, _ connections: GoroutineConnections) {
         self.goroutine = goroutine
-        let calls = goroutine.frames.filter { $0.symbol != nil && $0.trust != .scan }
-        let owners = calls.map { CodeOwner(compiled: $0.symbol, file: $0.sourceFile) }
-        let app = zip(calls, owners).first { $0.1 == .app }?.0
-        isInApp = app != nil
-        own = app ?? zip(calls, owners).first { $0.1 == .package }?.0
+        ownPlace = Place(goroutine.frames)
         let state = goroutine.state
         if let lock = Self.locks[state] {
             (ending, object) = (.lock(lock), "for a \(lock)")
         } else if state == "IO wait" {
             let wait = connections.wait(of: goroutine)
             (ending, object) = (wait.isForClient ? .client : wait.isForAnswer ? .answer : .other, wait.words)
+            isForItself = wait.isForItself
         } else if let words = Self.library(goroutine) {
             let server = words == Self.response ? connections.server : nil
-            ending = server?.isOwn == true ? .goroutine : .answer
+            isForItself = server?.isOwn == true
+            ending = .answer
             object = words + (server.map { " from \($0.name)" } ?? "")
         } else {
             let isForOthers =
@@ -73,11 +88,11 @@ struct GoroutineWait {
 
     /// Whether the app's own code waits for another program's answer.
     var isForAnswer: Bool {
-        if case .answer = ending { isInApp } else { false }
+        if case .answer = ending { ownPlace.isInApp } else { false }
     }
 
     /// Whether the app or one of its packages waits, and not the standard library for itself.
-    var isApps: Bool { own != nil }
+    var isApps: Bool { ownPlace.frame != nil }
 
     /// `goroutine 20 in main.audit (bank.go:14)`.
     var title: String {
@@ -95,7 +110,7 @@ struct GoroutineWait {
     }
 
     /// ` in main.transfer (bank.go:12)`; empty if unknown.
-    var place: String { own?.place.map { " in \($0.singleLine(limit: 96))" } ?? "" }
+    var place: String { ownPlace.words }
 
     /// For a finding.
     var source: String { "goroutine \(goroutine.id): \(goroutine.state.singleLine(limit: 48))" }
