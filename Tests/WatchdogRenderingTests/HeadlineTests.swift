@@ -44,6 +44,52 @@ struct HeadlineTests {
         #expect((Self.headline("close", channel: channel) == words) == lingers)
     }
 
+    @Test("Of several files, the only connection is what is awaited, unless another is not the process's own")
+    func onlyConnection() {
+        let connection = "6 (TCP 10.0.0.1:34658 → 10.0.0.7:5432, ESTABLISHED, nothing to read)"
+        let answer = "Main thread waits for an answer from 10.0.0.7:5432"
+        for own in ["4 (eventfd)", "4 (pipe)", "4 (Unix socket, other end in this process)"] {
+            #expect(Self.headline("poll", "2 fds: \(connection), \(own)") == answer, "\(own)")
+        }
+        for other in ["7 (TCP 10.0.0.1:34659 → 10.0.0.8:80, ESTABLISHED)", "4 (UDP 0.0.0.0:53, no peer)", "…"] {
+            #expect(
+                Self.headline("poll", "2 fds: \(connection), \(other)")
+                    == "Main thread waits for events of any of 2 files",
+                "\(other)")
+        }
+    }
+
+    @Test("A chain of locks ends with what its last thread does")
+    func chain() {
+        func headline(_ chain: [(thread: Int, holder: Int?, call: Int, subject: String)]) -> String? {
+            var facts = Samples.facts()
+            facts.evidence.state = "S"
+            facts.evidence.syscall = "202 0x7 0x1 0x1 0x0 0x0 0x0 0x7ffd39e8 0x7f2a9cf0f2ad"
+            facts.evidence.waits = chain.map { wait in
+                WaitDetails(
+                    process: 4242, thread: wait.thread, name: "t\(wait.thread)",
+                    syscall: "\(wait.call) 0x7 0x1 0x1 0x0 0x0 0x0 0x7ffd39e8 0x7f2a9cf0f2ad", subject: wait.subject,
+                    holder: wait.holder.map {
+                        .init(relation: .holds, process: 4242, thread: $0, name: "t\($0)", state: "S")
+                    },
+                    sources: [])
+            }
+            var capture = Samples.capture
+            capture.threads[0].syscall = facts.evidence.syscall
+            return Explanation(of: Samples.report(facts, capture: capture)).headline
+        }
+        let reads = "fd 5: TCP 10.0.0.1:34658 → 10.0.0.7:5432, ESTABLISHED, nothing to read"
+        #expect(
+            headline([(4242, 4245, 202, "mutex"), (4245, nil, 0, reads)])
+                == "Main thread waits for a lock that thread 4245 (t4245) holds, which waits for an answer from 10.0.0.7:5432"
+        )
+        #expect(
+            headline([(4242, 4245, 202, "mutex"), (4245, 4246, 202, "mutex"), (4246, nil, 0, reads)])
+                == "Main thread waits for a lock that thread 4245 (t4245) holds; at the end of the chain, thread 4246 (t4246) "
+                + "waits for an answer from 10.0.0.7:5432")
+        #expect(headline([(4242, 4242, 202, "mutex")]) == "Main thread waits for a lock that it holds itself")
+    }
+
     @Test("A line does not say twice that the app is stopped")
     func stoppedOnce() {
         var facts = Samples.facts()

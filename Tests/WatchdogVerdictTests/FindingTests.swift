@@ -168,8 +168,8 @@ struct FindingTests {
             kind: .pythonLock,
             stack: ["__futex_abstimed_wait_common", "__new_sem_wait_slow64", "PyThread_acquire_lock_timed"]),
         Case(
-            kind: .loader, stack: ["nanosleep", "initializer", "call_init", "_dl_init", "_dl_open"],
-            syscall: "230 0x0 0x0 0x0 0x0 0x0 0x0 0x7ffe 0x7f00"),
+            kind: .loader, stack: ["pthread_mutex_lock", "dl_open_worker", "_dl_open"],
+            syscall: "202 0x1 0x80 0x2 0x0 0x0 0x0 0x7ffe 0x7f00"),
         Case(kind: .regularExpression, stack: ["check_matching", "re_search_internal", "regexec"], syscall: running),
         Case(
             kind: .childProcess,
@@ -320,11 +320,42 @@ struct FindingTests {
                 == "Thread 2 \"t2\" waits for a condition, from take_job, while the main thread waits for its lock")
     }
 
-    @Test("a constructor that runs when the program starts is the program's own deed, not a library being loaded")
+    @Test("a thread that waits for a lock of the main thread, which waits for a condition, is a deadlock")
+    func conditionAndLock() throws {
+        let main = Self.thread(1, ["pthread_cond_wait@libc", "wait_for_item", "main"])
+        let producer = Self.thread(2, ["__lll_lock_wait", "pthread_mutex_lock", "publish"])
+        let held = WaitDetails.Holder(relation: .holds, process: 1, thread: 1, name: "t1")
+        var evidence = HangEvidence(processorCount: 2)
+        evidence.waits = [Self.beside(1, Self.futex, "word at 0x1")]
+        evidence.besides = [Self.beside(2, Self.futex, "mutex", held)]
+        let words =
+            "thread 2 \"t2\" waits for a lock that the main thread holds, from publish, while the main thread waits "
+        func text(isAlone: Bool) -> String? {
+            Self.findings([main, producer], evidence, isAlone: isAlone).first { $0.kind == .otherThread }?.text
+        }
+        #expect(text(isAlone: true) == "Deadlock: \(words)for a condition")
+        #expect(text(isAlone: false) == "Probably a deadlock: \(words)for a condition")
+        evidence.besides = []
+        #expect(text(isAlone: true) == nil)
+    }
+
+    @Test("a reader that waits behind a writer names it")
+    func writer() {
+        let writer = Self.thread(2, ["__futex_wait", "pthread_rwlock_wrlock", "reload"])
+        let reader = Self.thread(1, ["__futex_wait", "pthread_rwlock_rdlock", "get_option"])
+        #expect(
+            Self.findings([reader, writer]).first?.text.hasPrefix(
+                "The thread waits for a read-write lock for which thread 2 \"t2\" waits to write; ") == true)
+        #expect(Self.findings([reader]).first?.text.contains("waits to write") == false)
+    }
+
+    @Test("a constructor does what it does, when the program starts as when a library is loaded")
     func constructor() {
         let call = "230 0x0 0x0 0x0 0x0 0x0 0x0 0x7ffe 0x7f00"
         let library = ["nanosleep", "initializer", "call_init", "_dl_init", "_dl_start_user"]
         #expect(Self.findings([Self.thread(1, library, syscall: call)]).isEmpty)
+        let plugin = ["nanosleep", "initializer", "call_init", "_dl_init", "dl_open_worker", "_dl_open"]
+        #expect(Self.findings([Self.thread(1, plugin, syscall: call)]).isEmpty)
         let own = ["nanosleep", "initializer", "call_init", "__libc_start_main", "_start"]
         #expect(Self.findings([Self.thread(1, own, syscall: call)]).isEmpty)
     }

@@ -138,7 +138,7 @@ package struct OtherEnds {
 }
 
 /// The files of a `poll`, `select` or `epoll_wait`, parsed from the subject of a wait.
-struct PolledFiles {
+package struct PolledFiles {
     /// `signalfd`, `Unix socket, other end in pid 912 "sudo"`.
     private let files: [String]
 
@@ -190,6 +190,16 @@ struct PolledFiles {
             rest = rest.dropFirst(2)
         }
         return entries
+    }
+
+    /// The only connection to another party among several files, all of which are described; nil if there is none.
+    package static func onlyConnection(in subject: String) -> String? {
+        guard let files = Self(subject)?.files, files.count > 1 else { return nil }
+        let connections = files.filter { $0.contains(" → ") }
+        let isOnly = files.allSatisfy { file in
+            file.contains(" → ") || own.contains(where: file.hasPrefix) || file.contains(", other end in this process")
+        }
+        return connections.count == 1 && isOnly ? connections[0] : nil
     }
 
     /// The described files of a subject, with their numbers.

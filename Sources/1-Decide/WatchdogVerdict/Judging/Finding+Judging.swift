@@ -61,6 +61,7 @@ extension Finding {
                 (finding.naming(interpreterLockHolder: capture, except: main)
                     ?? finding.naming(interpreters(capture, except: main), "runs Python code or an extension"))
                     .noting(convoy: interpreterQueue(capture, except: main))
+            case .readWriteLock: finding.naming(writersIn: capture, except: main, besides: stack)
             case .pythonLock: PythonLock(in: capture, main: main).refined(finding)
             case .libraryLock: LibraryLock(stack).refined(finding)
             case .allocatorLock: LibraryLock(stack).refined(finding, of: FindingRule.allocating)
@@ -68,7 +69,7 @@ extension Finding {
             }
         }
         // The stacks of goroutines that wait are on no thread.
-        let goroutines = GoroutineWaits(in: capture, evidence)?.finding(mainThread: main)
+        let goroutines = GoroutineWaits(in: capture, evidence, samples)?.finding(mainThread: main)
         if let goroutines { findings.insert(goroutines, at: 0) }
         let starved = OtherThread.starvedSignaller(in: capture, main: main, evidence, samples, of: findings)
         if let starved { findings.insert(starved, at: 0) }
@@ -104,6 +105,22 @@ extension Finding {
         let waitsForChild = other.flatMap { other in capture.threads.first { $0.id == other.thread } }
             .map { EventWait.children.contains(NamedStack($0, in: capture).syscall ?? "") }
         return findings + [waitsForChild == false ? other : process ?? other].compactMap(\.self)
+    }
+
+    /// Adds who waits to write, behind whom a reader waits by the lock's own choice, even one that has it already.
+    private func naming(writersIn capture: CapturedProcess, except main: Int, besides stack: NamedStack) -> Finding {
+        func calls(_ words: String, _ stack: NamedStack) -> Bool {
+            stack.syscall == "futex" && stack.names.prefix(6).contains { $0.contains(words) }
+        }
+        guard calls("rwlock_rdlock", stack) else { return self }
+        let writers = capture.threads.filter { $0.id != main && calls("rwlock_wrlock", NamedStack($0, in: capture)) }
+        guard writers.count == 1, let writer = writers.first else { return self }
+        var finding = self
+        finding.text =
+            "The thread waits for a read-write lock for which thread \(writer.id) "
+            + "\"\(writer.name.singleLine(limit: 32))\" waits to write; a thread that reads already may not read again then"
+        finding.thread = writer.id
+        return finding
     }
 
     private static func repeatedSleep(

@@ -229,7 +229,9 @@ struct FindingRule {
             kind: .loader, text: "The thread loads a library or waits for the loader's lock",
             // Not _dl_init and call_init, which run constructors when the program starts: what those do is their own
             // deed, and the launch's phases say where it happens.
-            functions: ["_dl_open", "dlopen", "dl_open_worker", "_dl_fini", "dlclose"]),
+            functions: ["_dl_open", "dlopen", "dl_open_worker", "_dl_fini", "dlclose"],
+            unless: ["_dl_init", "call_init"]
+        ),
         FindingRule(
             kind: .connecting, text: "A connection is being made",
             functions: ["connect", "__libc_connect", "__connect"],

@@ -64,6 +64,11 @@ struct JavaLock {
         case .monitor: what = ("waits for a Java lock (synchronized)", Self.monitor)
         case .parked: what = ("waits for a lock, a queue or a task of java.util.concurrent", Self.park)
         case .notified: what = ("waits in Object.wait() until another thread calls notify()", Self.notify)
+        case nil where stack.contains(["JavaThread::sleep", "JVM_Sleep"]):
+            return Finding(
+                kind: .otherThread, text: "Java's main(), in \(name(thread)), sleeps (Thread.sleep)",
+                source: "its stack",
+                thread: thread.id)
         case .client, nil: return nil
         }
         let frame = stack.first(what.functions) ?? 0
@@ -86,7 +91,7 @@ struct JavaLock {
             return nil
         }
         let subject = besides.first { $0.thread == thread.id }.flatMap { WaitText([$0]).subject }
-        return ": the only other one that does not, \(name(thread)), is in \(call)\(subject.map { " (\($0))" } ?? "")"
+        return ", and only \(name(thread)) does anything else: it is in \(call)\(subject.map { " (\($0))" } ?? "")"
     }
 
     /// The child for whose exit the program waits, through a thread of the virtual machine; nil unless there is exactly

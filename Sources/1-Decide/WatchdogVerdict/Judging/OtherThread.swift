@@ -140,6 +140,7 @@ struct OtherThread {
                 isOnlyOne = true
                 candidates = remaining(of: others, capture, main, tail, evidence.besides)
             }
+            if candidates.isEmpty, let stuck = heldUp(in: capture, by: main, tail, evidence, unowned) { return stuck }
             if candidates.isEmpty, !computingOnly, let held = withLock(tail, evidence, unowned) { return held }
         } else {
             return nil
@@ -188,6 +189,28 @@ struct OtherThread {
         if EventLoop.polling.contains(call) { return PolledFiles(subject).map { !$0.areOwn } ?? false }
         let file = subject.firstRange(of: ": ").map { subject[$0.upperBound...] } ?? ""
         return !ProcessDeed.orders.contains(where: file.hasPrefix) && !file.hasPrefix("signalfd")
+    }
+
+    /// The finding that another thread waits for a lock of the main thread, which waits for something without an owner: nobody
+    /// else may be left to give it.
+    private static func heldUp(
+        in capture: CapturedProcess, by main: Int, _ tail: WaitTail, _ evidence: HangEvidence, _ what: String
+    ) -> Finding? {
+        let waiting = evidence.besides.first { wait in
+            wait.holder?.relation == .holds && wait.holder?.thread == main && wait.holder?.process == wait.process
+        }
+        guard tail.isMain, let waiting, let thread = capture.threads.first(where: { $0.id == waiting.thread }) else {
+            return nil
+        }
+        let isOnly = capture.threads.count == 2
+        let name = thread.name.singleLine(limit: 32)
+        let words = "thread \(thread.id) \"\(name)\" waits for a lock that the main thread holds"
+        return Finding(
+            kind: .otherThread,
+            text: (isOnly ? "Deadlock: \(words)" : "Probably a deadlock: \(words)")
+                + NamedStack(thread, in: capture).origin
+                + ", while the main thread waits for \(what)",
+            source: "its futex(2) word", thread: thread.id)
     }
 
     /// The finding that a thread waits for something without an owner while the main thread waits for its lock.

@@ -9,7 +9,7 @@ extension Explanation {
     /// Wider text is tiring to read.
     private static let widest = 119
 
-    /// At most 28 lines of at most 79 columns, two more if there is a headline, three if the wait leads to other processes, one
+    /// At most 28 lines of at most 79 columns, up to four more if there is a headline, three if the wait leads to other processes, one
     /// if calls have no names.
     public var text: String { text(in: TextStyle()) }
 
@@ -25,7 +25,7 @@ extension Explanation {
         let what = EventWords.omission(event).singleLine(limit: 20)
         let title = "\(name)[\(pid)] · \(what) · \(time(in: zone))"
         var result = [style(title.singleLine(limit: width), .emphasis)]
-        if let headline { result += lines(headline, limit: 2).map { style($0, .failure) } }
+        if let headline { result += lines(headline, limit: 4).map { style($0, .failure) } }
         result += lines(verdict, limit: 3).map { style($0, headline == nil ? .failure : nil) }
         result.append("")
         if let cause { result += lines("\(cause).", label: "Cause      ", limit: 3) }

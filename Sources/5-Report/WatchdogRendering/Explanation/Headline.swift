@@ -23,16 +23,36 @@ enum Headline {
         }
         let thread = report.body.faultingThread == 0 ? "Main thread" : "Thread \(report.body.faultingThread)"
         let deed = deed(report, linux, party)
-        // What is connected to, or written, says more.
-        let isVague = finding(linux).map { [.connecting, .diskSync].contains($0.kind) } == true
+        // What is connected to, or written, and which child it is, says more.
+        let isVague =
+            finding(linux).map { finding in
+                [.connecting, .diskSync].contains(finding.kind)
+                    || finding.kind == .childProcess && linux.waits?.first?.holder?.relation == .child
+            } == true
         if let finding = finding(linux), !isVague || deed == nil || !linux.isWaitKnown {
-            let clause = String(finding.text.prefix { $0 != ";" })
+            let clause = clause(of: finding, linux)
             guard clause.hasPrefix("The thread ") else { return clause }
             return thread + clause.dropFirst("The thread".count)
         }
         // A broken rule of the lifecycle, such as an open background task, says more than what the thread did meanwhile.
         guard linux.kind != .capture, linux.lifecycle?.cause == nil else { return nil }
         return deed.map { "\(thread) \($0)" }
+    }
+
+    /// A finding's first clause, with what else a reader needs at once.
+    private static func clause(of finding: Finding, _ linux: LinuxDetails) -> String {
+        let others = linux.findings ?? []
+        let clause = String(finding.text.prefix { $0 != ";" })
+        if finding.kind == .idleEventLoop {
+            // What another thread does, or where the loop's wait leads, says more than where to look in general.
+            let thread = others.first { $0.kind == .otherThread }?.clause
+            let elsewhere = thread.map { String($0[..<($0.firstRange(of: ", while ")?.lowerBound ?? $0.endIndex)]) }
+            // The trail to a worker begins with the probe.
+            let trail = linux.server == nil ? linux.trail?.line : nil
+            return (elsewhere ?? trail).map { "\(clause.prefix { $0 != ":" }); \($0)" } ?? clause
+        }
+        let isAlone = finding.kind != .noOtherThread && others.contains { $0.kind == .noOtherThread }
+        return clause + (isAlone ? ", and the process has no other thread" : "")
     }
 
     /// The finding that says the most.
@@ -67,8 +87,14 @@ enum Headline {
         guard ["Main thread ", "Thread ", "Worker "].contains(where: headline.hasPrefix) else {
             return "\(headline), in \(place)"
         }
-        let reason = headline.firstRange(of: " because ")?.lowerBound ?? headline.endIndex
-        return "\(headline[..<reason]) in \(place)\(headline[reason...])"
+        // What follows is about others.
+        let ends = [" because ", ": the only other ", " holds, which ", " holds; ", ", and the process has no "]
+        let end = ends.lazy.compactMap { headline.firstRange(of: $0) }.first
+        guard let end else { return "\(headline) in \(place)" }
+        let start =
+            headline[end].hasPrefix(" holds")
+            ? headline.index(end.lowerBound, offsetBy: " holds".count) : end.lowerBound
+        return "\(headline[..<start]) in \(place)\(headline[start...])"
     }
 
     /// The other threads of a deadlock of the main thread, as in `thread 1 (indexer)`; nil without one.
@@ -124,6 +150,9 @@ enum Headline {
                 return "waits until the other end of a connection has taken its data (SO_LINGER)"
             }
             var words = call.flatMap { WaitHeadline(call: $0, linux.waits?.first).words }
+            if linux.waits?.first?.holder?.relation == .holds, let end = chainEnd(linux) {
+                words = words.map { $0 + end }
+            }
             if let joined = report.joinedThread, let call = joined.stack.systemCall?.name,
                 let deed = WaitHeadline(call: call, joined.wait).words
             {
@@ -132,6 +161,18 @@ enum Headline {
             return words ?? (linux.verdict.kind == .uninterruptible ? "waits for a disk or another device" : nil)
         default: return nil
         }
+    }
+}
+
+extension Headline {
+    /// What the thread does at the end of a chain of locks: `, which waits for data from a pipe`; nil if that is not known.
+    private static func chainEnd(_ linux: LinuxDetails) -> String? {
+        let chain = (linux.waits ?? []).dropFirst()
+        guard let last = chain.last, !last.isDeadlocked, last.holder?.relation != .holds,
+            let call = SystemCall.blocking(last.syscall)?.name, let deed = WaitHeadline(call: call, last).words
+        else { return nil }
+        return chain.count == 1
+            ? ", which \(deed)" : "; at the end of the chain, thread \(last.thread) (\(last.name)) \(deed)"
     }
 }
 
@@ -164,6 +205,8 @@ private struct WaitHeadline {
     private let holder: WaitDetails.Holder?
     /// Whether the holder is the process that waits, or one of its threads.
     private let isOwnThread: Bool
+    /// Whether the holder is the thread that waits.
+    private var isItself = false
 
     init(call: String, _ wait: WaitDetails?) {
         // `fd 7: TCP 127.0.0.1:51234 → 127.0.0.1:8080, ESTABLISHED` becomes what comes behind the number.
@@ -173,6 +216,7 @@ private struct WaitHeadline {
         self.init(
             call: call, whole: String(words ?? ""), holder: wait?.holder,
             isOwnThread: wait?.holder?.process == wait?.process)
+        isItself = wait.map { $0.holder?.thread == $0.thread } ?? false
     }
 
     private init(call: String, whole: String, holder: WaitDetails.Holder?, isOwnThread: Bool = false) {
@@ -224,6 +268,10 @@ private struct WaitHeadline {
         if let announcement { return announcement }
         guard let subject else { return "waits for events" }
         if subject.hasSuffix("no fd") { return "sleeps because its own code told it to" }
+        // Other files of the process's own, such as one by which it wakes itself, do not matter.
+        if let only = PolledFiles.onlyConnection(in: whole) {
+            return Self(call: call, whole: only, holder: nil).event
+        }
         if let count = subject.firstMatch(of: #/(?:^|epoll of |io_uring of )(\d{1,7}) fds?\b/#)?.output.1 {
             guard count == "1" else { return "waits for events of any of \(count) files" }
             let only = whole.firstMatch(of: #/: \d+ \((.*)\)$/#)?.output.1
@@ -281,6 +329,7 @@ private struct WaitHeadline {
                 let hasEnded = whole.hasSuffix(", which has ended")
                 return "waits for a lock " + (hasEnded ? "whose holder has ended" : "or for another thread")
             }
+            if isItself, holder?.relation == .holds { return "waits for a lock that it holds itself" }
             return holder?.relation == .ends ? "waits for the end of \(owner)" : "waits for a lock that \(owner) holds"
         case "wait4", "waitid":
             let isAny = holder == nil || holder?.relation == .anyChild

@@ -29,7 +29,8 @@ public enum CodeOrigin: String, Codable, Sendable {
     /// Programs and libraries that run scripts, without the version at the end of their names.
     private static let interpreterNames: Set<String> = [
         "python", "libpython", "pypy", "libpypy", "node", "nodejs", "libnode", "ruby", "libruby", "perl", "libperl",
-        "php", "php-fpm", "libphp", "java", "libjvm", "dotnet", "libcoreclr", "libclrjit", "beam.smp",
+        "php", "php-fpm", "libphp", "java", "libjvm", "dotnet", "libcoreclr", "libclrjit", "beam.smp", "sh", "bash",
+        "dash", "ksh", "zsh", "busybox",
     ]
 
     /// Functions that the linker adds to every executable.
