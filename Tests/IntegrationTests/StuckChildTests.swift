@@ -59,7 +59,7 @@ extension EndToEnd {
             #expect(explanation.blame?.party == .app)
             let reason = explanation.blame?.reason ?? ""
             #expect(reason.hasPrefix("process \(cat.pid) \"cat\""), "\(reason)")
-            #expect(reason.contains(" is blocked in openat (fifo)"), "\(reason)")
+            #expect(reason.contains(" is blocked in openat (fifo (fifo that nobody opens for "), "\(reason)")
             #expect(reason.hasSuffix(", while the main thread \(wrapper.words)"), "\(reason)")
             #expect(explanation.headline?.contains("\"cat\"") == true)
         }

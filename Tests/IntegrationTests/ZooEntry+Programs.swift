@@ -20,9 +20,11 @@ extension ZooEntry {
 
     private static let waiting: [ZooEntry] = [
         ZooEntry(
-            kind: "cat_opens_a_fifo", program: .server, call: "openat", frame: "__libc_start_main", line: "(fifo)"),
+            kind: "cat_opens_a_fifo", program: .server, call: "openat", frame: "__libc_start_main",
+            line: "(fifo (fifo that nobody opens for writing))"),
         ZooEntry(
-            kind: "bash_opens_a_fifo", program: .server, call: "openat", frame: "do_redirections", line: "(fifo)"),
+            kind: "bash_opens_a_fifo", program: .server, call: "openat", frame: "do_redirections",
+            line: "(fifo (fifo that nobody opens for writing))"),
         ZooEntry(
             kind: "tail_follows", program: .server, frame: "__libc_start_main", line: "inotify"),
         ZooEntry(

@@ -36,7 +36,8 @@ extension ZooEntry {
             kind: "redis_lua_script", program: .server, verdict: .spinning, frame: "evalGenericCommand",
             finding: .embeddedScript, needsCPU: true),
         ZooEntry(
-            kind: "redis_log_pipe", program: .server, call: "openat", frame: "serverLogRaw", line: "in openat (log)"),
+            kind: "redis_log_pipe", program: .server, call: "openat", frame: "serverLogRaw",
+            line: "in openat (log (fifo that nobody opens for reading))"),
         ZooEntry(
             kind: "redis_disk_write", program: .server, call: "write", frame: "serverLogRaw", line: "/disk/file",
             fault: .machine, needsRoot: true),

@@ -35,7 +35,8 @@ extension ZooEntry {
             culprit: "\"nginx\" is blocked in write"),
         ZooEntry(
             kind: "php_fpm_worker_reads", program: .server, call: "epoll_wait", frame: "__libc_start_main",
-            finding: .otherProcess, line: "/feed), from _php_stream_fopen", culprit: "is blocked in openat"),
+            finding: .otherProcess, line: "/feed (fifo that nobody opens for writing)), from _php_stream_fopen",
+            culprit: "is blocked in openat"),
         ZooEntry(
             kind: "postgres_postmaster", program: .server, call: "pselect6", frame: "PostmasterMain",
             finding: .idleEventLoop, members: [Member("postgres", in: "epoll_wait", frame: "ProcSleep")],
@@ -143,7 +144,7 @@ extension ZooEntry {
     private static let disguises: [ZooEntry] = [
         ZooEntry(
             kind: "setpriv_becomes_a_program", program: .server, call: "openat", frame: "__libc_start_main",
-            line: "/fifo)", needsRoot: true),
+            line: "/fifo (fifo that nobody opens", needsRoot: true),
         ZooEntry(
             kind: "env_becomes_a_program", program: .server, call: "flock", frame: "open_library",
             line: "/lock, locked by pid"),

@@ -180,7 +180,7 @@ struct WaitLookTests {
         try withTemporaryDirectory { folder in
             let subject = try WaitSubject("opens", "\(folder)/queue")
             let chain = try #require(subject.chain { $0.waits[0].subject.hasPrefix("\(folder)/queue (") })
-            #expect(chain.waits[0].subject == "\(folder)/queue (FIFO that nobody opens for writing)")
+            #expect(chain.waits[0].subject == "\(folder)/queue (fifo that nobody opens for writing)")
             #expect(chain.waits[0].holder == nil)
         }
     }
@@ -425,7 +425,7 @@ struct WaitLookTests {
             spawn.chain { $0.waits.count == 2 && $0.waits[1].subject.hasPrefix("\(folder)/fifo (") })
         #expect(spawned.waits[0].holder?.relation == .child)
         #expect(spawned.waits[0].holder?.process != spawn.pid)
-        #expect(spawned.waits.last?.subject == "\(folder)/fifo (FIFO that nobody opens for writing)")
+        #expect(spawned.waits.last?.subject == "\(folder)/fifo (fifo that nobody opens for writing)")
     }
 
     // MARK: - Honesty

@@ -24,7 +24,7 @@ extension WaitLook {
             let index = wd_open_flags(call.number)
             let isWriting = index >= 0 && call.arguments[Int(index)] & UInt64(O_ACCMODE) == UInt64(O_WRONLY)
             let way = index < 0 ? "" : isWriting ? " for reading" : " for writing"
-            finding.subject += " (FIFO that nobody opens\(way))"
+            finding.subject += " (fifo that nobody opens\(way))"
         default: break
         }
         return finding
