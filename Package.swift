@@ -321,17 +321,10 @@ if Context.environment["WATCHDOGD_BENCHMARKS"] != nil {
     )
 }
 
-// scripts/sanitize asks for the layers that handle memory by hand, or share it between threads.
-if let sanitizer = Context.environment["WATCHDOGD_SANITIZE"] {
-    let layers: Set =
-        sanitizer == "thread"
-        ? ["WatchdogBaseTests", "WatchdogLinuxTests", "WatchdogControlTests"]
-        : [
-            "WatchdogBaseTests", "WatchdogWireTests", "WatchdogLinuxTests", "WatchdogCaptureTests",
-            "WatchdogReportStoreTests",
-        ]
-    var needed = layers
-    var unvisited = Array(layers)
+// scripts/test asks for the layers that it tests under a sanitizer.
+if let names = Context.environment["WATCHDOGD_TESTS"] {
+    var unvisited = names.split(separator: " ").map(String.init)
+    var needed = Set(unvisited)
     while let name = unvisited.popLast() {
         for dependency in package.targets.first(where: { $0.name == name })?.dependencies ?? [] {
             switch dependency {
