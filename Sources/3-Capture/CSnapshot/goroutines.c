@@ -19,7 +19,7 @@ enum {
     /* In struct pollDesc of netpoll.go, since 1.18. */
     poll_descriptor = 8, poll_readers = 24, poll_last = 40,
     /* The frames from gopark() to runtime_pollWait(). */
-    poll_words = 64,
+    poll_bytes = 512,
 };
 _Static_assert(batch * WD_GOROUTINE <= sizeof((struct wd_snapshot_arena *)0)->scratch, "a batch fits");
 
@@ -69,18 +69,17 @@ static void copy_reason(struct wd_snapshot_arena *arena, uint8_t number, char *t
  *
  * Its stack has the address of a pollDesc, and that of the field in it that refers to the waiting goroutine: rg or wg, in
  * front of which 1.20 has a new field. */
-static int32_t find_polled(struct wd_snapshot_arena *arena, uint64_t address, const struct wd_goroutine *goroutine) {
-    uint64_t words[poll_words], waiter, descriptor;
-    if (strcmp(goroutine->reason, "IO wait") != 0) return -1;
-    uint64_t length = goroutine->stack_high - goroutine->sp;
-    if (length > sizeof words) length = sizeof words;
-    size_t count = wd_read_memory(arena, goroutine->sp, words, (size_t)length) / sizeof words[0];
-    for (size_t i = 0; i < count; i++) {
-        for (size_t j = 0; j < count; j++) {
-            uint64_t offset = words[j] - words[i];
+static int32_t find_polled(struct wd_snapshot_arena *arena, uint64_t address, const struct wd_goroutine_copy *copy) {
+    if (strcmp(copy->goroutine.reason, "IO wait") != 0) return -1;
+    const char *stack = (const char *)arena->stacks + copy->stack_offset;
+    size_t end = copy->stack_length < poll_bytes ? copy->stack_length : poll_bytes;
+    for (size_t i = 0; i + sizeof(uint64_t) <= end; i += sizeof(uint64_t)) {
+        uint64_t polled = wd_word(stack, i);
+        for (size_t j = 0; j + sizeof(uint64_t) <= end; j += sizeof(uint64_t)) {
+            uint64_t field = wd_word(stack, j), offset = field - polled, waiter, descriptor;
             if (offset < poll_readers || offset > poll_last || offset % sizeof waiter != 0) continue;
-            if (wd_read_memory(arena, words[j], &waiter, sizeof waiter) != sizeof waiter || waiter != address) continue;
-            if (wd_read_memory(arena, words[i] + poll_descriptor, &descriptor, sizeof descriptor) == sizeof descriptor
+            if (wd_read_memory(arena, field, &waiter, sizeof waiter) != sizeof waiter || waiter != address) continue;
+            if (wd_read_memory(arena, polled + poll_descriptor, &descriptor, sizeof descriptor) == sizeof descriptor
                 && descriptor <= INT32_MAX)
                 return (int32_t)descriptor;
         }
@@ -107,13 +106,15 @@ static void copy_goroutine(struct wd_snapshot_arena *arena, uint64_t address, co
     if (goroutine->tid != 0 || goroutine->status == running || goroutine->sp < goroutine->stack_low
         || goroutine->sp >= goroutine->stack_high)
         return;
-    goroutine->polled = find_polled(arena, address, goroutine);
     uint64_t length = goroutine->stack_high - goroutine->sp;
     copy->stack_length = (uint32_t)wd_append_memory(
         arena, goroutine->sp, length < stack_bytes ? (size_t)length : stack_bytes, &copy->stack_offset);
+    goroutine->polled = find_polled(arena, address, copy);
     /* Another thread may run the goroutine meanwhile, or move its stack. */
-    if (wd_read_memory(arena, address, again, sizeof again) != sizeof again || memcmp(bytes, again, sizeof again) != 0)
-        copy->stack_length = 0, goroutine->polled = -1;
+    if (wd_read_memory(arena, address, again, sizeof again) != sizeof again || memcmp(bytes, again, sizeof again) != 0) {
+        copy->stack_length = 0;
+        goroutine->polled = -1;
+    }
 }
 
 /* Reads some goroutines; false if one of them cannot be read. */

@@ -58,13 +58,18 @@ public struct GoroutineInfo: Codable, Equatable, Sendable {
     }
 }
 
+extension GoroutineInfo {
+    /// Its stack, with the names that `images` knows for the modules.
+    func stack(_ images: ImageOrigins) -> ReportStack {
+        let thread = ThreadInfo(id: nil, name: title, frames: frames)
+        return ReportStack(id, thread, nil, images: images, isFaulting: false)
+    }
+}
+
 extension GoroutineDetails {
     /// All stacks, each with its goroutine, in the order of ``shown``.
     package func stacks(_ body: ReportBody) -> [(goroutine: GoroutineInfo, stack: ReportStack)] {
         let images = ImageOrigins(body.usedImages, executable: body.procPath)
-        return shown.map { goroutine in
-            let thread = ThreadInfo(id: nil, name: goroutine.title, frames: goroutine.frames)
-            return (goroutine, ReportStack(goroutine.id, thread, nil, images: images, isFaulting: false))
-        }
+        return shown.map { ($0, $0.stack(images)) }
     }
 }

@@ -44,8 +44,11 @@ extension Report {
     /// The waiting goroutine of a Go program that is the cause, with its stack; nil if there is none, or if its stack is that of
     /// a thread.
     public var decidingGoroutine: (goroutine: GoroutineInfo, stack: ReportStack)? {
-        guard let id = goroutineFinding?.goroutine else { return nil }
-        return body.linux?.goroutines?.stacks(body).first { $0.goroutine.id == id && !$0.stack.calls.isEmpty }
+        guard let id = goroutineFinding?.goroutine,
+            let goroutine = body.linux?.goroutines?.shown.first(where: { $0.id == id })
+        else { return nil }
+        let stack = goroutine.stack(ImageOrigins(body.usedImages, executable: body.procPath))
+        return stack.calls.isEmpty ? nil : (goroutine, stack)
     }
 
     /// The stack that explains the hang: that of ``joinedThread``, of ``decidingGoroutine``, of the thread on which the main
