@@ -83,7 +83,7 @@ extension EndToEnd {
             #expect(Blame(for: report).party == .app)
         }
 
-        @Test("Two Java threads that wait for each other's locks are reported as a probable deadlock")
+        @Test("Two Java threads that wait for each other's locks are reported as a deadlock")
         func javaDeadlock() throws {
             guard isInstalled("javac"), isInstalled("java") else { return }
             let scratch = try Scratch()
@@ -108,7 +108,7 @@ extension EndToEnd {
             let headline = try #require(Explanation(of: report).headline)
             #expect(
                 headline.contains(
-                    #/^Probably a deadlock: Java's main\(\) in thread \d+ "java" and thread \d+ "auditor" wait for Java locks/#
+                    #/^Deadlock: Java's main\(\) in thread \d+ "java", at Bank.transfer .*\) and thread \d+ "auditor", at Bank.transfer/#
                 ),
                 "\(headline)")
             #expect(report.metadata.linux?.culprit == headline)

@@ -114,15 +114,24 @@ extension ZooEntry {
 
     /// The JVM runs `main` on a thread other than the process's first one, which waits for its end.
     static let java: [ZooEntry] = [
-        ZooEntry(kind: "java_lock", program: .server, call: "futex", frame: "Parker::park"),
-        ZooEntry(kind: "java_deadlock", program: .server, call: "futex", frame: "ObjectMonitor::enter"),
+        ZooEntry(
+            kind: "java_lock", program: .server, call: "futex", frame: "Parker::park", own: "Hang.saveOrder",
+            finding: .javaLock),
+        ZooEntry(
+            kind: "java_deadlock", program: .server, call: "futex", frame: "ObjectMonitor::enter", own: "Hang.transfer",
+            finding: .javaDeadlock, culprit: "its threads wait for locks"),
         ZooEntry(
             kind: "java_read", program: .server, call: "read", frame: "Java_sun_nio_ch_SocketDispatcher_read0",
-            line: "ESTABLISHED, nothing to read"),
-        ZooEntry(kind: "java_queue", program: .server, call: "futex", frame: "Parker::park"),
-        ZooEntry(kind: "java_sleep", program: .server, call: "futex", frame: "JavaThread::sleep"),
+            own: "Hang.fetchPrices", line: "ESTABLISHED, nothing to read"),
         ZooEntry(
-            kind: "java_spin", program: .server, frame: "JavaCalls::call_helper", line: "computes", needsCPU: true),
+            kind: "java_queue", program: .server, call: "futex", frame: "Parker::park", own: "Hang.takeJob",
+            finding: .javaLock),
+        ZooEntry(
+            kind: "java_sleep", program: .server, call: "futex", frame: "JavaThread::sleep", own: "Hang.main",
+            culprit: "sleeps (Thread.sleep), in Hang.main (Hang.java:"),
+        ZooEntry(
+            kind: "java_spin", program: .server, frame: "JavaCalls::call_helper", own: "Hang.computePrimes",
+            line: "computes", needsCPU: true),
     ]
 
     static let go: [ZooEntry] = [

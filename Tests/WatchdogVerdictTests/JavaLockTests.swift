@@ -61,6 +61,75 @@ struct JavaLockTests {
                 + "(synchronized), and no other Java thread runs")
     }
 
+    /// A thread that waits for another's lock, at a line of Bank.
+    private static func waiter(
+        _ id: Int, _ name: String, of owner: Int?, line: Int, main: Bool = false
+    ) -> CapturedThread {
+        var thread = Self.thread(id, name, enter + (main ? ["JavaMain"] : []), java: ["Bank.transfer"])
+        thread.frames[thread.frames.count - 1].sourceFile = "Bank.java"
+        thread.frames[thread.frames.count - 1].sourceLine = line
+        thread.javaLockOwner = owner
+        return thread
+    }
+
+    @Test("Threads that have each other's locks are a deadlock, whatever other threads do")
+    func circle() throws {
+        let running = Self.thread(40, "worker", ["compute"], syscall: "running", state: "R")
+        let two = [Self.waiter(20, "auditor", of: 2, line: 7), Self.waiter(2, "java", of: 20, line: 9, main: true)]
+        let found = try #require(Self.finding([Self.launcher, running] + two))
+        #expect(found.kind == .javaDeadlock)
+        #expect(
+            found.text
+                == "Deadlock: Java's main() in thread 2 \"java\", at Bank.transfer (Bank.java:9) and thread 20 \"auditor\", at "
+                + "Bank.transfer (Bank.java:7) wait for each other's Java locks (synchronized)")
+        let victims = [Self.waiter(30, "http-1", of: 20, line: 11), Self.waiter(31, "http-2", of: 30, line: 12)]
+        let crowd = try #require(Self.finding([Self.launcher, running] + two + victims)?.text)
+        #expect(crowd.hasSuffix(", and 2 other threads wait for theirs"))
+        let chain = [Self.waiter(20, "auditor", of: nil, line: 7), Self.waiter(2, "java", of: 20, line: 9, main: true)]
+        #expect(Self.finding([Self.launcher, running] + chain)?.kind == .javaLock)
+    }
+
+    @Test("Four threads in a circle are counted, and the first two named")
+    func largeCircle() throws {
+        let ring = (0..<4).map { Self.waiter(20 + $0, "worker", of: 20 + ($0 + 1) % 4, line: 7) }
+        let text = try #require(Self.finding([Self.launcher] + ring)?.text)
+        #expect(text.hasPrefix("Deadlock: thread 20 \"worker\", at Bank.transfer (Bank.java:7), thread 21 \"worker\""))
+        #expect(text.contains(" and 2 more wait for each other's Java locks"))
+    }
+
+    @Test("The owner of a lock is named, with what it does")
+    func owner() throws {
+        var holder = Self.thread(
+            30, "flusher", ["fsync"], syscall: "74 0x5 0x0 0x0 0x0 0x0 0x0 0x7fff 0x7fc9", java: ["Log.flush"])
+        let main = Self.waiter(2, "java", of: 30, line: 9, main: true)
+        let found = try #require(Self.finding([Self.launcher, main, holder]))
+        #expect(
+            found.text
+                == "Java's main(), in thread 2 \"java\", waits for a Java lock (synchronized), in Bank.transfer (Bank.java:9), "
+                + "which thread 30 \"flusher\" has while it is in fsync, in Log.flush")
+        #expect(found.thread == 30)
+        let idle = Self.thread(2, "java", Self.park + ["JavaMain"])
+        let crowd = [Self.waiter(20, "http-1", of: 30, line: 7), Self.waiter(21, "http-2", of: 20, line: 8)]
+        holder.syscall = "running"
+        #expect(
+            Self.finding([Self.launcher, idle, holder] + crowd)?.text
+                == "2 threads wait for a Java lock (synchronized), in Bank.transfer (Bank.java:7), which thread 30 "
+                + "\"flusher\" has while it runs, in Log.flush")
+    }
+
+    @Test("The method of the library in which the app waits is named")
+    func libraryCall() throws {
+        let library = ["jdk.internal.misc.Unsafe.park", "java.util.concurrent.ArrayBlockingQueue.take"]
+        let calls = library + ["Shop.next", "Shop.main"]
+        let main = Self.thread(2, "java", Self.park + ["JavaMain"], java: calls)
+        #expect(
+            Self.finding([Self.launcher, main])?.text
+                == "Java's main(), in thread 2 \"java\", waits in ArrayBlockingQueue.take(), in Shop.next")
+        let inner = ["java.util.concurrent.locks.AbstractQueuedSynchronizer$ConditionObject.await", "Shop.next"]
+        let nested = Self.thread(2, "java", Self.park + ["JavaMain"], java: inner)
+        #expect(Self.finding([Self.launcher, nested])?.text.contains("waits in ConditionObject.await()") == true)
+    }
+
     @Test("Compiled functions are named with their threads")
     func names() throws {
         let threads = [2, 20].map { Self.thread($0, "worker", Self.enter, java: ["com.example.Bank.transfer"]) }

@@ -160,3 +160,8 @@ extension Sequence<Double> {
 package func percentText(tenths: Int) -> String {
     "\(tenths / 10).\(tenths % 10) %"
 }
+
+extension String {
+    /// The text with a capital at its beginning.
+    package var capitalizingFirst: String { prefix(1).uppercased() + dropFirst() }
+}

@@ -68,6 +68,9 @@ struct wd_slot {
     uint32_t python_first, python_count; /* frames of the interpreter */
     int32_t own_tid;        /* in the process's own PID namespace; 0: not read yet */
     uint64_t python_thread; /* latest known address of its thread state; 0: unknown */
+    uint64_t java_thread;            /* the address of its JavaThread; 0: it is none */
+    uint32_t java_first, java_count; /* frames of Java */
+    int32_t java_lock_owner;         /* the thread with the lock for which it waits; 0: none, or unknown */
 };
 
 struct wd_pin {
@@ -140,6 +143,127 @@ struct wd_go_runtime {
     size_t count;
 };
 
+/* What is needed of HotSpot's structures: X(name, type, field). Each version describes itself: vmStructs.hpp. Those in the
+ * second list do not exist in all versions. */
+#define WD_JAVA_FIELDS(X)                                                                                              \
+    X(thread_anchor, "JavaThread", "_anchor")                                                                          \
+    X(anchor_sp, "JavaFrameAnchor", "_last_Java_sp")                                                                   \
+    X(anchor_fp, "JavaFrameAnchor", "_last_Java_fp")                                                                   \
+    X(anchor_pc, "JavaFrameAnchor", "_last_Java_pc")                                                                   \
+    X(wrapper_anchor, "JavaCallWrapper", "_anchor")                                                                    \
+    X(heaps, "CodeCache", "_heaps")                                                                                    \
+    X(heaps_data, "GrowableArray<int>", "_data")                                                                       \
+    X(heap_shift, "CodeHeap", "_log2_segment_size")                                                                    \
+    X(heap_memory, "CodeHeap", "_memory")                                                                              \
+    X(heap_map, "CodeHeap", "_segmap")                                                                                 \
+    X(space_low, "VirtualSpace", "_low")                                                                               \
+    X(space_high, "VirtualSpace", "_high")                                                                             \
+    X(blob_name, "CodeBlob", "_name")                                                                                  \
+    X(blob_size, "CodeBlob", "_size")                                                                                  \
+    X(blob_frame, "CodeBlob", "_frame_size")                                                                           \
+    X(blob_complete, "CodeBlob", "_frame_complete_offset")                                                             \
+    X(method_const, "Method", "_constMethod")                                                                          \
+    X(const_pool, "ConstMethod", "_constants")                                                                         \
+    X(const_code_size, "ConstMethod", "_code_size")                                                                    \
+    X(const_name, "ConstMethod", "_name_index")                                                                        \
+    X(pool_holder, "ConstantPool", "_pool_holder")                                                                     \
+    X(klass_name, "Klass", "_name")                                                                                    \
+    X(symbol_length, "Symbol", "_length")                                                                              \
+    X(symbol_body, "Symbol", "_body")                                                                                  \
+    X(interpreter_code, "AbstractInterpreter", "_code")                                                                \
+    X(queue_start, "StubQueue", "_stub_buffer")                                                                        \
+    X(queue_length, "StubQueue", "_buffer_limit")                                                                      \
+    X(call_return, "StubRoutines", "_call_stub_return_address")
+#define WD_JAVA_OTHER_FIELDS(X)                                                                                        \
+    X(version, "Abstract_VM_Version", "_vm_major_version")                                                             \
+    X(list, "ThreadsSMRSupport", "_java_thread_list")                                                                  \
+    X(list_length, "ThreadsList", "_length")                                                                           \
+    X(list_threads, "ThreadsList", "_threads")                                                                         \
+    X(first_thread, "Threads", "_thread_list")                                                                         \
+    X(next_thread, "JavaThread", "_next")                                                                              \
+    X(pending_monitor, "JavaThread", "_current_pending_monitor")                                                       \
+    X(pending_monitor_before_17, "Thread", "_current_pending_monitor")                                                 \
+    X(owner_id, "JavaThread", "_monitor_owner_id")                                                                     \
+    X(monitor_owner, "ObjectMonitor", "_owner")                                                                        \
+    X(monitor_object, "ObjectMonitor", "_object")                                                                      \
+    X(lock_stack, "JavaThread", "_lock_stack")                                                                         \
+    X(lock_stack_base, "LockStack", "_base[0]")                                                                        \
+    X(lock_stack_top, "LockStack", "_top")                                                                             \
+    X(stack_base, "JavaThread", "_stack_base")                                                                         \
+    X(stack_base_of_thread, "Thread", "_stack_base")                                                                   \
+    X(stack_size, "JavaThread", "_stack_size")                                                                         \
+    X(stack_size_of_thread, "Thread", "_stack_size")                                                                   \
+    X(heaps_length, "GrowableArrayBase", "_len")                                                                       \
+    X(heaps_length_before_17, "GenericGrowableArray", "_len")                                                          \
+    X(blob_code, "CodeBlob", "_code_begin")                                                                            \
+    X(blob_code_offset, "CodeBlob", "_code_offset")                                                                    \
+    X(blob_mutable, "CodeBlob", "_mutable_data")                                                                       \
+    X(blob_relocation, "CodeBlob", "_relocation_size")                                                                 \
+    X(compiled_method, "nmethod", "_method")                                                                           \
+    X(compiled_method_before_23, "CompiledMethod", "_method")                                                          \
+    X(scopes, "CompiledMethod", "_scopes_data_begin")                                                                  \
+    X(scopes_offset, "nmethod", "_scopes_data_offset")                                                                 \
+    X(places_offset, "nmethod", "_scopes_pcs_offset")                                                                  \
+    X(places_end_offset, "nmethod", "_dependencies_offset")                                                            \
+    X(metadata_offset, "nmethod", "_metadata_offset")                                                                  \
+    X(immutable, "nmethod", "_immutable_data")                                                                         \
+    X(original_pc, "nmethod", "_orig_pc_offset")                                                                       \
+    X(deoptimization, "CompiledMethod", "_deopt_handler_begin")                                                        \
+    X(deoptimization_offset, "nmethod", "_deopt_handler_offset")                                                       \
+    X(const_flags, "ConstMethod", "_flags")                                                                            \
+    X(const_flags_since_20, "ConstMethod", "_flags._flags")                                                            \
+    X(pool_file, "ConstantPool", "_source_file_name_index")                                                            \
+    X(klass_file, "InstanceKlass", "_source_file_name_index")
+#define WD_JAVA_SIZES(X)                                                                                               \
+    X(const_method, "ConstMethod")                                                                                     \
+    X(constant_pool, "ConstantPool")                                                                                   \
+    X(heap_block, "HeapBlock")
+
+#define WD_JAVA_HEAPS 8
+#define WD_JAVA_SLOTS (2 * WD_JAVA_MAX_METHODS)
+#define WD_JAVA_CAPACITY ((size_t)1 << 20)
+#define WD_JAVA_PAGES 128
+#define WD_JAVA_BLOB 512 /* the bytes that are read of a CodeBlob with its nmethod */
+
+/* Each is the offset of a field or, if it is static, its address; WD_JAVA_ABSENT if this version has none. */
+struct wd_java_layout {
+#define X(name, type, field) uint64_t name;
+    WD_JAVA_FIELDS(X)
+    WD_JAVA_OTHER_FIELDS(X)
+#undef X
+#define X(name, type) uint64_t name##_size;
+    WD_JAVA_SIZES(X)
+#undef X
+};
+#define WD_JAVA_ABSENT UINT64_MAX
+
+/* A part of the memory for code, with the places where its blobs begin. */
+struct wd_java_heap {
+    uint64_t low, high, map;
+    uint32_t shift;
+};
+
+struct wd_java_method_copy {
+    uint64_t address, constants, code, code_size; /* of the bytecode */
+    struct wd_java_method method;
+    size_t offset;
+};
+
+/* HotSpot in the process, if it has it. */
+struct wd_java_runtime {
+    struct wd_java java;
+    bool is_found;
+    struct wd_java_layout layout;
+    struct wd_java_heap heaps[WD_JAVA_HEAPS];
+    size_t heap_count;
+    uint64_t interpreter_start, interpreter_end, call_return;
+    uint64_t began, cpu_began; /* of the reading of frames */
+    size_t method_count, frame_count, bytes_used;
+    uint64_t blob_address, blob_code; /* the latest blob, and where its code begins */
+    uint8_t blob[WD_JAVA_BLOB];
+    bool blob_is_method;
+};
+
 /* The working memory of one capture, in one mapping; only touched pages become resident. */
 struct wd_snapshot_arena {
     const struct wd_snapshot_request *request;
@@ -187,7 +311,9 @@ struct wd_snapshot_arena {
     uint32_t candidate_epoch;
     struct wd_interpreter interpreter;
     struct wd_go_runtime go;
+    struct wd_java_runtime java;
     uint16_t python_slots[WD_PYTHON_CODE_SLOTS]; /* index + 1 */
+    uint16_t java_slots[WD_JAVA_SLOTS];          /* index + 1 */
 
     uint16_t tid_slots[WD_TID_SLOTS]; /* index + 1 */
     char scratch[16384] __attribute__((aligned(16)));
@@ -204,6 +330,11 @@ struct wd_snapshot_arena {
     struct wd_python_copy python_codes[WD_PYTHON_MAX_CODES];
     struct wd_python_frame python_frames[WD_PYTHON_MAX_FRAMES];
     uint8_t python_bytes[WD_PYTHON_CAPACITY] __attribute__((aligned(16)));
+    struct wd_java_method_copy java_methods[WD_JAVA_MAX_METHODS];
+    struct wd_java_frame java_frames[WD_JAVA_MAX_FRAMES];
+    uint8_t java_bytes[WD_JAVA_CAPACITY];
+    uint64_t java_page_addresses[WD_JAVA_PAGES]; /* 0: none */
+    uint8_t java_pages[WD_JAVA_PAGES][4096];
     struct wd_interval writable[WD_MAX_MAPPINGS];
     struct wd_interval executables[WD_MAX_MAPPINGS];
     struct wd_mapping mappings[WD_MAX_MAPPINGS];
@@ -332,6 +463,28 @@ void wd_find_goroutines(struct wd_snapshot_arena *arena);
 bool wd_is_goroutine(uint64_t address, const char *bytes);
 uint32_t wd_goroutine_status(const char *bytes, uint32_t offset);
 void wd_read_goroutines(struct wd_snapshot_arena *arena);
+
+/* java_runtime.c */
+void wd_find_java(struct wd_snapshot_arena *arena);
+
+/* java_memory.c */
+bool wd_read_java(struct wd_snapshot_arena *arena, uint64_t address, void *buffer, size_t length);
+/* What is read from here on is read anew. */
+void wd_forget_java_pages(struct wd_snapshot_arena *arena);
+
+/* java_frames.c */
+void wd_read_java_stacks(struct wd_snapshot_arena *arena);
+
+/* java_methods.c */
+struct wd_java_place {
+    uint64_t method;
+    int32_t instruction; /* the index of the bytecode; negative: it has not begun */
+};
+/* The calls that a compiler has put together at a place of its code, innermost first; 0 if that is unknown. */
+size_t wd_read_java_scopes(struct wd_snapshot_arena *arena, uint64_t pc, bool is_call, struct wd_java_place *places, size_t room);
+/* The index of the method's copy; UINT32_MAX for anything else, or without room. */
+uint32_t wd_copy_java_method(struct wd_snapshot_arena *arena, uint64_t address);
+int32_t wd_find_java_line(struct wd_snapshot_arena *arena, uint32_t method, int32_t instruction);
 
 /* python_frames.c */
 void wd_read_python_stacks(struct wd_snapshot_arena *arena);

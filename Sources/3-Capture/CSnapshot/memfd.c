@@ -27,6 +27,7 @@ struct writer {
     struct wd_record records[records_per_write];
     struct wd_memory_range ranges[records_per_write];
     struct wd_python_stack python_stacks[records_per_write];
+    struct wd_java_stack java_stacks[records_per_write];
     struct iovec vectors[records_per_write * vectors_per_record];
 };
 
@@ -162,6 +163,27 @@ static void put_python(struct wd_snapshot_arena *arena, struct writer *writer) {
     for (size_t i = 0; i < arena->thread_count; i++) put_python_stack(arena, writer, &arena->slots[i]);
 }
 
+static void put_java_stack(struct wd_snapshot_arena *arena, struct writer *writer, const struct wd_slot *slot) {
+    if (slot->java_count == 0) return;
+    if (writer->record_count == records_per_write) flush(writer);
+    struct wd_java_stack *stack = &writer->java_stacks[writer->record_count];
+    *stack = (struct wd_java_stack){.tid = slot->thread.tid, .lock_owner = slot->java_lock_owner};
+    put(writer, WD_RECORD_JAVA_STACK, stack, sizeof *stack, arena->java_frames + slot->java_first,
+        slot->java_count * sizeof arena->java_frames[0]);
+}
+
+static void put_java(struct wd_snapshot_arena *arena, struct writer *writer) {
+    const struct wd_java_runtime *java = &arena->java;
+    if (!java->is_found) return;
+    put(writer, WD_RECORD_JAVA, &java->java, sizeof java->java, NULL, 0);
+    for (size_t i = 0; i < java->method_count; i++) {
+        const struct wd_java_method_copy *copy = &arena->java_methods[i];
+        size_t length = (size_t)copy->method.class_length + copy->method.name_length + copy->method.file_length;
+        put(writer, WD_RECORD_JAVA_METHOD, &copy->method, sizeof copy->method, arena->java_bytes + copy->offset, length);
+    }
+    for (size_t i = 0; i < arena->thread_count; i++) put_java_stack(arena, writer, &arena->slots[i]);
+}
+
 static void put_go(struct wd_snapshot_arena *arena, struct writer *writer) {
     if (!arena->go.is_found) return;
     put(writer, WD_RECORD_GO, &arena->go.go, sizeof arena->go.go, NULL, 0);
@@ -201,6 +223,7 @@ int wd_write_memory(struct wd_snapshot_arena *arena, int memfd) {
             0);
     put_python(arena, &writer);
     put_go(arena, &writer);
+    put_java(arena, &writer);
     flush(&writer);
     return writer.error;
 }

@@ -125,6 +125,7 @@ static int read_facts(struct wd_snapshot_arena *arena) {
     wd_pin_modules(arena);
     wd_find_interpreter(arena);
     wd_find_goroutines(arena);
+    wd_find_java(arena);
     wd_read_vdso(arena);
     return 0;
 }
@@ -225,6 +226,7 @@ static void read_all_undisturbed(struct wd_snapshot_arena *arena) {
     if (wd_may_run_swift_tasks(arena)) wd_read_contexts(arena);
     wd_find_python_lock_holder(arena);
     wd_read_goroutines(arena);
+    wd_read_java_stacks(arena);
 }
 
 static void freeze_and_read(struct wd_snapshot_arena *arena) {
@@ -239,6 +241,7 @@ static void freeze_and_read(struct wd_snapshot_arena *arena) {
     if (stopped) wd_read_python_stacks(arena);
     read_blocked_threads(arena);
     wd_read_goroutines(arena);
+    wd_read_java_stacks(arena);
 }
 
 static void read_memory(struct wd_snapshot_arena *arena) {
@@ -306,6 +309,7 @@ static void forget(struct wd_snapshot_arena *arena) {
     if (used > resident) madvise(arena->stacks + resident, WD_STACKS_CAPACITY - resident, MADV_DONTNEED);
     explicit_bzero(arena->stacks, used < resident ? used : resident);
     explicit_bzero(arena->python_bytes, arena->interpreter.bytes_used);
+    explicit_bzero(arena->java_bytes, arena->java.bytes_used);
     for (size_t i = 0; i < arena->thread_count; i++)
         explicit_bzero(arena->slots[i].thread.registers, sizeof arena->slots[i].thread.registers);
 }

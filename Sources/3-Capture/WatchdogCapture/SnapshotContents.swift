@@ -23,6 +23,8 @@ public struct SnapshotContents: Sendable {
     public var interpreter: SnapshotInterpreter?
     /// The goroutines of a Go program; nil for others.
     public var goroutines: SnapshotGoroutines?
+    /// The methods that the threads of a Java virtual machine run; nil for other programs.
+    public var java: SnapshotJava?
 
     /// The mapping that contains `address`; nil if none does.
     public func mapping(at address: UInt64) -> SnapshotMapping? {

@@ -27,6 +27,7 @@ public struct SnapshotReader {
     private var perfMap: Int?
     var interpreter: SnapshotInterpreter?
     var goroutines: SnapshotGoroutines?
+    var java: SnapshotJava?
 
     private init(_ bytes: [UInt8]) {
         self.bytes = bytes
@@ -106,7 +107,8 @@ public struct SnapshotReader {
             modules: modules.sorted { $0.start < $1.start },
             perfMap: perfMap,
             interpreter: interpreter,
-            goroutines: goroutines
+            goroutines: goroutines,
+            java: java
         )
     }
 
@@ -155,6 +157,8 @@ public struct SnapshotReader {
             try read(interpreter: kind, payload)
         case WD_RECORD_GO, WD_RECORD_GOROUTINE:
             try read(goroutines: kind, payload)
+        case WD_RECORD_JAVA, WD_RECORD_JAVA_METHOD, WD_RECORD_JAVA_STACK:
+            try read(java: kind, payload)
         default:
             break
         }

@@ -32,6 +32,11 @@ final class FrameNamer {
     private var readableNames: [String: String] = [:]
     /// Whether any frame was outside all images.
     private(set) var usesUnknownImage = false
+    /// The index of the image of code in no file; the report gets that image.
+    var unknownImage: Int {
+        usesUnknownImage = true
+        return images.images.count
+    }
 
     init(images: ImageTable, symbols: Symbols, lines: SourceLines, generated: GeneratedCode? = nil) {
         self.images = images
@@ -57,11 +62,10 @@ final class FrameNamer {
             calls[inlined].start = thunk.start
         }
         let image = images.index(containing: lookup)
-        if image == nil, !calls.isEmpty { usesUnknownImage = true }
         return calls.map { call in
             Frame(
                 address: address,
-                imageIndex: image ?? images.images.count,
+                imageIndex: image ?? unknownImage,
                 imageOffset: address &- (image.map { images.images[$0].range.lowerBound } ?? 0),
                 symbol: call.symbol,
                 symbolLocation: call.symbol.map { _ in call.start.map { address &- $0 } ?? 0 },

@@ -23,6 +23,7 @@ struct SymbolicationRun {
     private let asynchronous: AsynchronousStack
     private let python: PythonStacks?
     private let goroutines: GoroutineStacks?
+    private let java: JavaStacks?
     private let generated: GeneratedCode
     private let namer: FrameNamer
     private let attempt: Attempt
@@ -81,6 +82,7 @@ struct SymbolicationRun {
         asynchronous = AsynchronousStack(contents.asynchronousContexts, symbols: symbols)
         python = PythonStacks(contents.interpreter)
         goroutines = GoroutineStacks(contents)
+        java = JavaStacks(contents.java)
         let lines = SourceLines(images, excluding: Set(attempt.withoutLines))
         generated = GeneratedCode(contents, modules: modules)
         namer = FrameNamer(images: images, symbols: symbols, lines: lines, generated: generated)
@@ -90,7 +92,7 @@ struct SymbolicationRun {
         leastDepth = attempt.depth
         notes = files.notes + attempt.notes(images: list)
         if let truncation = contents.process.truncation { notes.append("snapshot: \(truncation)") }
-        notes += [python?.note, goroutines?.note].compactMap(\.self)
+        notes += [python?.note, goroutines?.note, java?.note].compactMap(\.self)
     }
 
     /// Performs the pass.
@@ -151,10 +153,18 @@ struct SymbolicationRun {
 
     /// The machine frames of a thread.
     private struct Stack {
-        let frames: [Unwinder.Frame]
-        let end: Unwinder.End
+        var frames: [Unwinder.Frame]
+        var end: Unwinder.End
         /// The outermost frames, if the middle ones are omitted.
         var outermost: [Unwinder.Frame] = []
+        /// What follows the frames in a Java virtual machine.
+        var rest: [Part] = []
+    }
+
+    /// A part of a thread's stack.
+    private enum Part {
+        case machine([Unwinder.Frame])
+        case methods([Frame])
     }
 
     /// Unwinds a thread; nil without registers or time.
@@ -164,6 +174,9 @@ struct SymbolicationRun {
         let (frames, end, position) = unwinder.unwind(
             registers, limit: Self.framesPerThread, isOutOfTime: isOutOfTime)
         var stack = Stack(frames: frames, end: end)
+        if let parts = java?.parts(ofThread: thread.id, unknown: namer.unknownImage) {
+            return joined(stack, parts, isOutOfTime)
+        }
         // Not for Python: the interpreter has its own list of calls.
         if python == nil, end == .limit || end == .lost && thread.outerStack != nil {
             stack.outermost = unwinder.outermost(
@@ -172,8 +185,36 @@ struct SymbolicationRun {
         return stack
     }
 
+    /// A stack with the methods of Java.
+    ///
+    /// Native code ends where generated code begins, or where code that has called methods goes on.
+    private func joined(_ stack: Stack, _ parts: [JavaStacks.Part], _ isOutOfTime: () -> Bool) -> Stack {
+        var joined = stack
+        let callers = Set(parts.compactMap(\.programCounter))
+        func native(_ frames: [Unwinder.Frame]) -> [Unwinder.Frame] {
+            Array(
+                frames.prefix { frame in
+                    images.index(containing: frame.lookupAddress) != nil && !callers.contains(frame.programCounter)
+                })
+        }
+        for part in parts {
+            switch part {
+            case .innermost: joined.frames = native(stack.frames)
+            case .methods(let calls): joined.rest.append(.methods(calls))
+            case .callers(let registers):
+                let (frames, end, _) = unwinder.unwind(
+                    registers, isReturnAddress: true, trust: .framePointer, limit: Self.framesPerThread,
+                    isOutOfTime: isOutOfTime)
+                joined.rest.append(.machine(frames.prefix(1) + native(Array(frames.dropFirst()))))
+                joined.end = end
+            }
+        }
+        return joined
+    }
+
     private mutating func captured(_ thread: SnapshotThread, _ stack: Stack?, output share: Int) -> CapturedThread {
         var captured = CapturedThread(facts: thread)
+        captured.javaLockOwner = contents.java?.lockOwners[thread.id].map(Int.init)
         guard let stack else { return captured }
         let (frames, end) = (stack.frames, stack.end)
         var size = 0
@@ -188,6 +229,19 @@ struct SymbolicationRun {
             steps.append(PythonStacks.Step(frames: shown, isEvaluator: isEvaluator))
         }
         captured.frames = steps.flatMap(\.frames)
+        for part in stack.rest {
+            switch part {
+            case .machine(let frames):
+                for frame in frames where size < share {
+                    captured.frames += named(frame.programCounter, frame.lookupAddress, frame.trust, false, &size)
+                }
+            case .methods(let calls):
+                for call in calls where size < share {
+                    size += call.approximateSize
+                    captured.frames.append(call)
+                }
+            }
+        }
         if !outermost.isEmpty {
             captured.frames = captured.frames.prefix(room) + outermost
             elided.append(thread.id)

@@ -63,14 +63,21 @@ struct Unwinder {
 
     /// The frames from innermost to outermost, at most `limit`, and the position of the last one.
     ///
-    /// - Parameter isOutOfTime: Called before each step.
+    /// - Parameters:
+    ///   - registers: Those of the innermost frame.
+    ///   - isReturnAddress: Whether that frame has called another one.
+    ///   - trust: How that frame was found.
+    ///   - limit: The maximum number of frames.
+    ///   - isOutOfTime: Called before each step.
     func unwind(
         _ registers: Registers,
+        isReturnAddress: Bool = false,
+        trust: WatchdogVerdict.Frame.Trust = .registers,
         limit: Int,
         isOutOfTime: () -> Bool = { false }
     ) -> (frames: [Frame], end: End, position: Position) {
-        var position = Position(registers: registers, isReturnAddress: false)
-        guard let innermost = frame(position, trust: .registers) else { return ([], .lost, position) }
+        var position = Position(registers: registers, isReturnAddress: isReturnAddress)
+        guard let innermost = frame(position, trust: trust) else { return ([], .lost, position) }
         var frames = [innermost]
         while frames.count < limit {
             guard !isOutOfTime() else { return (frames, .outOfTime, position) }

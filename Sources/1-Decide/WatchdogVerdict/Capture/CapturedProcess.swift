@@ -93,6 +93,9 @@ public struct CapturedThread: Codable, Sendable, Equatable {
     public var frames: [Frame]
     /// Swift's asynchronous callers, nearest first, if the thread runs a task; they are not part of the machine stack.
     public var asynchronousFrames: [Frame]
+    /// The thread that has the lock of an object for which this thread of Java waits; nil if there is none, or if it is
+    /// unknown.
+    public var javaLockOwner: Int?
 
     /// Creates a thread from its parts.
     public init(

@@ -16,7 +16,7 @@ package enum CodeOwner: Comparable {
         switch language {
         case .python: self.init(pythonFile: file)
         case .javascript: self.init(scriptFile: file)
-        case .java: self = Self.owner(of: symbol, Self.javaPackages)
+        case .java: self.init(javaMethod: symbol)
         case .dotnet: self = Self.owner(of: symbol, Self.dotnetNamespaces)
         case .erlang: self = Self.erlangModules.contains(Self.module(symbol)) ? .runtime : .app
         case .jit: self = .app
@@ -50,6 +50,11 @@ package enum CodeOwner: Comparable {
         self = path.contains("/node_modules/") ? .package : .app
     }
 
+    private init(javaMethod symbol: String?) {
+        let owner = Self.owner(of: symbol, Self.javaPackages)
+        self = owner == .app && Self.owner(of: symbol, Self.javaLibraries) == .runtime ? .package : owner
+    }
+
     private static func owner(of symbol: String?, _ prefixes: [String]) -> CodeOwner {
         guard let symbol else { return .app }
         return prefixes.contains(where: symbol.hasPrefix) ? .runtime : .app
@@ -58,6 +63,14 @@ package enum CodeOwner: Comparable {
     private static func module(_ symbol: String?) -> String { String(symbol?.prefix { $0 != ":" } ?? "") }
 
     private static let javaPackages = ["java.", "javax.", "jdk.", "sun.", "com.sun.", "kotlin.", "scala.", "clojure."]
+    /// A class does not say in which archive it came: these are never the app's own.
+    private static let javaLibraries = [
+        "org.springframework.", "org.apache.", "org.eclipse.", "org.hibernate.", "org.jboss.", "org.postgresql.",
+        "org.slf4j.", "org.mariadb.", "org.h2.", "org.sqlite.", "io.netty.", "io.grpc.", "io.undertow.", "io.vertx.",
+        "io.quarkus.", "io.micronaut.", "io.lettuce.", "reactor.", "akka.", "okhttp3.", "okio.", "retrofit2.", "rx.",
+        "ch.qos.logback.", "com.zaxxer.hikari.", "com.mysql.", "com.mongodb.", "com.fasterxml.", "com.google.common.",
+        "redis.clients.", "oracle.", "junit.", "org.junit.", "org.gradle.", "org.codehaus.",
+    ]
     private static let dotnetNamespaces = ["System.", "Microsoft.", "Interop", "Internal."]
     private static let erlangModules: Set<String> = [
         "global", "erlang", "erts_internal", "init", "lists", "maps", "proc_lib", "gen", "gen_server", "gen_statem",

@@ -90,17 +90,18 @@ extension Finding {
             starved == nil
             ? OtherThread.finding(
                 in: capture, main: main, evidence, samples, tail, computingOnly: awaits == .readiness) : nil
+        let java = JavaLock(in: capture, main: main, besides: evidence.besides)
+        if let circle = java?.circle { return [circle] + findings }
         let process = tree?.finding(
             tail, isAlone: capture.threads.count == 1, hasReturned: samples?.hasReturned(main) ?? false, evidence)
         if process == nil, other.map(\.isAsleep) ?? true, let idle = Goroutines.finding(in: capture) {
             // The sleeping thread belongs to the scheduler.
             return (goroutines == nil ? [idle] : []) + findings
         }
-        if other == nil, process == nil,
-            let java = JavaLock(in: capture, main: main, besides: evidence.besides)?.finding
-        {
-            return [java] + findings
-        }
+        // What a virtual machine compiles or collects beside a lock is not the cause.
+        let isMachines = other.flatMap { other in capture.threads.first { $0.id == other.thread } }
+            .map { java?.isMachine($0) ?? false }
+        if isMachines ?? true, process == nil, let java = java?.finding { return [java] + findings }
         // A thread that waits for a child is not the cause if the child is stuck.
         let waitsForChild = other.flatMap { other in capture.threads.first { $0.id == other.thread } }
             .map { EventWait.children.contains(NamedStack($0, in: capture).syscall ?? "") }

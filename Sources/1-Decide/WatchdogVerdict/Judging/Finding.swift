@@ -115,7 +115,11 @@ public struct Finding: Codable, Hashable, Sendable {
     package var clause: String { Self.clause(text[...]) }
 
     /// Text of a finding in the middle of a sentence.
-    static func clause(_ words: Substring) -> String { words.prefix(1).lowercased() + words.dropFirst() }
+    static func clause(_ words: Substring) -> String {
+        properNouns.contains { words.hasPrefix($0) } ? String(words) : words.prefix(1).lowercased() + words.dropFirst()
+    }
+
+    private static let properNouns = ["Java", "Python", "Swift", "Ruby", "Go "]
 
     /// Creates a finding.
     public init(

@@ -2,9 +2,9 @@
 
 import WatchdogBase
 
-/// The waits of the threads of a Java virtual machine (HotSpot, JDK 8 to 25), by the machine's own functions.
+/// The waits of the threads of a Java virtual machine (HotSpot, JDK 8 to 25), by the machine's own functions and locks.
 ///
-/// The owners of its locks are not visible from outside. But if each thread that runs Java code waits for a lock or for
+/// Where the owners of its locks are unknown, it still holds that if each thread that runs Java code waits for a lock or for
 /// another thread, none of them can release a lock.
 struct JavaLock {
     private enum Wait {
@@ -31,8 +31,56 @@ struct JavaLock {
         self.besides = besides
     }
 
-    /// A probable deadlock, or the wait of the thread of Java's `main`; nil if that may end by itself.
-    var finding: Finding? { deadlock ?? wait }
+    /// A deadlock, the wait of the thread of Java's `main`, or that of several others for one; nil if these may end by
+    /// themselves.
+    var finding: Finding? {
+        if let found = circle ?? deadlock { return found }
+        let main = capture.threads.first { isMain($0) }
+        return main?.javaLockOwner == nil ? crowd ?? wait : wait
+    }
+
+    // MARK: - Deadlocks
+
+    /// Threads that wait for each other's locks, according to the locks themselves.
+    var circle: Finding? {
+        // The thread of main() first.
+        let threads = capture.threads.filter(isMain) + capture.threads.filter { !isMain($0) }
+        for thread in threads {
+            let chain = owners(of: thread)
+            guard chain.last?.id == thread.id else { continue }
+            let ring = chain.suffix(1) + chain.dropLast()
+            let others = capture.threads.count { other in
+                !ring.contains { $0.id == other.id } && owners(of: other).contains { $0.id == thread.id }
+            }
+            let shown = ring.prefix(3).map(title)
+            let last = ring.count > 3 ? "\(ring.count - 2) more" : shown.last ?? ""
+            let titles = (ring.count > 3 ? shown.prefix(2) : shown.dropLast()).joined(separator: ", ")
+            return Finding(
+                kind: .javaDeadlock,
+                text: "Deadlock: \(titles) and \(last) wait for each other's Java locks (synchronized)"
+                    + (others == 0
+                        ? "" : ", and \(others.counted("other thread waits", "other threads wait")) for theirs"),
+                source: "ObjectMonitor::_owner of \(ring.count) locks",
+                thread: ring.first { $0.id != main }?.id)
+        }
+        return nil
+    }
+
+    private func isMain(_ thread: CapturedThread) -> Bool { NamedStack(thread, in: capture).contains(["JavaMain"]) }
+
+    /// The owner of the lock for which a thread waits, the owner of the lock for which that one waits, and so on: up to one
+    /// that waits for none, or that was there before.
+    private func owners(of thread: CapturedThread) -> [CapturedThread] {
+        var owners: [CapturedThread] = []
+        var next = thread.javaLockOwner
+        while let id = next, !owners.contains(where: { $0.id == id }),
+            let owner = capture.threads.first(where: { $0.id == id })
+        {
+            owners.append(owner)
+            next = owner.id == thread.id ? nil : owner.javaLockOwner
+        }
+        return owners
+    }
 
     private var deadlock: Finding? {
         let threads = appThreads
@@ -62,17 +110,28 @@ struct JavaLock {
         let what: (words: String, functions: [String])
         switch Self.wait(stack) {
         case .monitor: what = ("waits for a Java lock (synchronized)", Self.monitor)
-        case .parked: what = ("waits for a lock, a queue or a task of java.util.concurrent", Self.park)
-        case .notified: what = ("waits in Object.wait() until another thread calls notify()", Self.notify)
-        case nil where stack.contains(["JavaThread::sleep", "JVM_Sleep"]):
+        case .parked:
+            let call = Self.libraryCall(thread).map { "waits in \($0)()" }
+            what = (call ?? "waits for a lock, a queue or a task of java.util.concurrent", Self.park)
+        case .notified:
+            let call = Self.libraryCall(thread).flatMap { $0 == "Object.wait" ? nil : "waits in \($0)()" }
+            what = (call ?? "waits in Object.wait() until another thread calls notify()", Self.notify)
+        case nil where Self.sleeps(stack):
             return Finding(
-                kind: .otherThread, text: "Java's main(), in \(name(thread)), sleeps (Thread.sleep)",
-                source: "its stack",
-                thread: thread.id)
+                kind: .otherThread,
+                text: "Java's main(), in \(name(thread)), sleeps (Thread.sleep)\(place(stack, ", in "))",
+                source: "its stack", thread: thread.id)
         case .client, nil: return nil
         }
         let frame = stack.first(what.functions) ?? 0
         let child = Self.wait(stack) == .monitor ? nil : awaitedChild
+        if let owner = owners(of: thread).last {
+            return Finding(
+                kind: .javaLock,
+                text: "Java's main(), in \(name(thread)), \(what.words)\(place(stack, ", in ")), which "
+                    + possession(of: owner),
+                source: "ObjectMonitor::_owner", thread: owner.id)
+        }
         let words = child.map { ", probably for the end of its child \($0.process) \"\($0.name)\" (Process.waitFor())" }
         var finding = Finding(
             kind: .javaLock,
@@ -83,15 +142,59 @@ struct JavaLock {
         return finding
     }
 
+    /// The thread whose lock others need, most of those that need one.
+    private var crowd: Finding? {
+        let all = capture.threads.filter { $0.javaLockOwner != nil }
+        let waiters = Dictionary(grouping: all) { owners(of: $0).last?.id }
+        guard
+            let (id, waiting) = waiters.max(by: { ($0.value.count, $1.key ?? 0) < ($1.value.count, $0.key ?? 0) }),
+            let owner = capture.threads.first(where: { $0.id == id }), let first = waiting.first
+        else { return nil }
+        let subject = waiting.count == 1 ? name(first).capitalizingFirst + " waits" : "\(waiting.count) threads wait"
+        return Finding(
+            kind: .javaLock,
+            text: "\(subject) for a Java lock (synchronized)\(place(NamedStack(first, in: capture), ", in ")), which "
+                + possession(of: owner),
+            source: "ObjectMonitor::_owner of \(waiting.count.counted("lock", "locks"))", thread: owner.id)
+    }
+
+    /// That a thread has a lock, and what it does: `thread 12 "writer" has while it runs, in Log.flush (Log.java:7)`.
+    private func possession(of owner: CapturedThread) -> String {
+        let stack = NamedStack(owner, in: capture)
+        return "\(name(owner)) has while it \(deed(owner, stack))\(place(stack, ", in "))"
+    }
+
+    /// What a thread does: `is in read (fd 6: TCP …)`.
+    private func deed(_ thread: CapturedThread, _ stack: NamedStack) -> String {
+        guard let call = stack.syscall else { return "runs" }
+        if Self.sleeps(stack) { return "sleeps (Thread.sleep)" }
+        if call == "futex", let library = Self.libraryCall(thread) { return "waits in \(library)()" }
+        let subject = besides.first { $0.thread == thread.id }.flatMap { WaitText([$0]).subject }
+        return "is in \(call)\(subject.map { " (\($0))" } ?? "")"
+    }
+
+    private static func sleeps(_ stack: NamedStack) -> Bool { stack.contains(sleep) }
+
+    /// The method of the library that the app's code has called, such as `ReentrantLock.lock`.
+    private static func libraryCall(_ thread: CapturedThread) -> String? {
+        let calls = thread.frames.filter { $0.language == .java && $0.trust != .scan }
+        let library = calls.prefix { CodeOwner(.java, symbol: $0.symbol, file: $0.sourceFile) == .runtime }
+        guard library.count < calls.count, let symbol = library.last?.symbol else { return nil }
+        let parts = symbol.split(separator: ".").suffix(2)
+        guard parts.count == 2, let type = parts.first?.split(separator: "$").last, let name = parts.last else {
+            return nil
+        }
+        return "\(type).\(name)".singleLine(limit: 80)
+    }
+
     /// The only other thread of the app that does not wait for a lock or another thread, in words; nil if several do not.
     private func onlyOther(than main: Int) -> String? {
         let others = appThreads.filter { $0.id != main }.map { ($0, NamedStack($0, in: capture)) }
             .filter { Self.wait($0.1) == nil }
-        guard others.count == 1, let (thread, stack) = others.first, let call = stack.syscall, call != "futex" else {
-            return nil
-        }
-        let subject = besides.first { $0.thread == thread.id }.flatMap { WaitText([$0]).subject }
-        return ", and only \(name(thread)) does anything else: it is in \(call)\(subject.map { " (\($0))" } ?? "")"
+        guard others.count == 1, let (thread, stack) = others.first, let call = stack.syscall,
+            call != "futex" || Self.sleeps(stack)
+        else { return nil }
+        return ", and only \(name(thread)) does anything else: it \(deed(thread, stack))\(place(stack, ", in "))"
     }
 
     /// The child for whose exit the program waits, through a thread of the virtual machine; nil unless there is exactly
@@ -104,12 +207,13 @@ struct JavaLock {
     }
 
     /// The threads that may run the app's code: all but the virtual machine's own.
-    private var appThreads: [CapturedThread] {
-        capture.threads.filter { thread in
-            let stack = NamedStack(thread, in: capture)
-            return !Self.threads.contains(where: thread.name.hasPrefix) && !stack.contains(Self.own)
-                && !stack.contains(Self.ending) && !(stack.contains(Self.launcher) && !stack.contains(["JavaMain"]))
-        }
+    private var appThreads: [CapturedThread] { capture.threads.filter { !isMachine($0) } }
+
+    /// Whether a thread is the virtual machine's own, such as one that compiles.
+    func isMachine(_ thread: CapturedThread) -> Bool {
+        let stack = NamedStack(thread, in: capture)
+        return Self.threads.contains(where: thread.name.hasPrefix) || stack.contains(Self.own)
+            || stack.contains(Self.ending) || stack.contains(Self.launcher) && !stack.contains(["JavaMain"])
     }
 
     /// The wait of a thread; nil if it can end without another thread.
@@ -131,7 +235,7 @@ struct JavaLock {
 
     private func title(_ thread: CapturedThread) -> String {
         let stack = NamedStack(thread, in: capture)
-        let what = stack.contains(["JavaMain"]) ? "Java's main() in " : ""
+        let what = isMain(thread) ? "Java's main() in " : ""
         return "\(what)\(name(thread))\(place(stack, ", at "))"
     }
 
@@ -145,6 +249,8 @@ struct JavaLock {
     ]
     private static let park = ["Unsafe_Park", "Parker::park"]
     private static let notify = ["ObjectMonitor::wait"]
+    /// Until JDK 20, and since.
+    private static let sleep = ["JavaThread::sleep", "JVM_Sleep", "JavaThread::sleep_nanos", "JVM_SleepNanos"]
     private static let timed = [
         "pthread_cond_timedwait", "___pthread_cond_timedwait64", "pthread_cond_clockwait",
         "___pthread_cond_clockwait64",

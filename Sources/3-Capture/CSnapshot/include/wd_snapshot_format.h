@@ -63,6 +63,12 @@ enum wd_record_kind {
     WD_RECORD_GO = 13,
     /* struct wd_goroutine, then the bytes of its stack from its stack pointer on, none if it is on a thread. */
     WD_RECORD_GOROUTINE = 14,
+    /* One struct wd_java: the process runs HotSpot, OpenJDK's virtual machine. */
+    WD_RECORD_JAVA = 15,
+    /* struct wd_java_method, then the bytes of its class, name and file. The first one has index 0. */
+    WD_RECORD_JAVA_METHOD = 16,
+    /* struct wd_java_stack, then an array of struct wd_java_frame, innermost first. */
+    WD_RECORD_JAVA_STACK = 17,
 };
 
 /* Order of struct wd_thread.registers: DWARF numbering for x86-64 (System V psABI, figure 3.36) for 0...16, then the
@@ -199,6 +205,43 @@ struct wd_goroutine {
     uint32_t reserved;
 };
 
+#define WD_JAVA_MAX_METHODS 4096
+#define WD_JAVA_MAX_FRAMES 16384
+#define WD_JAVA_STACK_FRAMES 512 /* of one thread */
+#define WD_JAVA_NAME_BYTES 512   /* of a class, a method or a file */
+
+enum wd_java_reading {
+    WD_JAVA_READ = 0,            /* all threads of Java were looked at */
+    WD_JAVA_UNKNOWN_VERSION = 1, /* this version does not describe what is needed */
+    WD_JAVA_CUT = 2,             /* reading the threads reached a limit */
+};
+
+struct wd_java {
+    uint32_t version; /* such as 17; 0: unknown */
+    uint32_t reading; /* enum wd_java_reading */
+};
+
+/* Its texts are in the modified UTF-8 of class files. */
+struct wd_java_method {
+    uint32_t class_length, name_length, file_length; /* in bytes */
+    uint32_t reserved;
+};
+
+struct wd_java_frame {
+    uint64_t pc;
+    uint64_t sp, bp; /* of a boundary */
+    uint32_t method; /* index among the records of methods; UINT32_MAX: a boundary, whose caller is native code at pc */
+    int32_t line;    /* in the file; 0: unknown */
+};
+
+struct wd_java_stack {
+    int32_t tid;
+    int32_t lock_owner; /* the thread that has the lock of an object for which this one waits; 0: none, or unknown */
+};
+
+_Static_assert(sizeof(struct wd_java) == 8, "layout");
+_Static_assert(sizeof(struct wd_java_method) == 16, "layout");
+_Static_assert(sizeof(struct wd_java_frame) == 32, "layout");
 _Static_assert(sizeof(struct wd_go) == 48, "layout");
 _Static_assert(sizeof(struct wd_goroutine) == 104, "layout");
 _Static_assert(sizeof(struct wd_python) == 32, "layout");

@@ -45,11 +45,10 @@ enum FindingAdvice {
             "Let all threads take their locks in the same order, hold one lock at a time, or give acquire() a timeout. Python "
                 + "does not record who holds a lock: that it is a deadlock follows from every thread's waiting."
         case .javaDeadlock:
-            "Let all threads take their locks in the same order, hold one lock at a time, or use tryLock() with a timeout. "
-                + "jstack PID shows who holds each lock, while the program hangs: --enforce report keeps it alive."
+            "Let all threads take their locks in the same order, hold one lock at a time, or use tryLock() with a timeout."
         case .javaLock:
-            "jstack PID shows each thread's Java calls and who holds each lock, while the program hangs: --enforce report "
-                + "keeps it alive. Give waits a timeout: tryLock(), get(), poll()."
+            "Give waits a timeout: tryLock(), get(), poll(), wait(). Hold locks for a few lines, not across I/O. Who has a lock of "
+                + "java.util.concurrent, jstack -l PID shows while the program hangs: --enforce report keeps it alive."
         case .goroutinesWait:
             "A goroutine that waits is on no thread's stack. While the program hangs (--enforce report keeps it alive), "
                 + "kill -QUIT PID prints all goroutines and ends it; /debug/pprof/goroutine?debug=2 of net/http/pprof prints "

@@ -19,8 +19,8 @@ enum UnnamedFunctions {
             return "The stack has JavaScript functions without names: start node with --perf-basic-prof "
                 + "--interpreted-frames-native-stack to see them."
         case "java":
-            return "The stack has code that the Java virtual machine generated: to see the names of compiled methods, "
-                + "let perf-map-agent keep /tmp/perf-PID.map up to date, or run jcmd PID Compiler.perfmap before the hang."
+            return "The stack has code that the Java virtual machine generated, and its methods were not found: "
+                + "jstack PID shows them while the program hangs, if --enforce report keeps it alive."
         case "dotnet": return "The stack has .NET methods without names: set DOTNET_PerfMapEnabled=1 to see them."
         case "beam.smp": return "The stack has Erlang functions without names: start erl with +JPperf map to see them."
         default:

@@ -33,8 +33,3 @@ package enum Paragraph {
         return lines.enumerated().map { ($0.offset == 0 ? label : indent) + $0.element }
     }
 }
-
-extension String {
-    /// The text with a capital at its beginning.
-    package var capitalizingFirst: String { prefix(1).uppercased() + dropFirst() }
-}
