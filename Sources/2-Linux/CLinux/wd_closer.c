@@ -64,15 +64,15 @@ static void drop_rights(void) {
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
 
-/* The calls of this file, and those that the C library makes for them. All others fail: without close_range(2),
- * wd_close_range() closes one number after another. */
+/* The calls of this file, and those that the C library makes for them; sigaltstack(2) is the address sanitizer's, before a
+ * function that does not return. All others fail: without close_range(2), wd_close_range() closes one number after another. */
 #define ALLOW_CLOSING                                                                                                  \
     ALLOW(recvmsg), ALLOW(recvfrom), ALLOW(sendto), ALLOW(sendmsg), ALLOW(close), ALLOW(close_range),                  \
         ALLOW(getsockopt), ALLOW(dup3), ALLOW(pipe2), ALLOW(read), ALLOW(shutdown), ALLOW(clone), ALLOW(wait4),        \
         ALLOW(ppoll), ALLOW(setitimer), ALLOW(prctl), ALLOW(getpid), ALLOW(getppid), ALLOW(gettid),                    \
         ALLOW(set_robust_list), ALLOW(set_tid_address), ALLOW(rseq), ALLOW(rt_sigaction), ALLOW(rt_sigprocmask),       \
         ALLOW(rt_sigreturn), ALLOW(mmap), ALLOW(munmap), ALLOW(mremap), ALLOW(mprotect), ALLOW(madvise), ALLOW(brk),   \
-        ALLOW(futex), ALLOW(exit), ALLOW(exit_group), ALLOW(restart_syscall)
+        ALLOW(futex), ALLOW(exit), ALLOW(exit_group), ALLOW(restart_syscall), ALLOW(sigaltstack)
 #ifdef SYS_poll
 #define ALLOW_OLD_CLOSING ALLOW(poll), ALLOW(dup2), ALLOW(fork),
 #else
