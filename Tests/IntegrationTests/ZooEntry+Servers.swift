@@ -60,9 +60,11 @@ extension ZooEntry {
 
     private static let node: [ZooEntry] = [
         ZooEntry(
-            kind: "node_loop", program: .server, verdict: .spinning, frame: "Builtins_InterpreterEntryTrampoline",
+            kind: "node_loop", program: .server, verdict: .spinning, frame: "computePrimes", own: "computePrimes",
             needsCPU: true),
-        ZooEntry(kind: "node_read_fifo", program: .server, call: "read", frame: "node::fs::Read", line: "/fifo"),
+        ZooEntry(
+            kind: "node_read_fifo", program: .server, call: "read", frame: "node::fs::Read", own: "<anonymous>",
+            line: "/fifo"),
         ZooEntry(
             kind: "node_atomics_wait", program: .server, call: "futex", frame: "v8::internal::Builtin_AtomicsWait",
             finding: .conditionVariable),

@@ -45,7 +45,7 @@ extension ZooEntry {
             kind: "node_cluster_worker_spins", program: .server, call: "epoll_pwait",
             frame: "node::SpinEventLoopInternal", finding: .idleEventLoop, needsCPU: true,
             // It computes, or is runnable without a CPU.
-            members: [Member("node", frame: "Builtins_InterpreterEntryTrampoline")], culprit: "\"node\" co"),
+            members: [Member("node", frame: "computePrimes")], culprit: "\"node\" co"),
     ]
 
     /// Probed servers with a healthy master: they are judged by the worker that should answer.

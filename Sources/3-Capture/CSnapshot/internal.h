@@ -70,6 +70,7 @@ struct wd_slot {
     uint64_t python_thread; /* latest known address of its thread state; 0: unknown */
     uint64_t java_thread;            /* the address of its JavaThread; 0: it is none */
     uint32_t java_first, java_count; /* frames of Java */
+    uint32_t v8_first, v8_count;     /* frames of JavaScript */
     int32_t java_lock_owner;         /* the thread with the lock for which it waits; 0: none, or unknown */
 };
 
@@ -222,7 +223,7 @@ struct wd_go_runtime {
 #define WD_JAVA_HEAPS 8
 #define WD_JAVA_SLOTS (2 * WD_JAVA_MAX_METHODS)
 #define WD_JAVA_CAPACITY ((size_t)1 << 20)
-#define WD_JAVA_PAGES 128
+#define WD_PAGES 128
 #define WD_JAVA_BLOB 512 /* the bytes that are read of a CodeBlob with its nmethod */
 
 /* Each is the offset of a field or, if it is static, its address; WD_JAVA_ABSENT if this version has none. */
@@ -262,6 +263,55 @@ struct wd_java_runtime {
     uint64_t blob_address, blob_code; /* the latest blob, and where its code begins */
     uint8_t blob[WD_JAVA_BLOB];
     bool blob_is_method;
+};
+
+/* What is needed of V8's structures: X(name, symbols). libnode or node itself exports each as a number, under a name that may
+ * have changed. */
+#define WD_V8_FIELDS(X)                                                                                                \
+    X(frame_function, "off_fp_function")                                                                               \
+    X(word_bytes, "TaggedSize")                                                                                        \
+    X(map_type, "class_Map__instance_type__uint16_t")                                                                  \
+    X(function_shared, "class_JSFunction__shared__SharedFunctionInfo")                                                 \
+    X(shared_scope, "class_SharedFunctionInfo__name_or_scope_info__Object",                                            \
+      "class_SharedFunctionInfo__name_or_scope_info__Tagged_Object_",                                                  \
+      "class_SharedFunctionInfo__name_or_scope_info__Tagged_NameOrScopeInfoT_")                                        \
+    X(shared_script, "class_SharedFunctionInfo__script_or_debug_info__HeapObject",                                     \
+      "class_SharedFunctionInfo__script__Tagged_HeapObject_")                                                          \
+    X(script_name, "class_Script__name__Object")                                                                       \
+    X(script_source, "class_Script__source__Object")                                                                   \
+    X(text_length, "class_String__length__int32_t")                                                                    \
+    X(text_bytes, "class_SeqOneByteString__chars__char")                                                               \
+    X(thin_text, "class_ThinString__actual__String")                                                                   \
+    X(text_limit, "IsNotStringMask")                                                                                   \
+    X(text_form, "StringRepresentationMask")                                                                           \
+    X(text_encoding, "StringEncodingMask")                                                                             \
+    X(thin_form, "ThinStringTag")                                                                                      \
+    X(function_type, "type_JSFunction__JS_FUNCTION_TYPE")                                                              \
+    X(shared_type, "type_SharedFunctionInfo__SHARED_FUNCTION_INFO_TYPE")                                               \
+    X(scope_type, "type_ScopeInfo__SCOPE_INFO_TYPE")                                                                   \
+    X(script_type, "type_Script__SCRIPT_TYPE")
+
+#define WD_V8_SLOTS (2 * WD_V8_MAX_FUNCTIONS)
+#define WD_V8_CAPACITY ((size_t)512 << 10)
+
+struct wd_v8_function_copy {
+    uint64_t address; /* of its SharedFunctionInfo */
+    struct wd_v8_function function;
+    size_t offset;
+};
+
+/* V8 in the process, if it has it. */
+struct wd_v8_runtime {
+    struct wd_v8 v8;
+    bool is_found;
+    struct {
+#define X(name, ...) int32_t name;
+        WD_V8_FIELDS(X)
+#undef X
+    } layout;
+    uint64_t began, cpu_began; /* of the reading of frames */
+    uint64_t scanned; /* bytes of source code in which lines were counted */
+    size_t function_count, frame_count, bytes_used;
 };
 
 /* The working memory of one capture, in one mapping; only touched pages become resident. */
@@ -312,8 +362,10 @@ struct wd_snapshot_arena {
     struct wd_interpreter interpreter;
     struct wd_go_runtime go;
     struct wd_java_runtime java;
+    struct wd_v8_runtime v8;
     uint16_t python_slots[WD_PYTHON_CODE_SLOTS]; /* index + 1 */
     uint16_t java_slots[WD_JAVA_SLOTS];          /* index + 1 */
+    uint16_t v8_slots[WD_V8_SLOTS];              /* index + 1 */
 
     uint16_t tid_slots[WD_TID_SLOTS]; /* index + 1 */
     char scratch[16384] __attribute__((aligned(16)));
@@ -333,8 +385,11 @@ struct wd_snapshot_arena {
     struct wd_java_method_copy java_methods[WD_JAVA_MAX_METHODS];
     struct wd_java_frame java_frames[WD_JAVA_MAX_FRAMES];
     uint8_t java_bytes[WD_JAVA_CAPACITY];
-    uint64_t java_page_addresses[WD_JAVA_PAGES]; /* 0: none */
-    uint8_t java_pages[WD_JAVA_PAGES][4096];
+    struct wd_v8_function_copy v8_functions[WD_V8_MAX_FUNCTIONS];
+    struct wd_v8_frame v8_frames[WD_V8_MAX_FRAMES];
+    uint8_t v8_bytes[WD_V8_CAPACITY];
+    uint64_t page_addresses[WD_PAGES]; /* 0: none */
+    uint8_t pages[WD_PAGES][4096];
     struct wd_interval writable[WD_MAX_MAPPINGS];
     struct wd_interval executables[WD_MAX_MAPPINGS];
     struct wd_mapping mappings[WD_MAX_MAPPINGS];
@@ -467,10 +522,10 @@ void wd_read_goroutines(struct wd_snapshot_arena *arena);
 /* java_runtime.c */
 void wd_find_java(struct wd_snapshot_arena *arena);
 
-/* java_memory.c */
-bool wd_read_java(struct wd_snapshot_arena *arena, uint64_t address, void *buffer, size_t length);
+/* paged.c */
+bool wd_read_paged(struct wd_snapshot_arena *arena, uint64_t address, void *buffer, size_t length);
 /* What is read from here on is read anew. */
-void wd_forget_java_pages(struct wd_snapshot_arena *arena);
+void wd_forget_pages(struct wd_snapshot_arena *arena);
 
 /* java_frames.c */
 void wd_read_java_stacks(struct wd_snapshot_arena *arena);
@@ -485,6 +540,17 @@ size_t wd_read_java_scopes(struct wd_snapshot_arena *arena, uint64_t pc, bool is
 /* The index of the method's copy; UINT32_MAX for anything else, or without room. */
 uint32_t wd_copy_java_method(struct wd_snapshot_arena *arena, uint64_t address);
 int32_t wd_find_java_line(struct wd_snapshot_arena *arena, uint32_t method, int32_t instruction);
+
+/* v8_runtime.c */
+void wd_find_v8(struct wd_snapshot_arena *arena);
+
+/* v8_frames.c */
+void wd_read_v8_stacks(struct wd_snapshot_arena *arena);
+
+/* v8_functions.c */
+/* The index of the function's copy; UINT32_MAX for anything that is no function, or without room. */
+uint32_t wd_copy_v8_function(struct wd_snapshot_arena *arena, uint64_t function);
+bool wd_has_v8_time(struct wd_snapshot_arena *arena);
 
 /* python_frames.c */
 void wd_read_python_stacks(struct wd_snapshot_arena *arena);

@@ -39,7 +39,7 @@ static bool read_word(struct wd_snapshot_arena *arena, const struct wd_slot *slo
         memcpy(value, arena->stacks + slot->stack_offset + offset, sizeof *value);
         return true;
     }
-    return wd_read_java(arena, address, value, sizeof *value);
+    return wd_read_paged(arena, address, value, sizeof *value);
 }
 
 static bool read_slot(struct wd_snapshot_arena *arena, const struct wd_slot *slot, uint64_t fp, int place, uint64_t *value) {
@@ -54,17 +54,17 @@ static void read_heaps(struct wd_snapshot_arena *arena) {
     uint64_t list, data, heaps[most_heaps];
     uint64_t length_offset = layout->heaps_length != WD_JAVA_ABSENT ? layout->heaps_length : layout->heaps_length_before_17;
     uint32_t count;
-    if (length_offset == WD_JAVA_ABSENT || !wd_read_java(arena, layout->heaps, &list, sizeof list)
-        || !wd_read_java(arena, list + length_offset, &count, sizeof count) || count > most_heaps
-        || !wd_read_java(arena, list + layout->heaps_data, &data, sizeof data)
-        || !wd_read_java(arena, data, heaps, count * sizeof heaps[0]))
+    if (length_offset == WD_JAVA_ABSENT || !wd_read_paged(arena, layout->heaps, &list, sizeof list)
+        || !wd_read_paged(arena, list + length_offset, &count, sizeof count) || count > most_heaps
+        || !wd_read_paged(arena, list + layout->heaps_data, &data, sizeof data)
+        || !wd_read_paged(arena, data, heaps, count * sizeof heaps[0]))
         return;
     for (size_t i = 0; i < count; i++) {
         struct wd_java_heap *heap = &java->heaps[java->heap_count];
-        if (wd_read_java(arena, heaps[i] + layout->heap_memory + layout->space_low, &heap->low, sizeof heap->low)
-            && wd_read_java(arena, heaps[i] + layout->heap_memory + layout->space_high, &heap->high, sizeof heap->high)
-            && wd_read_java(arena, heaps[i] + layout->heap_map + layout->space_low, &heap->map, sizeof heap->map)
-            && wd_read_java(arena, heaps[i] + layout->heap_shift, &heap->shift, sizeof heap->shift) && heap->shift <= most_shift)
+        if (wd_read_paged(arena, heaps[i] + layout->heap_memory + layout->space_low, &heap->low, sizeof heap->low)
+            && wd_read_paged(arena, heaps[i] + layout->heap_memory + layout->space_high, &heap->high, sizeof heap->high)
+            && wd_read_paged(arena, heaps[i] + layout->heap_map + layout->space_low, &heap->map, sizeof heap->map)
+            && wd_read_paged(arena, heaps[i] + layout->heap_shift, &heap->shift, sizeof heap->shift) && heap->shift <= most_shift)
             java->heap_count++;
     }
 }
@@ -74,10 +74,10 @@ static void read_stubs(struct wd_snapshot_arena *arena) {
     const struct wd_java_layout *layout = &java->layout;
     uint64_t queue;
     uint32_t length;
-    wd_read_java(arena, layout->call_return, &java->call_return, sizeof java->call_return);
-    if (wd_read_java(arena, layout->interpreter_code, &queue, sizeof queue)
-        && wd_read_java(arena, queue + layout->queue_start, &java->interpreter_start, sizeof java->interpreter_start)
-        && wd_read_java(arena, queue + layout->queue_length, &length, sizeof length))
+    wd_read_paged(arena, layout->call_return, &java->call_return, sizeof java->call_return);
+    if (wd_read_paged(arena, layout->interpreter_code, &queue, sizeof queue)
+        && wd_read_paged(arena, queue + layout->queue_start, &java->interpreter_start, sizeof java->interpreter_start)
+        && wd_read_paged(arena, queue + layout->queue_length, &length, sizeof length))
         java->interpreter_end = java->interpreter_start + length;
 }
 
@@ -93,8 +93,8 @@ static bool use_blob(struct wd_snapshot_arena *arena, uint64_t address) {
     uint32_t offset;
     java->blob_address = 0;
     memset(java->blob, 0, sizeof java->blob);
-    if (!wd_read_java(arena, address, java->blob, sizeof java->blob)) return false;
-    wd_read_java(arena, wd_word(java->blob, layout->blob_name), name, sizeof name);
+    if (!wd_read_paged(arena, address, java->blob, sizeof java->blob)) return false;
+    wd_read_paged(arena, wd_word(java->blob, layout->blob_name), name, sizeof name);
     java->blob_is_method = memcmp(name, method, sizeof method) == 0 || memcmp(name, native, sizeof native) == 0;
     if (layout->blob_code != WD_JAVA_ABSENT) {
         java->blob_code = wd_word(java->blob, layout->blob_code);
@@ -124,7 +124,7 @@ static bool find_blob(struct wd_snapshot_arena *arena, uint64_t pc) {
         uint64_t segment = (pc - heap->low) >> heap->shift;
         uint8_t back = 0;
         for (int hop = 0; hop < most_hops; hop++) {
-            if (!wd_read_java(arena, heap->map + segment, &back, sizeof back) || back == segment_is_free || back > segment) return false;
+            if (!wd_read_paged(arena, heap->map + segment, &back, sizeof back) || back == segment_is_free || back > segment) return false;
             if (back == 0) return use_blob(arena, heap->low + (segment << heap->shift) + java->layout.heap_block_size);
             segment -= back;
         }
@@ -217,9 +217,9 @@ static bool leave_compiled(struct wd_snapshot_arena *arena, const struct wd_slot
 static bool read_anchor(struct wd_snapshot_arena *arena, const struct wd_slot *slot, uint64_t anchor, struct cursor *cursor) {
     const struct wd_java_layout *layout = &arena->java.layout;
     *cursor = (struct cursor){.pc = 0};
-    return wd_read_java(arena, anchor + layout->anchor_sp, &cursor->sp, sizeof cursor->sp) && cursor->sp != 0
-           && wd_read_java(arena, anchor + layout->anchor_fp, &cursor->fp, sizeof cursor->fp)
-           && wd_read_java(arena, anchor + layout->anchor_pc, &cursor->pc, sizeof cursor->pc)
+    return wd_read_paged(arena, anchor + layout->anchor_sp, &cursor->sp, sizeof cursor->sp) && cursor->sp != 0
+           && wd_read_paged(arena, anchor + layout->anchor_fp, &cursor->fp, sizeof cursor->fp)
+           && wd_read_paged(arena, anchor + layout->anchor_pc, &cursor->pc, sizeof cursor->pc)
            && (cursor->pc != 0 || read_word(arena, slot, cursor->sp - sizeof cursor->pc, &cursor->pc));
 }
 
@@ -288,7 +288,7 @@ static void copy_frames_of_leaf(struct wd_snapshot_arena *arena, struct wd_slot 
 /* A word of a structure, whose field has one of two names; false if this version has neither. */
 static bool read_field(struct wd_snapshot_arena *arena, uint64_t address, uint64_t field, uint64_t other, uint64_t *value) {
     if (field == WD_JAVA_ABSENT) field = other;
-    return field != WD_JAVA_ABSENT && wd_read_java(arena, address + field, value, sizeof *value);
+    return field != WD_JAVA_ABSENT && wd_read_paged(arena, address + field, value, sizeof *value);
 }
 
 static bool read_bounds(struct wd_snapshot_arena *arena, uint64_t thread, uint64_t *base, uint64_t *size) {
@@ -332,7 +332,7 @@ static void read_thread(struct wd_snapshot_arena *arena, uint64_t thread) {
 static uint64_t lock_object(struct wd_snapshot_arena *arena, uint64_t monitor) {
     uint64_t handle, object;
     return read_field(arena, monitor, arena->java.layout.monitor_object, WD_JAVA_ABSENT, &handle)
-                   && wd_read_java(arena, handle, &object, sizeof object)
+                   && wd_read_paged(arena, handle, &object, sizeof object)
                ? object : 0;
 }
 
@@ -345,10 +345,10 @@ static bool has_locked(struct wd_snapshot_arena *arena, const struct wd_slot *sl
         || layout->lock_stack_top == WD_JAVA_ABSENT)
         return false;
     uint64_t base = layout->lock_stack + layout->lock_stack_base;
-    if (!wd_read_java(arena, slot->java_thread + layout->lock_stack + layout->lock_stack_top, &top, sizeof top) || top <= base)
+    if (!wd_read_paged(arena, slot->java_thread + layout->lock_stack + layout->lock_stack_top, &top, sizeof top) || top <= base)
         return false;
     size_t length = top - base < sizeof objects ? (size_t)(top - base) : sizeof objects;
-    if (!wd_read_java(arena, slot->java_thread + base, objects, length)) return false;
+    if (!wd_read_paged(arena, slot->java_thread + base, objects, length)) return false;
     for (size_t i = 0; i < length / sizeof objects[0]; i++)
         if (objects[i] == object) return true;
     return false;
@@ -383,21 +383,21 @@ static void read_list(struct wd_snapshot_arena *arena) {
     const struct wd_java_layout *layout = &arena->java.layout;
     uint64_t list, threads, thread;
     uint32_t length;
-    if (!wd_read_java(arena, layout->list, &list, sizeof list) || !wd_read_java(arena, list + layout->list_length, &length, sizeof length)
-        || !wd_read_java(arena, list + layout->list_threads, &threads, sizeof threads))
+    if (!wd_read_paged(arena, layout->list, &list, sizeof list) || !wd_read_paged(arena, list + layout->list_length, &length, sizeof length)
+        || !wd_read_paged(arena, list + layout->list_threads, &threads, sizeof threads))
         return;
     for (uint32_t i = 0; i < length && i < most_threads && has_time(arena); i++)
-        if (wd_read_java(arena, threads + i * sizeof thread, &thread, sizeof thread)) read_thread(arena, thread);
+        if (wd_read_paged(arena, threads + i * sizeof thread, &thread, sizeof thread)) read_thread(arena, thread);
 }
 
 /* Before version 13. */
 static void read_chain(struct wd_snapshot_arena *arena) {
     const struct wd_java_layout *layout = &arena->java.layout;
     uint64_t thread;
-    if (!wd_read_java(arena, layout->first_thread, &thread, sizeof thread)) return;
+    if (!wd_read_paged(arena, layout->first_thread, &thread, sizeof thread)) return;
     for (int i = 0; thread != 0 && i < most_threads && has_time(arena); i++) {
         read_thread(arena, thread);
-        if (!wd_read_java(arena, thread + layout->next_thread, &thread, sizeof thread)) return;
+        if (!wd_read_paged(arena, thread + layout->next_thread, &thread, sizeof thread)) return;
     }
 }
 
@@ -406,7 +406,7 @@ void wd_read_java_stacks(struct wd_snapshot_arena *arena) {
     if (!java->is_found || java->java.reading != WD_JAVA_READ) return;
     java->began = wd_now();
     java->cpu_began = wd_cpu_now();
-    wd_forget_java_pages(arena);
+    wd_forget_pages(arena);
     read_stubs(arena);
     read_heaps(arena);
     if (java->layout.list != WD_JAVA_ABSENT) read_list(arena);

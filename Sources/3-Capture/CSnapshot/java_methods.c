@@ -46,13 +46,13 @@ static int32_t unpack_signed(const struct wd_java_runtime *java, const uint8_t *
 static uint32_t copy_text(struct wd_snapshot_arena *arena, uint64_t symbol) {
     struct wd_java_runtime *java = &arena->java;
     uint16_t length;
-    if (symbol == 0 || !wd_read_java(arena, symbol + java->layout.symbol_length, &length, sizeof length)) return 0;
+    if (symbol == 0 || !wd_read_paged(arena, symbol + java->layout.symbol_length, &length, sizeof length)) return 0;
     if (length > WD_JAVA_NAME_BYTES) length = WD_JAVA_NAME_BYTES;
     if (length > WD_JAVA_CAPACITY - java->bytes_used) {
         java->java.reading = WD_JAVA_CUT;
         return 0;
     }
-    if (!wd_read_java(arena, symbol + java->layout.symbol_body, arena->java_bytes + java->bytes_used, length)) return 0;
+    if (!wd_read_paged(arena, symbol + java->layout.symbol_body, arena->java_bytes + java->bytes_used, length)) return 0;
     java->bytes_used += length;
     return length;
 }
@@ -60,7 +60,7 @@ static uint32_t copy_text(struct wd_snapshot_arena *arena, uint64_t symbol) {
 /* Copies the text to which an entry of a pool of constants refers. */
 static uint32_t copy_constant(struct wd_snapshot_arena *arena, uint64_t pool, uint16_t index) {
     uint64_t symbol;
-    if (index == 0 || !wd_read_java(arena, pool + arena->java.layout.constant_pool_size + index * sizeof symbol, &symbol, sizeof symbol))
+    if (index == 0 || !wd_read_paged(arena, pool + arena->java.layout.constant_pool_size + index * sizeof symbol, &symbol, sizeof symbol))
         return 0;
     return copy_text(arena, symbol);
 }
@@ -68,8 +68,8 @@ static uint32_t copy_constant(struct wd_snapshot_arena *arena, uint64_t pool, ui
 static uint16_t file_index(struct wd_snapshot_arena *arena, uint64_t pool, uint64_t holder) {
     const struct wd_java_layout *layout = &arena->java.layout;
     uint16_t index = 0;
-    if (layout->pool_file != WD_JAVA_ABSENT) wd_read_java(arena, pool + layout->pool_file, &index, sizeof index);
-    else if (layout->klass_file != WD_JAVA_ABSENT) wd_read_java(arena, holder + layout->klass_file, &index, sizeof index);
+    if (layout->pool_file != WD_JAVA_ABSENT) wd_read_paged(arena, pool + layout->pool_file, &index, sizeof index);
+    else if (layout->klass_file != WD_JAVA_ABSENT) wd_read_paged(arena, holder + layout->klass_file, &index, sizeof index);
     return index;
 }
 
@@ -77,12 +77,12 @@ static bool read_method(struct wd_snapshot_arena *arena, struct wd_java_method_c
     const struct wd_java_layout *layout = &arena->java.layout;
     uint64_t constants, pool, holder, name;
     uint16_t code_size, name_index;
-    if (!wd_read_java(arena, copy->address + layout->method_const, &constants, sizeof constants)
-        || !wd_read_java(arena, constants + layout->const_pool, &pool, sizeof pool)
-        || !wd_read_java(arena, constants + layout->const_code_size, &code_size, sizeof code_size)
-        || !wd_read_java(arena, constants + layout->const_name, &name_index, sizeof name_index)
-        || !wd_read_java(arena, pool + layout->pool_holder, &holder, sizeof holder)
-        || !wd_read_java(arena, holder + layout->klass_name, &name, sizeof name))
+    if (!wd_read_paged(arena, copy->address + layout->method_const, &constants, sizeof constants)
+        || !wd_read_paged(arena, constants + layout->const_pool, &pool, sizeof pool)
+        || !wd_read_paged(arena, constants + layout->const_code_size, &code_size, sizeof code_size)
+        || !wd_read_paged(arena, constants + layout->const_name, &name_index, sizeof name_index)
+        || !wd_read_paged(arena, pool + layout->pool_holder, &holder, sizeof holder)
+        || !wd_read_paged(arena, holder + layout->klass_name, &name, sizeof name))
         return false;
     copy->constants = constants;
     copy->code = constants + layout->const_method_size;
@@ -121,13 +121,13 @@ int32_t wd_find_java_line(struct wd_snapshot_arena *arena, uint32_t method, int3
     const struct wd_java_method_copy *copy = &arena->java_methods[method];
     uint64_t flags_offset = layout->const_flags != WD_JAVA_ABSENT ? layout->const_flags : layout->const_flags_since_20;
     uint16_t flags;
-    if (flags_offset == WD_JAVA_ABSENT || !wd_read_java(arena, copy->constants + flags_offset, &flags, sizeof flags)
+    if (flags_offset == WD_JAVA_ABSENT || !wd_read_paged(arena, copy->constants + flags_offset, &flags, sizeof flags)
         || !(flags & has_lines))
         return 0;
     uint8_t *table = (uint8_t *)arena->scratch;
     size_t length = line_bytes, at = 0;
     /* The table may end near the end of what is mapped. */
-    while (length > 0 && !wd_read_java(arena, copy->code + copy->code_size, table, length)) length /= 2;
+    while (length > 0 && !wd_read_paged(arena, copy->code + copy->code_size, table, length)) length /= 2;
     int32_t line = 0, found = 0, place = 0;
     if (instruction < 0) instruction = 0;
     while (at < length && table[at] != 0) {
@@ -186,11 +186,11 @@ static uint32_t find_scope(struct wd_snapshot_arena *arena, const struct tables 
     uint64_t count = high;
     while (low < high) {
         uint64_t middle = (low + high) / 2;
-        if (!wd_read_java(arena, tables->places + middle * place_bytes, entry, sizeof entry)) return 0;
+        if (!wd_read_paged(arena, tables->places + middle * place_bytes, entry, sizeof entry)) return 0;
         if ((int32_t)entry[0] < (int64_t)offset) low = middle + 1;
         else high = middle;
     }
-    if (low == count || !wd_read_java(arena, tables->places + low * place_bytes, entry, sizeof entry)
+    if (low == count || !wd_read_paged(arena, tables->places + low * place_bytes, entry, sizeof entry)
         || (is_call && entry[0] != offset))
         return 0;
     return entry[1];
@@ -209,10 +209,10 @@ size_t wd_read_java_scopes(struct wd_snapshot_arena *arena, uint64_t pc, bool is
     while (offset != 0 && count < room) {
         uint8_t bytes[scope_bytes];
         uint64_t method;
-        size_t at = 0, length = wd_read_java(arena, tables.scopes + offset, bytes, sizeof bytes) ? sizeof bytes : 0;
+        size_t at = 0, length = wd_read_paged(arena, tables.scopes + offset, bytes, sizeof bytes) ? sizeof bytes : 0;
         uint32_t sender = unpack(java, bytes, length, &at), index = unpack(java, bytes, length, &at);
         int32_t instruction = (int32_t)unpack(java, bytes, length, &at) - 1;
-        if (index == 0 || sender >= offset || !wd_read_java(arena, tables.metadata + (index - 1) * sizeof method, &method, sizeof method))
+        if (index == 0 || sender >= offset || !wd_read_paged(arena, tables.metadata + (index - 1) * sizeof method, &method, sizeof method))
             break;
         places[count++] = (struct wd_java_place){.method = method, .instruction = instruction};
         offset = sender;

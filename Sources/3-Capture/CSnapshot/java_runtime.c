@@ -47,7 +47,7 @@ static void set(struct wd_snapshot_arena *arena, size_t place, uint64_t value) {
 }
 
 static void read_text(struct wd_snapshot_arena *arena, uint64_t address, char text[text_bytes]) {
-    text[wd_read_java(arena, address, text, text_bytes - 1) ? text_bytes - 1 : 0] = '\0';
+    text[wd_read_paged(arena, address, text, text_bytes - 1) ? text_bytes - 1 : 0] = '\0';
 }
 
 /* The table to which a symbol leads, if its entries have the expected length; 0 if there is none. */
@@ -141,7 +141,6 @@ void wd_find_java(struct wd_snapshot_arena *arena) {
         uint64_t structures =
             find_table(arena, image, "gHotSpotVMStructs", "gHotSpotVMStructEntryArrayStride", sizeof(struct field_entry));
         uint64_t types = find_table(arena, image, "gHotSpotVMTypes", "gHotSpotVMTypeEntryArrayStride", sizeof(struct type_entry));
-        wd_forget_java_pages(arena);
         java->is_found = true;
         java->java.reading = WD_JAVA_UNKNOWN_VERSION;
         memset(&java->layout, 0xff, sizeof java->layout);

@@ -28,6 +28,7 @@ struct writer {
     struct wd_memory_range ranges[records_per_write];
     struct wd_python_stack python_stacks[records_per_write];
     struct wd_java_stack java_stacks[records_per_write];
+    struct wd_v8_stack v8_stacks[records_per_write];
     struct iovec vectors[records_per_write * vectors_per_record];
 };
 
@@ -184,6 +185,27 @@ static void put_java(struct wd_snapshot_arena *arena, struct writer *writer) {
     for (size_t i = 0; i < arena->thread_count; i++) put_java_stack(arena, writer, &arena->slots[i]);
 }
 
+static void put_v8_stack(struct wd_snapshot_arena *arena, struct writer *writer, const struct wd_slot *slot) {
+    if (slot->v8_count == 0) return;
+    if (writer->record_count == records_per_write) flush(writer);
+    struct wd_v8_stack *stack = &writer->v8_stacks[writer->record_count];
+    *stack = (struct wd_v8_stack){.tid = slot->thread.tid};
+    put(writer, WD_RECORD_V8_STACK, stack, sizeof *stack, arena->v8_frames + slot->v8_first,
+        slot->v8_count * sizeof arena->v8_frames[0]);
+}
+
+static void put_v8(struct wd_snapshot_arena *arena, struct writer *writer) {
+    const struct wd_v8_runtime *v8 = &arena->v8;
+    if (!v8->is_found) return;
+    put(writer, WD_RECORD_V8, &v8->v8, sizeof v8->v8, NULL, 0);
+    for (size_t i = 0; i < v8->function_count; i++) {
+        const struct wd_v8_function_copy *copy = &arena->v8_functions[i];
+        put(writer, WD_RECORD_V8_FUNCTION, &copy->function, sizeof copy->function, arena->v8_bytes + copy->offset,
+            (size_t)copy->function.name_length + copy->function.file_length);
+    }
+    for (size_t i = 0; i < arena->thread_count; i++) put_v8_stack(arena, writer, &arena->slots[i]);
+}
+
 static void put_go(struct wd_snapshot_arena *arena, struct writer *writer) {
     if (!arena->go.is_found) return;
     put(writer, WD_RECORD_GO, &arena->go.go, sizeof arena->go.go, NULL, 0);
@@ -224,6 +246,7 @@ int wd_write_memory(struct wd_snapshot_arena *arena, int memfd) {
     put_python(arena, &writer);
     put_go(arena, &writer);
     put_java(arena, &writer);
+    put_v8(arena, &writer);
     flush(&writer);
     return writer.error;
 }

@@ -8,25 +8,21 @@
 #include <elf.h>
 #include <string.h>
 
-enum { most_headers = 64, most_dynamic = 256, most_chain = 256, most_name = 64 };
+enum { most_headers = 64, most_dynamic = 256, most_chain = 256, most_name = 96 };
 
 struct tables {
     uint64_t hash, old_hash, symbols, strings; /* either of the first two may be 0 */
 };
-
-static bool read_all(struct wd_snapshot_arena *arena, uint64_t address, void *buffer, size_t length) {
-    return wd_read_memory(arena, address, buffer, length) == length;
-}
 
 /* Finds the load bias of an image and the address of its dynamic section. */
 static bool find_dynamic(struct wd_snapshot_arena *arena, uint64_t image, uint64_t *bias, uint64_t *dynamic,
                          size_t *count) {
     Elf64_Ehdr header;
     Elf64_Phdr programs[most_headers];
-    if (!read_all(arena, image, &header, sizeof header) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0
+    if (!wd_read_paged(arena, image, &header, sizeof header) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0
         || header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_phentsize != sizeof programs[0]
         || header.e_phnum > most_headers
-        || !read_all(arena, image + header.e_phoff, programs, header.e_phnum * sizeof programs[0]))
+        || !wd_read_paged(arena, image + header.e_phoff, programs, header.e_phnum * sizeof programs[0]))
         return false;
     bool loaded = false;
     *dynamic = 0;
@@ -70,28 +66,28 @@ static bool find_tables(struct wd_snapshot_arena *arena, uint64_t image, uint64_
 static bool is_named(struct wd_snapshot_arena *arena, uint64_t address, const char *name) {
     char text[most_name];
     size_t length = strlen(name) + 1;
-    return length <= sizeof text && read_all(arena, address, text, length) && memcmp(text, name, length) == 0;
+    return length <= sizeof text && wd_read_paged(arena, address, text, length) && memcmp(text, name, length) == 0;
 }
 
 /* Reads a symbol if it is defined and has this name. */
 static bool read_symbol(struct wd_snapshot_arena *arena, const struct tables *tables, uint32_t index, const char *name,
                         Elf64_Sym *symbol) {
-    return read_all(arena, tables->symbols + (uint64_t)index * sizeof *symbol, symbol, sizeof *symbol)
+    return wd_read_paged(arena, tables->symbols + (uint64_t)index * sizeof *symbol, symbol, sizeof *symbol)
            && symbol->st_shndx != SHN_UNDEF && is_named(arena, tables->strings + symbol->st_name, name);
 }
 
 /* The layout of GNU's table: https://flapenguin.me/elf-dt-gnu-hash and bfd/elflink.c of GNU binutils. */
 static bool find_by_hash(struct wd_snapshot_arena *arena, const struct tables *tables, const char *name, Elf64_Sym *symbol) {
     uint32_t header[4]; /* buckets, first symbol, words of the filter, shift */
-    if (!read_all(arena, tables->hash, header, sizeof header) || header[0] == 0) return false;
+    if (!wd_read_paged(arena, tables->hash, header, sizeof header) || header[0] == 0) return false;
     uint32_t hash = 5381, index, word;
     for (const unsigned char *byte = (const unsigned char *)name; *byte != 0; byte++) hash = hash * 33 + *byte;
     uint64_t buckets = tables->hash + sizeof header + (uint64_t)header[2] * 8;
     uint64_t chains = buckets + (uint64_t)header[0] * 4;
-    if (!read_all(arena, buckets + (uint64_t)(hash % header[0]) * 4, &index, sizeof index) || index < header[1])
+    if (!wd_read_paged(arena, buckets + (uint64_t)(hash % header[0]) * 4, &index, sizeof index) || index < header[1])
         return false;
     for (int step = 0; step < most_chain; step++, index++) {
-        if (!read_all(arena, chains + (uint64_t)(index - header[1]) * 4, &word, sizeof word)) return false;
+        if (!wd_read_paged(arena, chains + (uint64_t)(index - header[1]) * 4, &word, sizeof word)) return false;
         if ((word | 1) == (hash | 1) && read_symbol(arena, tables, index, name, symbol)) return true;
         if (word & 1) return false;
     }
@@ -102,7 +98,7 @@ static bool find_by_hash(struct wd_snapshot_arena *arena, const struct tables *t
 static bool find_by_old_hash(struct wd_snapshot_arena *arena, const struct tables *tables, const char *name,
                              Elf64_Sym *symbol) {
     uint32_t header[2], hash = 0, index; /* buckets, symbols */
-    if (!read_all(arena, tables->old_hash, header, sizeof header) || header[0] == 0) return false;
+    if (!wd_read_paged(arena, tables->old_hash, header, sizeof header) || header[0] == 0) return false;
     for (const unsigned char *byte = (const unsigned char *)name; *byte != 0; byte++) {
         hash = (hash << 4) + *byte;
         hash = (hash ^ (hash >> 24 & 0xf0)) & 0x0fffffff;
@@ -110,7 +106,7 @@ static bool find_by_old_hash(struct wd_snapshot_arena *arena, const struct table
     uint64_t next = tables->old_hash + sizeof header + (uint64_t)(hash % header[0]) * 4;
     uint64_t chains = tables->old_hash + sizeof header + (uint64_t)header[0] * 4;
     for (int step = 0; step < most_chain; step++, next = chains + (uint64_t)index * 4) {
-        if (!read_all(arena, next, &index, sizeof index) || index == 0 || index >= header[1]) return false;
+        if (!wd_read_paged(arena, next, &index, sizeof index) || index == 0 || index >= header[1]) return false;
         if (read_symbol(arena, tables, index, name, symbol)) return true;
     }
     return false;

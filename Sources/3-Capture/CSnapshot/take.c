@@ -123,9 +123,11 @@ static int read_facts(struct wd_snapshot_arena *arena) {
     ssize_t length = readlinkat(arena->process_directory, "exe", arena->executable, sizeof arena->executable - 1);
     arena->executable[length < 0 ? 0 : length] = '\0';
     wd_pin_modules(arena);
+    wd_forget_pages(arena);
     wd_find_interpreter(arena);
     wd_find_goroutines(arena);
     wd_find_java(arena);
+    wd_find_v8(arena);
     wd_read_vdso(arena);
     return 0;
 }
@@ -227,6 +229,7 @@ static void read_all_undisturbed(struct wd_snapshot_arena *arena) {
     wd_find_python_lock_holder(arena);
     wd_read_goroutines(arena);
     wd_read_java_stacks(arena);
+    wd_read_v8_stacks(arena);
 }
 
 static void freeze_and_read(struct wd_snapshot_arena *arena) {
@@ -242,6 +245,7 @@ static void freeze_and_read(struct wd_snapshot_arena *arena) {
     read_blocked_threads(arena);
     wd_read_goroutines(arena);
     wd_read_java_stacks(arena);
+    wd_read_v8_stacks(arena);
 }
 
 static void read_memory(struct wd_snapshot_arena *arena) {
@@ -310,6 +314,8 @@ static void forget(struct wd_snapshot_arena *arena) {
     explicit_bzero(arena->stacks, used < resident ? used : resident);
     explicit_bzero(arena->python_bytes, arena->interpreter.bytes_used);
     explicit_bzero(arena->java_bytes, arena->java.bytes_used);
+    explicit_bzero(arena->v8_bytes, arena->v8.bytes_used);
+    explicit_bzero(arena->pages, sizeof arena->pages);
     for (size_t i = 0; i < arena->thread_count; i++)
         explicit_bzero(arena->slots[i].thread.registers, sizeof arena->slots[i].thread.registers);
 }

@@ -25,6 +25,8 @@ public struct SnapshotContents: Sendable {
     public var goroutines: SnapshotGoroutines?
     /// The methods that the threads of a Java virtual machine run; nil for other programs.
     public var java: SnapshotJava?
+    /// The functions of JavaScript that V8 runs; nil for other programs.
+    public var scripts: SnapshotScripts?
 
     /// The mapping that contains `address`; nil if none does.
     public func mapping(at address: UInt64) -> SnapshotMapping? {

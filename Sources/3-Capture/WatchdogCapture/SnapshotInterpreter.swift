@@ -24,20 +24,12 @@ public struct SnapshotInterpreter: Sendable, Equatable {
 
     /// A Python function: parts of its code object.
     public struct Code: Sendable, Equatable {
-        /// A string as CPython stores it.
-        public struct Text: Sendable, Equatable {
-            /// Bytes per character: 1 (Latin-1), 2 or 4.
-            public var width: Int
-            /// The characters.
-            public var bytes: ArraySlice<UInt8>
-        }
-
         /// The line of the function's definition, from 1.
         public var firstLine: Int
         /// `co_qualname`.
-        public var name: Text
+        public var name: SnapshotText
         /// `co_filename`.
-        public var file: Text
+        public var file: SnapshotText
         /// `co_linetable`, or `co_lnotab` of 3.9; possibly without its end.
         public var locations: ArraySlice<UInt8>
     }

@@ -28,6 +28,7 @@ public struct SnapshotReader {
     var interpreter: SnapshotInterpreter?
     var goroutines: SnapshotGoroutines?
     var java: SnapshotJava?
+    var scripts: SnapshotScripts?
 
     private init(_ bytes: [UInt8]) {
         self.bytes = bytes
@@ -108,7 +109,8 @@ public struct SnapshotReader {
             perfMap: perfMap,
             interpreter: interpreter,
             goroutines: goroutines,
-            java: java
+            java: java,
+            scripts: scripts
         )
     }
 
@@ -159,6 +161,8 @@ public struct SnapshotReader {
             try read(goroutines: kind, payload)
         case WD_RECORD_JAVA, WD_RECORD_JAVA_METHOD, WD_RECORD_JAVA_STACK:
             try read(java: kind, payload)
+        case WD_RECORD_V8, WD_RECORD_V8_FUNCTION, WD_RECORD_V8_STACK:
+            try read(scripts: kind, payload)
         default:
             break
         }

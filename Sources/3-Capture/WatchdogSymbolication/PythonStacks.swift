@@ -30,8 +30,8 @@ struct PythonStacks {
         self.interpreter = interpreter
         functions = interpreter.codes.map { code in
             Function(
-                name: Self.text(code.name),
-                file: Self.text(code.file),
+                name: code.name.name,
+                file: code.file.name,
                 locations: PythonLocationTable(
                     bytes: code.locations, firstLine: code.firstLine, format: .init(version: interpreter.version))
             )
@@ -114,18 +114,5 @@ struct PythonStacks {
             language: .python,
             trust: .interpreter
         )
-    }
-
-    /// Decodes a string, without characters that are not valid in names; nil if it is empty.
-    private static func text(_ text: SnapshotInterpreter.Code.Text) -> String? {
-        var result = String.UnicodeScalarView()
-        var rest = text.bytes
-        while rest.count >= text.width {
-            let value = rest.prefix(text.width).reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-            let scalar = UnicodeScalar(value) ?? "\u{FFFD}"
-            result.append(scalar.properties.generalCategory == .control ? "?" : scalar)
-            rest = rest.dropFirst(text.width)
-        }
-        return result.isEmpty ? nil : String(result)
     }
 }

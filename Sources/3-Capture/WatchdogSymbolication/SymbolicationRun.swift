@@ -24,6 +24,7 @@ struct SymbolicationRun {
     private let python: PythonStacks?
     private let goroutines: GoroutineStacks?
     private let java: JavaStacks?
+    private let scripts: ScriptStacks?
     private let generated: GeneratedCode
     private let namer: FrameNamer
     private let attempt: Attempt
@@ -83,6 +84,7 @@ struct SymbolicationRun {
         python = PythonStacks(contents.interpreter)
         goroutines = GoroutineStacks(contents)
         java = JavaStacks(contents.java)
+        scripts = ScriptStacks(contents.scripts)
         let lines = SourceLines(images, excluding: Set(attempt.withoutLines))
         generated = GeneratedCode(contents, modules: modules)
         namer = FrameNamer(images: images, symbols: symbols, lines: lines, generated: generated)
@@ -92,7 +94,7 @@ struct SymbolicationRun {
         leastDepth = attempt.depth
         notes = files.notes + attempt.notes(images: list)
         if let truncation = contents.process.truncation { notes.append("snapshot: \(truncation)") }
-        notes += [python?.note, goroutines?.note, java?.note].compactMap(\.self)
+        notes += [python?.note, goroutines?.note, java?.note, scripts?.note].compactMap(\.self)
     }
 
     /// Performs the pass.
@@ -224,7 +226,11 @@ struct SymbolicationRun {
         let room = Self.framesPerThread - outermost.count
         var steps: [PythonStacks.Step] = []
         for (index, frame) in frames.enumerated() where size < share {
-            let shown = named(frame.programCounter, frame.lookupAddress, frame.trust, index == 0, &size)
+            var shown = named(frame.programCounter, frame.lookupAddress, frame.trust, index == 0, &size)
+            let function = scripts?.function(
+                at: frame, shown: shown, ofThread: thread.id,
+                isGenerated: images.index(containing: frame.lookupAddress) == nil)
+            if let function { shown = [function] }
             let isEvaluator = python?.isEvaluator(frame.lookupAddress, symbol: shown.last?.symbol) ?? false
             steps.append(PythonStacks.Step(frames: shown, isEvaluator: isEvaluator))
         }

@@ -19,6 +19,8 @@ struct Unwinder {
         var trust: WatchdogVerdict.Frame.Trust
         /// Swift's AsyncContext, if the function is an asynchronous one.
         var asyncContext: UInt64?
+        /// The frame pointer, if it is known.
+        var framePointer: UInt64?
 
         /// An address that is certainly in the function: the return address minus one, because a call to a noreturn
         /// function may be its last instruction.
@@ -161,7 +163,8 @@ struct Unwinder {
             programCounter: programCounter,
             isReturnAddress: position.isReturnAddress,
             trust: trust,
-            asyncContext: position.registers[X86_64.asyncContext]
+            asyncContext: position.registers[X86_64.asyncContext],
+            framePointer: position.registers[X86_64.Register.rbp]
         )
     }
 

@@ -69,6 +69,12 @@ enum wd_record_kind {
     WD_RECORD_JAVA_METHOD = 16,
     /* struct wd_java_stack, then an array of struct wd_java_frame, innermost first. */
     WD_RECORD_JAVA_STACK = 17,
+    /* One struct wd_v8: the process runs V8. */
+    WD_RECORD_V8 = 18,
+    /* struct wd_v8_function, then the bytes of its name and file. The first one has index 0. */
+    WD_RECORD_V8_FUNCTION = 19,
+    /* struct wd_v8_stack, then an array of struct wd_v8_frame, innermost first. */
+    WD_RECORD_V8_STACK = 20,
 };
 
 /* Order of struct wd_thread.registers: DWARF numbering for x86-64 (System V psABI, figure 3.36) for 0...16, then the
@@ -239,6 +245,45 @@ struct wd_java_stack {
     int32_t lock_owner; /* the thread that has the lock of an object for which this one waits; 0: none, or unknown */
 };
 
+#define WD_V8_MAX_FUNCTIONS 2048
+#define WD_V8_MAX_FRAMES 8192
+#define WD_V8_STACK_FRAMES 1024 /* of one thread */
+#define WD_V8_NAME_BYTES 1024   /* of a function or a file: whole characters */
+
+enum wd_v8_reading {
+    WD_V8_READ = 0,            /* all threads were looked at */
+    WD_V8_UNKNOWN_VERSION = 1, /* this version does not describe what is needed */
+    WD_V8_CUT = 2,             /* reading the frames reached a limit */
+};
+
+struct wd_v8 {
+    uint32_t reading; /* enum wd_v8_reading */
+    uint32_t reserved;
+};
+
+struct wd_v8_function {
+    int32_t line; /* at which the function begins; 0: unknown */
+    uint8_t name_kind, file_kind; /* bytes per character: 1 (Latin-1) or 2 (UTF-16) */
+    uint16_t reserved;
+    uint32_t name_length, file_length; /* in bytes */
+};
+
+/* A place on the stack that looks like a frame of JavaScript. It may be left over from an earlier call: it is a frame if
+ * unwinding comes to one with this frame pointer. */
+struct wd_v8_frame {
+    uint64_t bp;
+    uint32_t function; /* index among the records of functions */
+    uint32_t reserved;
+};
+
+struct wd_v8_stack {
+    int32_t tid;
+    uint32_t reserved;
+};
+
+_Static_assert(sizeof(struct wd_v8) == 8, "layout");
+_Static_assert(sizeof(struct wd_v8_function) == 16, "layout");
+_Static_assert(sizeof(struct wd_v8_frame) == 16, "layout");
 _Static_assert(sizeof(struct wd_java) == 8, "layout");
 _Static_assert(sizeof(struct wd_java_method) == 16, "layout");
 _Static_assert(sizeof(struct wd_java_frame) == 32, "layout");

@@ -16,8 +16,8 @@ enum UnnamedFunctions {
         let program = (report.body.procPath ?? "").split(separator: "/").last.map(String.init) ?? ""
         switch program {
         case "node", "nodejs":
-            return "The stack has JavaScript functions without names: start node with --perf-basic-prof "
-                + "--interpreted-frames-native-stack to see them."
+            return "The stack has JavaScript functions, and their names were not found: start node with "
+                + "--perf-basic-prof --interpreted-frames-native-stack to see them."
         case "java":
             return "The stack has code that the Java virtual machine generated, and its methods were not found: "
                 + "jstack PID shows them while the program hangs, if --enforce report keeps it alive."

@@ -49,7 +49,8 @@ struct CrashText {
         if let symbol = frame.symbol {
             call = "\(symbol.singleLine(limit: 1_024)) + \(frame.symbolLocation ?? 0)"
             if let file = frame.sourceFile?.split(separator: "/").last {
-                call += " (\(String(file).singleLine(limit: 255)):\(frame.sourceLine ?? 0))"
+                let line = frame.sourceLine ?? 0
+                call += " (\(String(file).singleLine(limit: 255))\(line > 0 ? ":\(line)" : ""))"
             }
         } else {
             call = "\(image.base.hexadecimal()) + \(frame.imageOffset)"

@@ -62,7 +62,8 @@ struct Insight {
         let calls = thread.frames.prefix { $0.trust != .scan }.filter { !$0.isInlined }
         guard !calls.isEmpty else { return nil }
         let words = calls.prefix(holderFrames).map { frame in
-            let source = frame.sourceFile?.split(separator: "/").last.map { " (\($0):\(frame.sourceLine ?? 0))" } ?? ""
+            let line = frame.sourceLine.map { ":\($0)" } ?? ""
+            let source = frame.sourceFile?.split(separator: "/").last.map { " (\($0)\(line))" } ?? ""
             return (frame.symbol ?? "???").singleLine(limit: 128) + source.singleLine(limit: 128)
         }
         let more = calls.count > holderFrames ? " < ..." : ""

@@ -49,7 +49,8 @@ public struct CallSite: Equatable, Sendable {
         imageOffset = frame.imageOffset
         address = image.base &+ frame.imageOffset
         source = frame.sourceFile?.split(separator: "/").last.map { file in
-            frame.sourceLine.map { "\(file):\($0)" } ?? String(file)
+            // A report has 0 where the line is unknown.
+            frame.sourceLine.flatMap { $0 > 0 ? "\(file):\($0)" : nil } ?? String(file)
         }
         isInlined = frame.inline ?? false
         language = frame.language

@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Small reads of a Java virtual machine's structures, some thousands for a process, most of them near each other: each read
- * may be a message to the process that reads, so whole pages are kept.
+ * Small reads of a runtime's structures, some thousands for a process, most of them near each other: each read may be a
+ * message to the process that reads, so whole pages are kept.
  */
 #include "internal.h"
 
 #include <string.h>
 
 enum { page_bytes = 4096, page_bits = 7 };
-_Static_assert(WD_JAVA_PAGES == 1 << page_bits, "the hash has as many bits");
+_Static_assert(WD_PAGES == 1 << page_bits, "the hash has as many bits");
 
-void wd_forget_java_pages(struct wd_snapshot_arena *arena) {
-    memset(arena->java_page_addresses, 0, sizeof arena->java_page_addresses);
+void wd_forget_pages(struct wd_snapshot_arena *arena) {
+    memset(arena->page_addresses, 0, sizeof arena->page_addresses);
 }
 
 /* A page; NULL if not all of it can be read. */
 static const uint8_t *find_page(struct wd_snapshot_arena *arena, uint64_t address) {
     size_t place = (size_t)((address / page_bytes * UINT64_C(0x9E3779B97F4A7C15)) >> (64 - page_bits));
-    if (arena->java_page_addresses[place] == address) return arena->java_pages[place];
-    arena->java_page_addresses[place] = 0;
-    if (wd_read_memory(arena, address, arena->java_pages[place], page_bytes) != page_bytes) return NULL;
-    arena->java_page_addresses[place] = address;
-    return arena->java_pages[place];
+    if (arena->page_addresses[place] == address) return arena->pages[place];
+    arena->page_addresses[place] = 0;
+    if (wd_read_memory(arena, address, arena->pages[place], page_bytes) != page_bytes) return NULL;
+    arena->page_addresses[place] = address;
+    return arena->pages[place];
 }
 
-bool wd_read_java(struct wd_snapshot_arena *arena, uint64_t address, void *buffer, size_t length) {
+bool wd_read_paged(struct wd_snapshot_arena *arena, uint64_t address, void *buffer, size_t length) {
     uint8_t *target = buffer;
     if (address < page_bytes || address > UINT64_MAX - length) return false;
     while (length > 0) {
