@@ -17,7 +17,7 @@ struct ScriptCaptureTests {
     }
 
     private func scripts(_ lie: Lie, _ options: SnapshotOptions = .patient) throws -> (SnapshotScripts, [String]) {
-        let program = try Compiler.shared.executable(machineSource, name: "v8", flags: ["-rdynamic"])
+        let program = try Compiler.shared.executable(machineSource, name: "libnode.so", flags: ["-rdynamic"])
         let subject = try Subject(program, ["\(lie.rawValue)"])
         while try subject.line() != "ready" {}
         try subject.waitForState("S")

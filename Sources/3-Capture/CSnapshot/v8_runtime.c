@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { most_offset = 4096, most_symbol = 96 };
+enum { most_offset = 4096, most_symbol = 96, least_bytes = 8 << 20 };
 
 static bool read_number(struct wd_snapshot_arena *arena, uint64_t image, const char *name, int32_t *value) {
     char symbol[most_symbol];
@@ -33,13 +33,24 @@ static bool read_layout(struct wd_snapshot_arena *arena, uint64_t image) {
     return arena->v8.layout.word_bytes == sizeof(uint64_t);
 }
 
+/* V8 has more code than most programs, so that these need not be asked for its symbols. */
+static bool is_large(const struct wd_snapshot_arena *arena, const struct wd_pin *pin) {
+    uint64_t mapped = 0;
+    for (size_t i = 0; i < arena->mapping_count && mapped < least_bytes; i++) {
+        const struct wd_mapping *mapping = &arena->mappings[i];
+        if (mapping->inode == pin->inode && mapping->major == pin->major && mapping->minor == pin->minor)
+            mapped += mapping->end - mapping->start;
+    }
+    return mapped >= least_bytes;
+}
+
 static bool is_candidate(const struct wd_snapshot_arena *arena, const struct wd_pin *pin) {
     static const char library[] = "libnode.so";
     const char *path = arena->maps_text + pin->path_offset;
-    if (wd_is_executable(arena, pin)) return true;
     const char *slash = memrchr(path, '/', pin->path_length);
     size_t left = slash == NULL ? 0 : pin->path_length - (size_t)(slash + 1 - path);
-    return left >= sizeof library - 1 && memcmp(slash + 1, library, sizeof library - 1) == 0;
+    return (left >= sizeof library - 1 && memcmp(slash + 1, library, sizeof library - 1) == 0)
+           || (wd_is_executable(arena, pin) && is_large(arena, pin));
 }
 
 void wd_find_v8(struct wd_snapshot_arena *arena) {
