@@ -14,7 +14,7 @@ public func fuzzScript(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         guard case .launch = script.steps.first?.command else { preconditionFailure("nothing is launched") }
         precondition(script.steps.allSatisfy { (1...lines).contains($0.line) })
         for step in script.steps {
-            if case .request(.event(let kind, let payload)) = step.command {
+            if case .request(.event(let kind, let payload, _)) = step.command {
                 precondition(!kind.isEmpty && kind.utf8.count <= 64 && payload.utf8.count <= 2_048)
                 precondition(!payload.contains("\n"))
             }

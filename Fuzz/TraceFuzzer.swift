@@ -28,7 +28,7 @@ private func check(_ trace: Trace) {
     precondition(trace.notes.count <= 110)
     for note in trace.notes { checkLine(note) }
 
-    let header = "{\"watchdogdTrace\":\(Trace.version),\"app\":\(trace.app.quoted)}"
+    let header = "{\"watchdogdTrace\":\(Trace.version),\"app\":\(trace.app.jsonString)}"
     let lines = [header] + trace.events.map(\.line)
     // Escapes may make a line too long.
     if lines.allSatisfy({ $0.utf8.count <= TraceReader.lineLimit }) {
