@@ -14,12 +14,14 @@ struct JavaCaptureTests {
     enum Lie: Int, CaseIterable, Sendable {
         case none, chain, newerPacking, ownerByNumber, ownerByStack, ownerByList, deoptimized
         case noField, wildOffset, wrongStride, giantList, unmappedMethod, falseScopes, giantName, circle, brokenMap
-        case giantHeaps, unmappedStack, noCode, chainCircle, wildCode
+        case giantHeaps, unmappedStack, noCode, chainCircle, wildCode, staticCode, ownOwner
     }
 
     private struct Found {
         var java: SnapshotJava
         var main: Int32
+        /// The other thread.
+        var other: Int32
 
         /// The calls of the only thread, such as `shop/Cart.add Cart.java:9`; `native` for native code.
         var calls: [String] {
@@ -39,7 +41,9 @@ struct JavaCaptureTests {
         try subject.waitForState("S")
         let snapshot = try Snapshot.take(of: subject.process, options)
         #expect(snapshot.timings.frozen < .seconds(1))
-        return Found(java: try #require(try snapshot.contents().java), main: subject.process)
+        let contents = try snapshot.contents()
+        return Found(
+            java: try #require(contents.java), main: subject.process, other: try #require(contents.threads.last?.id))
     }
 
     private static let calls = [
@@ -59,7 +63,7 @@ struct JavaCaptureTests {
             #expect(found.java.reading == .complete)
             #expect(found.java.version == (lie == .newerPacking ? 21 : 17))
             #expect(found.calls == Self.calls)
-            #expect(found.java.lockOwners == [found.main: found.main])
+            #expect(found.java.lockOwners == [found.main: found.other])
             guard case .native(let caller) = found.java.stacks[found.main]?.last else { continue }
             #expect(caller.programCounter == 0x4711 && caller.framePointer == 0x4242)
         }
@@ -71,7 +75,7 @@ struct JavaCaptureTests {
         switch lie {
         case .none, .chain, .newerPacking, .ownerByNumber, .ownerByStack, .ownerByList, .deoptimized, .giantList:
             #expect(found.calls == Self.calls)
-        case .noField, .wildOffset, .wrongStride, .wildCode:
+        case .noField, .wildOffset, .wrongStride, .wildCode, .staticCode:
             #expect(found.java.reading == .unknownVersion)
             #expect(found.java.stacks.isEmpty)
         case .unmappedMethod: #expect(found.calls == [Self.calls[0], Self.calls[1], "native"])
@@ -80,6 +84,7 @@ struct JavaCaptureTests {
             let name = try #require(found.java.methods.first?.name)
             #expect(name.count == 512)
         case .circle, .chainCircle: #expect(found.calls == Self.calls)
+        case .ownOwner: #expect(found.java.lockOwners.isEmpty, "it has got the lock by now")
         case .unmappedStack: #expect(found.calls == Array(Self.calls.prefix(2)))
         case .brokenMap, .giantHeaps, .noCode: #expect(found.calls.isEmpty)
         }
@@ -144,6 +149,8 @@ struct JavaCaptureTests {
 /// The stack of its main thread has a frame of compiled code, into which Cart.add is inlined, then one of the interpreter, then
 /// the stub between Java's code and native code.
 private let machineSource = #"""
+    #include <pthread.h>
+    #include <semaphore.h>
     #include <stdint.h>
     #include <stdio.h>
     #include <stdlib.h>
@@ -153,7 +160,7 @@ private let machineSource = #"""
     enum lie {
         NONE, CHAIN, NEWER_PACKING, OWNER_BY_NUMBER, OWNER_BY_STACK, OWNER_BY_LIST, DEOPTIMIZED, NO_FIELD, WILD_OFFSET,
         WRONG_STRIDE, GIANT_LIST, UNMAPPED_METHOD, FALSE_SCOPES, GIANT_NAME, CIRCLE, BROKEN_MAP, GIANT_HEAPS, UNMAPPED_STACK,
-        NO_CODE, CHAIN_CIRCLE, WILD_CODE
+        NO_CODE, CHAIN_CIRCLE, WILD_CODE, STATIC_CODE, OWN_OWNER
     };
     #define AT(pointer) ((uint64_t)(uintptr_t)(pointer))
 
@@ -213,9 +220,10 @@ private let machineSource = #"""
     struct queue queue;
     struct queue *interpreter_code = &queue;
     uint64_t call_return = 0x1234567;
-    struct thread main_thread;
-    struct thread *threads[1] = {&main_thread}, *first_thread = &main_thread;
-    struct list list = {1, threads};
+    struct thread main_thread, other_thread;
+    struct thread *threads[2] = {&main_thread, &other_thread}, *first_thread = &main_thread;
+    struct list list = {2, threads};
+    sem_t is_there;
     struct list *thread_list = &list;
     uint64_t object = 0x777;
     struct monitor monitor;
@@ -297,6 +305,15 @@ private let machineSource = #"""
         if (lie == GIANT_HEAPS) heaps.length = 1u << 31;
     }
 
+    static void *other(void *unused) {
+        volatile char local = 0;
+        other_thread.stack_base = AT(&local) + 4096;
+        other_thread.stack_size = 1 << 20;
+        other_thread.number = 6;
+        sem_post(&is_there);
+        for (;;) pause();
+    }
+
     int main(int count, char **arguments) {
         enum lie lie = atoi(arguments[1]);
         volatile uint64_t frames[64] = {0};
@@ -324,13 +341,18 @@ private let machineSource = #"""
             .anchor = {AT(frames), 0, lie == DEOPTIMIZED ? AT(code + 900) : lie == NO_CODE ? 0x4711 : AT(code + 660)},
             .stack_base = AT(frames + 64) + 4096, .stack_size = 1 << 20, .pending = &monitor, .number = 5,
         };
-        monitor = (struct monitor){AT(&main_thread), &object};
-        struct field *other = find("_java_thread_list");
+        pthread_t thread;
+        sem_init(&is_there, 0, 0);
+        if (pthread_create(&thread, NULL, other, NULL) != 0) return 1;
+        sem_wait(&is_there);
+        monitor = (struct monitor){AT(lie == OWN_OWNER ? &main_thread : &other_thread), &object};
+        struct field *more = find("_java_thread_list");
         if (lie == CHAIN || lie == CHAIN_CIRCLE) {
-            other[0] = (struct field)STATIC("Threads", "_thread_list", first_thread);
-            other[1] = (struct field)FIELD("JavaThread", "_next", struct thread, next);
-            other[2] = (struct field){NULL};
-            if (lie == CHAIN_CIRCLE) main_thread.next = &main_thread;
+            more[0] = (struct field)STATIC("Threads", "_thread_list", first_thread);
+            more[1] = (struct field)FIELD("JavaThread", "_next", struct thread, next);
+            more[2] = (struct field){NULL};
+            main_thread.next = &other_thread;
+            if (lie == CHAIN_CIRCLE) other_thread.next = &main_thread;
         }
         if (lie == NEWER_PACKING) {
             version = 21;
@@ -338,20 +360,24 @@ private let machineSource = #"""
             memcpy(adding.lines, ((unsigned char[]){0xff, 1, 217, 7, 0}), 5);
         }
         if (lie == OWNER_BY_NUMBER) {
-            other[3] = (struct field)FIELD("JavaThread", "_monitor_owner_id", struct thread, number);
-            monitor.owner = 5;
+            more[3] = (struct field)FIELD("JavaThread", "_monitor_owner_id", struct thread, number);
+            monitor.owner = 6;
         }
-        if (lie == OWNER_BY_STACK) monitor.owner = AT(frames + 8);
+        if (lie == OWNER_BY_STACK) monitor.owner = other_thread.stack_base - 64;
         if (lie == OWNER_BY_LIST) {
-            other[3] = (struct field)FIELD("JavaThread", "_lock_stack", struct thread, locks_top);
-            other[4] = (struct field){"LockStack", "_base[0]", "", 0, 8, NULL};
-            other[5] = (struct field){"LockStack", "_top", "", 0, 0, NULL};
-            main_thread.locks_top = __builtin_offsetof(struct thread, locks) + 16;
-            main_thread.locks[1] = object;
+            more[3] = (struct field)FIELD("JavaThread", "_lock_stack", struct thread, locks_top);
+            more[4] = (struct field){"LockStack", "_base[0]", "", 0, 8, NULL};
+            more[5] = (struct field){"LockStack", "_top", "", 0, 0, NULL};
+            other_thread.locks_top = __builtin_offsetof(struct thread, locks) + 16;
+            other_thread.locks[1] = object;
             monitor.owner = 1;
         }
         if (lie == NO_FIELD) find("_constMethod")->name = "_renamed";
         if (lie == WILD_OFFSET) find("_constMethod")->offset = UINT64_MAX / 2;
+        if (lie == STATIC_CODE) {
+            find("_frame_size")->is_static = 1;
+            find("_frame_size")->address = (void *)0x7fffffff0000;
+        }
         if (lie == WILD_CODE) find("_frame_size")->offset = 508;
         if (lie == WRONG_STRIDE) gHotSpotVMStructEntryArrayStride = 40;
         if (lie == GIANT_LIST) list.length = 1u << 31;

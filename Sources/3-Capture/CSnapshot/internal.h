@@ -258,7 +258,6 @@ struct wd_java_runtime {
     struct wd_java_heap heaps[WD_JAVA_HEAPS];
     size_t heap_count;
     uint64_t interpreter_start, interpreter_end, call_return;
-    uint64_t began, cpu_began; /* of the reading of frames */
     size_t method_count, frame_count, bytes_used;
     uint64_t blob_address, blob_code; /* the latest blob, and where its code begins */
     uint8_t blob[WD_JAVA_BLOB];
@@ -309,7 +308,6 @@ struct wd_v8_runtime {
         WD_V8_FIELDS(X)
 #undef X
     } layout;
-    uint64_t began, cpu_began; /* of the reading of frames */
     uint64_t scanned; /* bytes of source code in which lines were counted */
     size_t function_count, frame_count, bytes_used;
 };
@@ -363,6 +361,7 @@ struct wd_snapshot_arena {
     struct wd_go_runtime go;
     struct wd_java_runtime java;
     struct wd_v8_runtime v8;
+    uint64_t paged_began, paged_cpu_began, paged_budget; /* of the reading by pages */
     uint16_t python_slots[WD_PYTHON_CODE_SLOTS]; /* index + 1 */
     uint16_t java_slots[WD_JAVA_SLOTS];          /* index + 1 */
     uint16_t v8_slots[WD_V8_SLOTS];              /* index + 1 */
@@ -524,8 +523,10 @@ void wd_find_java(struct wd_snapshot_arena *arena);
 
 /* paged.c */
 bool wd_read_paged(struct wd_snapshot_arena *arena, uint64_t address, void *buffer, size_t length);
-/* What is read from here on is read anew. */
-void wd_forget_pages(struct wd_snapshot_arena *arena);
+/* What is read from here on is read anew, for at most `budget` of CPU time, and a tenth of a second in wall time. */
+void wd_begin_paged(struct wd_snapshot_arena *arena, uint64_t budget);
+/* Whether that time is over: nothing but the pages that are there can be read. */
+bool wd_is_paged_over(const struct wd_snapshot_arena *arena);
 
 /* java_frames.c */
 void wd_read_java_stacks(struct wd_snapshot_arena *arena);

@@ -11,8 +11,8 @@
 
 #include <string.h>
 
-/* In CPU time, and in wall time, as for the frames of Python. */
-static const uint64_t read_budget = 8000000, read_patience = 100000000;
+/* In CPU time. */
+static const uint64_t read_budget = 8000000;
 
 enum {
     most_threads = 4096, most_heaps = 8, most_scopes = 64, most_hops = 4096, heap_bytes = 512,
@@ -235,7 +235,7 @@ static bool leave_stub(struct wd_snapshot_arena *arena, const struct wd_slot *sl
 
 static bool has_time(struct wd_snapshot_arena *arena) {
     struct wd_java_runtime *java = &arena->java;
-    if (!wd_is_over(arena, java->began, java->cpu_began, read_budget, read_patience)) return true;
+    if (!wd_is_paged_over(arena)) return true;
     java->java.reading = WD_JAVA_CUT;
     return false;
 }
@@ -372,7 +372,9 @@ static void find_lock_owners(struct wd_snapshot_arena *arena) {
         uint64_t monitor, owner;
         if (slot->java_thread == 0 || !has_time(arena)
             || !read_field(arena, slot->java_thread, layout->pending_monitor, layout->pending_monitor_before_17, &monitor)
-            || monitor == 0 || !read_field(arena, monitor, layout->monitor_owner, WD_JAVA_ABSENT, &owner) || owner == 0)
+            || monitor == 0 || !read_field(arena, monitor, layout->monitor_owner, WD_JAVA_ABSENT, &owner) || owner == 0
+            /* It has got it, and has not taken note of that yet. */
+            || is_owner(arena, slot, monitor, owner))
             continue;
         for (size_t j = 0; j < arena->thread_count && slot->java_lock_owner == 0; j++)
             if (is_owner(arena, &arena->slots[j], monitor, owner)) slot->java_lock_owner = arena->slots[j].thread.tid;
@@ -404,9 +406,7 @@ static void read_chain(struct wd_snapshot_arena *arena) {
 void wd_read_java_stacks(struct wd_snapshot_arena *arena) {
     struct wd_java_runtime *java = &arena->java;
     if (!java->is_found || java->java.reading != WD_JAVA_READ) return;
-    java->began = wd_now();
-    java->cpu_began = wd_cpu_now();
-    wd_forget_pages(arena);
+    wd_begin_paged(arena, read_budget);
     read_stubs(arena);
     read_heaps(arena);
     if (java->layout.list != WD_JAVA_ABSENT) read_list(arena);

@@ -107,7 +107,11 @@ uint32_t wd_copy_java_method(struct wd_snapshot_arena *arena, uint64_t address) 
     struct wd_java_method_copy *copy = &arena->java_methods[java->method_count];
     *copy = (struct wd_java_method_copy){.address = address};
     if (!read_method(arena, copy)) {
-        java->bytes_used = copy->offset != 0 ? copy->offset : java->bytes_used;
+        /* Names of others are confidential, too. */
+        if (copy->offset != 0) {
+            explicit_bzero(arena->java_bytes + copy->offset, java->bytes_used - copy->offset);
+            java->bytes_used = copy->offset;
+        }
         return UINT32_MAX;
     }
     java->method_count++;
@@ -128,7 +132,7 @@ int32_t wd_find_java_line(struct wd_snapshot_arena *arena, uint32_t method, int3
     size_t length = line_bytes, at = 0;
     /* The table may end near the end of what is mapped. */
     while (length > 0 && !wd_read_paged(arena, copy->code + copy->code_size, table, length)) length /= 2;
-    int32_t line = 0, found = 0, place = 0;
+    int64_t line = 0, found = 0, place = 0;
     if (instruction < 0) instruction = 0;
     while (at < length && table[at] != 0) {
         uint8_t byte = table[at++];
@@ -142,7 +146,7 @@ int32_t wd_find_java_line(struct wd_snapshot_arena *arena, uint32_t method, int3
         if (place > instruction) break;
         found = line;
     }
-    return found > 0 && found <= UINT16_MAX ? found : 0;
+    return found > 0 && found <= UINT16_MAX ? (int32_t)found : 0;
 }
 
 /* -- What a compiler has put together -- */
@@ -211,7 +215,7 @@ size_t wd_read_java_scopes(struct wd_snapshot_arena *arena, uint64_t pc, bool is
         uint64_t method;
         size_t at = 0, length = wd_read_paged(arena, tables.scopes + offset, bytes, sizeof bytes) ? sizeof bytes : 0;
         uint32_t sender = unpack(java, bytes, length, &at), index = unpack(java, bytes, length, &at);
-        int32_t instruction = (int32_t)unpack(java, bytes, length, &at) - 1;
+        int32_t instruction = (int32_t)(unpack(java, bytes, length, &at) - 1);
         if (index == 0 || sender >= offset || !wd_read_paged(arena, tables.metadata + (index - 1) * sizeof method, &method, sizeof method))
             break;
         places[count++] = (struct wd_java_place){.method = method, .instruction = instruction};

@@ -61,12 +61,21 @@ static uint64_t find_table(struct wd_snapshot_arena *arena, uint64_t image, cons
     return table;
 }
 
-/* Fields of code are read from a copy of its first bytes. */
-static uint64_t offset_limit(const char *type) {
-    static const char *const copied[] = {"CodeBlob", "CompiledMethod", "nmethod"};
-    for (size_t i = 0; i < sizeof copied / sizeof copied[0]; i++)
-        if (strcmp(type, copied[i]) == 0) return WD_JAVA_BLOB - sizeof(uint64_t);
-    return most_offset;
+static bool is_one_of(const char *type, const char *const *types) {
+    for (; *types != NULL; types++)
+        if (strcmp(type, *types) == 0) return true;
+    return false;
+}
+
+/* Whether an entry can be what it says: only the needed fields of some types are variables, with an address, and those of
+ * code are read from a copy of its first bytes. */
+static bool is_plausible(const char *type, const struct field_entry *entry) {
+    static const char *const variables[] = {
+        "CodeCache", "AbstractInterpreter", "StubRoutines", "Abstract_VM_Version", "ThreadsSMRSupport", "Threads", NULL};
+    static const char *const copied[] = {"CodeBlob", "CompiledMethod", "nmethod", NULL};
+    if (is_one_of(type, variables)) return entry->is_static != 0;
+    return entry->is_static == 0
+           && entry->offset <= (is_one_of(type, copied) ? WD_JAVA_BLOB - sizeof(uint64_t) : most_offset);
 }
 
 static void read_fields(struct wd_snapshot_arena *arena, uint64_t table) {
@@ -85,13 +94,13 @@ static void read_fields(struct wd_snapshot_arena *arena, uint64_t table) {
                 is_needed = false;
                 for (size_t j = 0; j < field_count; j++) is_needed = is_needed || strcmp(fields[j].type, type) == 0;
             }
-            if (!is_needed || (!entry->is_static && entry->offset > offset_limit(type))) continue;
+            if (!is_needed || !is_plausible(type, entry)) continue;
             read_text(arena, entry->name, name);
             for (size_t j = 0; j < field_count; j++)
                 if (strcmp(fields[j].type, type) == 0 && strcmp(fields[j].name, name) == 0)
                     set(arena, fields[j].place, entry->is_static ? entry->address : entry->offset);
         }
-        if (got < batch) return;
+        if (got < batch || wd_is_paged_over(arena)) return;
     }
 }
 
@@ -110,7 +119,7 @@ static void read_sizes(struct wd_snapshot_arena *arena, uint64_t table) {
                 left--;
             }
         }
-        if (got < batch) return;
+        if (got < batch || wd_is_paged_over(arena)) return;
     }
 }
 

@@ -22,6 +22,8 @@ static const uint64_t full_facts_budget = 10000000;
 static const uint64_t facts_budget = 30000000;
 static const uint64_t facts_patience = 1000000000;
 static const uint64_t reap_budget = 50000000;
+/* For each runtime that is looked for. */
+static const uint64_t find_budget = 20000000;
 
 /* ENOENT from /proc means that the process is gone. */
 static int fail(struct wd_snapshot_arena *arena, int error, const char *operation) {
@@ -123,10 +125,12 @@ static int read_facts(struct wd_snapshot_arena *arena) {
     ssize_t length = readlinkat(arena->process_directory, "exe", arena->executable, sizeof arena->executable - 1);
     arena->executable[length < 0 ? 0 : length] = '\0';
     wd_pin_modules(arena);
-    wd_forget_pages(arena);
+    wd_begin_paged(arena, find_budget);
     wd_find_interpreter(arena);
     wd_find_goroutines(arena);
+    wd_begin_paged(arena, find_budget);
     wd_find_java(arena);
+    wd_begin_paged(arena, find_budget);
     wd_find_v8(arena);
     wd_read_vdso(arena);
     return 0;
@@ -316,6 +320,8 @@ static void forget(struct wd_snapshot_arena *arena) {
     explicit_bzero(arena->java_bytes, arena->java.bytes_used);
     explicit_bzero(arena->v8_bytes, arena->v8.bytes_used);
     explicit_bzero(arena->pages, sizeof arena->pages);
+    explicit_bzero(arena->scratch, sizeof arena->scratch);
+    explicit_bzero(arena->java.blob, sizeof arena->java.blob);
     for (size_t i = 0; i < arena->thread_count; i++)
         explicit_bzero(arena->slots[i].thread.registers, sizeof arena->slots[i].thread.registers);
 }

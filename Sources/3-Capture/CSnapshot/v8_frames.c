@@ -8,6 +8,12 @@
 
 #include <string.h>
 
+/* In CPU time. */
+static const uint64_t read_budget = 8000000;
+
+/* The time is looked at after so many bytes of a stack. */
+enum { stretch_bytes = 8192 };
+
 /* Where the words of a frame are; the stack is copied. */
 static uint64_t word_at(const struct wd_snapshot_arena *arena, const struct wd_slot *slot, uint64_t offset) {
     return wd_word(arena->stacks + slot->stack_offset, offset);
@@ -23,11 +29,11 @@ static void copy_frames(struct wd_snapshot_arena *arena, struct wd_slot *slot) {
     if (below <= 0 || below % 8 != 0) return;
     uint64_t end = slot->stack_address + slot->stack_length, first = (uint64_t)below;
     for (uint64_t offset = first; offset + 16 <= slot->stack_length && count < room; offset += 8) {
+        if ((offset - first) % stretch_bytes == 0 && !wd_has_v8_time(arena)) break;
         uint64_t place = slot->stack_address + offset, caller = word_at(arena, slot, offset);
         if (caller <= place || caller >= end || caller % 8 != 0
             || !wd_in_intervals(arena->executables, arena->executable_count, word_at(arena, slot, offset + 8)))
             continue;
-        if (!wd_has_v8_time(arena)) break;
         uint32_t function = wd_copy_v8_function(arena, word_at(arena, slot, offset - first));
         if (function != UINT32_MAX) frames[count++] = (struct wd_v8_frame){.bp = place, .function = function};
     }
@@ -40,9 +46,7 @@ static void copy_frames(struct wd_snapshot_arena *arena, struct wd_slot *slot) {
 void wd_read_v8_stacks(struct wd_snapshot_arena *arena) {
     struct wd_v8_runtime *v8 = &arena->v8;
     if (!v8->is_found || v8->v8.reading != WD_V8_READ) return;
-    v8->began = wd_now();
-    v8->cpu_began = wd_cpu_now();
-    wd_forget_pages(arena);
-    for (size_t i = 0; i < arena->thread_count; i++)
+    wd_begin_paged(arena, read_budget);
+    for (size_t i = 0; i < arena->thread_count && wd_has_v8_time(arena); i++)
         if (arena->slots[i].stack_length > 0) copy_frames(arena, &arena->slots[i]);
 }

@@ -18,13 +18,9 @@ enum {
 };
 _Static_assert(WD_V8_SLOTS == 1 << slot_bits, "the hash has as many bits");
 
-/* In CPU time, and in wall time, as for the frames of Python. */
-static const uint64_t read_budget = 8000000, read_patience = 100000000;
-
 bool wd_has_v8_time(struct wd_snapshot_arena *arena) {
-    struct wd_v8_runtime *v8 = &arena->v8;
-    if (!wd_is_over(arena, v8->began, v8->cpu_began, read_budget, read_patience)) return true;
-    v8->v8.reading = WD_V8_CUT;
+    if (!wd_is_paged_over(arena)) return true;
+    arena->v8.v8.reading = WD_V8_CUT;
     return false;
 }
 

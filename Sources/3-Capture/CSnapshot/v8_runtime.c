@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { most_offset = 4096, most_symbol = 96, least_bytes = 8 << 20 };
+enum { most_offset = 4096, most_symbol = 96, least_bytes = 8 << 20, most_candidates = 4 };
 
 static bool read_number(struct wd_snapshot_arena *arena, uint64_t image, const char *name, int32_t *value) {
     char symbol[most_symbol];
@@ -56,10 +56,11 @@ static bool is_candidate(const struct wd_snapshot_arena *arena, const struct wd_
 void wd_find_v8(struct wd_snapshot_arena *arena) {
     int32_t bytes;
     if (arena->request->method == WD_METHOD_PROCFS || arena->only_resident) return;
-    for (size_t i = 0; i < arena->pin_count; i++) {
+    for (size_t i = 0, candidates = 0; i < arena->pin_count && candidates < most_candidates; i++) {
         const struct wd_pin *pin = &arena->pins[i];
-        if (!is_candidate(arena, pin) || wd_may_block(arena, pin) || !read_number(arena, pin->start, "TaggedSize", &bytes))
-            continue;
+        if (!is_candidate(arena, pin) || wd_may_block(arena, pin)) continue;
+        candidates++;
+        if (!read_number(arena, pin->start, "TaggedSize", &bytes)) continue;
         arena->v8.is_found = true;
         arena->v8.v8.reading = read_layout(arena, pin->start) ? WD_V8_READ : WD_V8_UNKNOWN_VERSION;
         return;

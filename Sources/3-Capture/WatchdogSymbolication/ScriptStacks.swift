@@ -9,11 +9,25 @@ struct ScriptStacks {
     /// Where V8 runs a function that it has not compiled.
     private static let interpreter = "Builtins_InterpreterEntryTrampoline"
 
+    /// A function as shown in a report.
+    private struct Function {
+        var name: String
+        var file: String?
+        var line: Int?
+    }
+
     private let scripts: SnapshotScripts
+    private let functions: [Function]
 
     init?(_ scripts: SnapshotScripts?) {
         guard let scripts else { return nil }
         self.scripts = scripts
+        functions = scripts.functions.map { function in
+            var file = function.file.name
+            if let path = file, path.hasPrefix("file://") { file = String(path.dropFirst("file://".count)) }
+            return Function(
+                name: function.name.name ?? "<anonymous>", file: file, line: file == nil ? nil : function.line)
+        }
     }
 
     /// The report's note about missing names; nil if there is no problem.
@@ -37,19 +51,17 @@ struct ScriptStacks {
     ) -> WatchdogVerdict.Frame? {
         guard let place = shown.last, place.language == nil, isGenerated || place.symbol == Self.interpreter,
             let pointer = frame.framePointer, let index = scripts.frames[thread]?[pointer],
-            scripts.functions.indices.contains(index)
+            functions.indices.contains(index)
         else { return nil }
-        let function = scripts.functions[index]
-        var file = function.file.name
-        if let path = file, path.hasPrefix("file://") { file = String(path.dropFirst("file://".count)) }
+        let function = functions[index]
         return WatchdogVerdict.Frame(
             address: place.address,
             imageIndex: place.imageIndex,
             imageOffset: place.imageOffset,
-            symbol: function.name.name ?? "<anonymous>",
+            symbol: function.name,
             symbolLocation: 0,
-            sourceFile: file,
-            sourceLine: file == nil ? nil : function.line,
+            sourceFile: function.file,
+            sourceLine: function.line,
             language: .javascript,
             trust: place.trust
         )

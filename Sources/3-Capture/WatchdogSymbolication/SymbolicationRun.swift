@@ -10,6 +10,8 @@ struct SymbolicationRun {
     private static let framesPerThread = 512
     /// The number of these that are outermost frames, which show the caller that started the recursion.
     private static let outermostFrames = 64
+    /// The maximum number of native frames between two methods of Java.
+    private static let framesBetweenMethods = 64
     /// The approximate maximum size of the result's JSON, in bytes; its readers have limits, too.
     private static let outputLimit = 12 << 20
     /// The approximate size of a thread without its frames.
@@ -205,7 +207,7 @@ struct SymbolicationRun {
             case .methods(let calls): joined.rest.append(.methods(calls))
             case .callers(let registers):
                 let (frames, end, _) = unwinder.unwind(
-                    registers, isReturnAddress: true, trust: .framePointer, limit: Self.framesPerThread,
+                    registers, isReturnAddress: true, trust: .framePointer, limit: Self.framesBetweenMethods,
                     isOutOfTime: isOutOfTime)
                 joined.rest.append(.machine(frames.prefix(1) + native(Array(frames.dropFirst()))))
                 joined.end = end
@@ -230,7 +232,10 @@ struct SymbolicationRun {
             let function = scripts?.function(
                 at: frame, shown: shown, ofThread: thread.id,
                 isGenerated: images.index(containing: frame.lookupAddress) == nil)
-            if let function { shown = [function] }
+            if let function {
+                size += function.approximateSize
+                shown = [function]
+            }
             let isEvaluator = python?.isEvaluator(frame.lookupAddress, symbol: shown.last?.symbol) ?? false
             steps.append(PythonStacks.Step(frames: shown, isEvaluator: isEvaluator))
         }
@@ -252,7 +257,8 @@ struct SymbolicationRun {
             captured.frames = captured.frames.prefix(room) + outermost
             elided.append(thread.id)
         }
-        if let python {
+        // Both in one process are rare: the stack of a thread that runs Java is left as it is.
+        if let python, stack.rest.isEmpty {
             let isComplete = end == .complete && steps.count == frames.count
             let shown = python.frames(ofThread: thread.id, among: steps, isComplete: isComplete)
             size = 0

@@ -22,6 +22,7 @@ struct JavaLock {
     private let main: Int
     /// The waits of other threads.
     private let besides: [WaitDetails]
+    private let chains: LockChains
 
     /// Nil for a process without a Java virtual machine.
     init?(in capture: CapturedProcess, main: Int, besides: [WaitDetails] = []) {
@@ -29,58 +30,51 @@ struct JavaLock {
         self.capture = capture
         self.main = main
         self.besides = besides
+        let owners = capture.threads.compactMap { thread in
+            thread.javaLockOwner.flatMap { $0 == thread.id ? nil : (thread.id, $0) }
+        }
+        chains = LockChains(Dictionary(owners, uniquingKeysWith: { first, _ in first }))
     }
 
     /// A deadlock, the wait of the thread of Java's `main`, or that of several others for one; nil if these may end by
     /// themselves.
     var finding: Finding? {
         if let found = circle ?? deadlock { return found }
-        let main = capture.threads.first { isMain($0) }
-        return main?.javaLockOwner == nil ? crowd ?? wait : wait
+        return main(in: capture)?.javaLockOwner == nil ? crowd ?? wait : wait
     }
 
     // MARK: - Deadlocks
 
     /// Threads that wait for each other's locks, according to the locks themselves.
     var circle: Finding? {
-        // The thread of main() first.
-        let threads = capture.threads.filter(isMain) + capture.threads.filter { !isMain($0) }
-        for thread in threads {
-            let chain = owners(of: thread)
-            guard chain.last?.id == thread.id else { continue }
-            let ring = chain.suffix(1) + chain.dropLast()
-            let others = capture.threads.count { other in
-                !ring.contains { $0.id == other.id } && owners(of: other).contains { $0.id == thread.id }
-            }
-            let shown = ring.prefix(3).map(title)
-            let last = ring.count > 3 ? "\(ring.count - 2) more" : shown.last ?? ""
-            let titles = (ring.count > 3 ? shown.prefix(2) : shown.dropLast()).joined(separator: ", ")
-            return Finding(
-                kind: .javaDeadlock,
-                text: "Deadlock: \(titles) and \(last) wait for each other's Java locks (synchronized)"
-                    + (others == 0
-                        ? "" : ", and \(others.counted("other thread waits", "other threads wait")) for theirs"),
-                source: "ObjectMonitor::_owner of \(ring.count) locks",
-                thread: ring.first { $0.id != main }?.id)
-        }
-        return nil
+        // That of main() first.
+        let index = main(in: capture).flatMap { chains.circle[$0.id] } ?? (chains.circles.isEmpty ? nil : 0)
+        guard let index else { return nil }
+        let members = Set(chains.circles[index])
+        let threads = capture.threads.filter { members.contains($0.id) }
+        let ring = threads.filter(isMain) + threads.filter { !isMain($0) }
+        let others = chains.circle.values.count { $0 == index } - members.count
+        let shown = ring.prefix(3).map(title)
+        let last = ring.count > 3 ? "\(ring.count - 2) more" : shown.last ?? ""
+        let titles = (ring.count > 3 ? shown.prefix(2) : shown.dropLast()).joined(separator: ", ")
+        return Finding(
+            kind: .javaDeadlock,
+            text: "Deadlock: \(titles) and \(last) wait for each other's Java locks (synchronized)"
+                + (others == 0
+                    ? "" : ", and \(others.counted("other thread waits", "other threads wait")) for theirs"),
+            source: "ObjectMonitor::_owner of \(ring.count) locks",
+            thread: ring.first { $0.id != main }?.id)
     }
+
+    /// The end of a chain of locks: the owner of the lock for which a thread waits, the owner of the lock for which that one
+    /// waits, and so on; nil if the thread waits for none, or in a circle.
+    private func lastOwner(of thread: CapturedThread) -> CapturedThread? {
+        chains.last[thread.id].flatMap { id in capture.threads.first { $0.id == id } }
+    }
+
+    private func main(in capture: CapturedProcess) -> CapturedThread? { capture.threads.first(where: isMain) }
 
     private func isMain(_ thread: CapturedThread) -> Bool { NamedStack(thread, in: capture).contains(["JavaMain"]) }
-
-    /// The owner of the lock for which a thread waits, the owner of the lock for which that one waits, and so on: up to one
-    /// that waits for none, or that was there before.
-    private func owners(of thread: CapturedThread) -> [CapturedThread] {
-        var owners: [CapturedThread] = []
-        var next = thread.javaLockOwner
-        while let id = next, !owners.contains(where: { $0.id == id }),
-            let owner = capture.threads.first(where: { $0.id == id })
-        {
-            owners.append(owner)
-            next = owner.id == thread.id ? nil : owner.javaLockOwner
-        }
-        return owners
-    }
 
     private var deadlock: Finding? {
         let threads = appThreads
@@ -125,7 +119,7 @@ struct JavaLock {
         }
         let frame = stack.first(what.functions) ?? 0
         let child = Self.wait(stack) == .monitor ? nil : awaitedChild
-        if let owner = owners(of: thread).last {
+        if let owner = lastOwner(of: thread) {
             return Finding(
                 kind: .javaLock,
                 text: "Java's main(), in \(name(thread)), \(what.words)\(place(stack, ", in ")), which "
@@ -144,8 +138,7 @@ struct JavaLock {
 
     /// The thread whose lock others need, most of those that need one.
     private var crowd: Finding? {
-        let all = capture.threads.filter { $0.javaLockOwner != nil }
-        let waiters = Dictionary(grouping: all) { owners(of: $0).last?.id }
+        let waiters = Dictionary(grouping: capture.threads.filter { chains.last[$0.id] != nil }) { chains.last[$0.id] }
         guard
             let (id, waiting) = waiters.max(by: { ($0.value.count, $1.key ?? 0) < ($1.value.count, $0.key ?? 0) }),
             let owner = capture.threads.first(where: { $0.id == id }), let first = waiting.first
@@ -270,4 +263,34 @@ struct JavaLock {
         "C2 CompilerThre", "Sweeper thread", "Notification Th", "Common-Cleaner", "Attach Listener", "VM Thread",
         "VM Periodic Tas", "GC Thread#", "G1 ",
     ]
+}
+
+/// Where chains of locks lead, each from a thread that waits for a lock to the thread that has it.
+private struct LockChains {
+    /// The last thread of the chain from each thread that waits; none for one whose chain leads into a circle.
+    private(set) var last: [Int: Int] = [:]
+    /// Threads that wait for each other.
+    private(set) var circles: [[Int]] = []
+    /// The circle into which the chain from each thread leads: an index into ``circles``.
+    private(set) var circle: [Int: Int] = [:]
+
+    /// - Parameter owners: who has the lock for which each thread waits.
+    init(_ owners: [Int: Int]) {
+        for start in owners.keys.sorted() {
+            var (path, places): ([Int], [Int: Int]) = ([], [:])
+            var thread = start
+            while let owner = owners[thread], last[thread] == nil, circle[thread] == nil, places[thread] == nil {
+                places[thread] = path.count
+                path.append(thread)
+                thread = owner
+            }
+            if let place = places[thread] { circles.append(Array(path[place...])) }
+            if let index = circle[thread] ?? (places[thread] == nil ? nil : circles.count - 1) {
+                for earlier in path { circle[earlier] = index }
+            } else {
+                let end = last[thread] ?? thread
+                for earlier in path { last[earlier] = end }
+            }
+        }
+    }
 }
